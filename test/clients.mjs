@@ -1,5 +1,6 @@
 // Clients in other languages: each one's own tests, and all pairs of caller and worker. A language that cannot be had on this
 // machine is said to be missing, with the reason, and fails nothing.
+import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from '../tools/prepare.mjs'
@@ -23,6 +24,35 @@ const pytest = (name, title, ...args) => ({
   only: () => ['--last-failed'],
 })
 
+/** What is looked at without being run: by a program of its own each, which may be missing. */
+const pythonChecks = [
+  { title: 'Python lint', module: 'ruff', args: ['check', '.'] },
+  { title: 'Python type check', module: 'mypy', args: [] },
+]
+
+const hasModule = (python, name) => {
+  try {
+    execFileSync(python, ['-c', `import ${name}`], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Their steps; which rules hold is in the client's pyproject.toml. */
+const pythonCheckSteps = () => {
+  const python = pythonEnv()
+  return pythonChecks.flatMap(({ title, module, args }) => {
+    if (hasModule(python, module)) {
+      return [{ title, program: python, args: ['-m', module, ...args], cwd: join(root, 'clients/python') }]
+    }
+    console.log(
+      `The Python client is not checked by ${module}, which could not be installed; remove clients/python/.venv to try again.`,
+    )
+    return []
+  })
+}
+
 /**
  * Of each part of a language's tests `command` makes what they need and returns them as a program and arguments; they write a JUnit
  * report. `only` are the arguments that have it run those alone that failed before, by name.
@@ -31,6 +61,7 @@ const languages = [
   {
     language: 'python',
     folder: 'clients/python',
+    checks: pythonCheckSteps,
     parts: [
       pytest('python', 'Python client', ...slow.map(path => `--ignore=${path}`)),
       pytest('python-slow', 'Python client, what waits longest', ...slow),
@@ -106,12 +137,13 @@ const rubyLint = () => {
 
 /**
  * Makes what the languages need here, one after another, because package managers do not work beside each other.
- * @returns `lints` and `own`: steps, the lint and the tests of each language; `conformance`: the step of all pairs
+ * @returns `checks`: steps that run nothing of a client; `own`: steps, the tests of each language; `conformance`: the step of all pairs
  */
 export const clientSteps = (reportDir, retries) => {
   const found = languages
-    .map(each => ({ language: each.language, steps: stepsOf(each, reportDir, retries) }))
+    .map(each => ({ ...each, steps: stepsOf(each, reportDir, retries) }))
     .filter(({ steps }) => steps.length > 0)
+  const checks = found.flatMap(each => each.checks?.() ?? [])
   const own = found.flatMap(({ steps }) => steps)
   const report = join(reportDir, 'conformance.json')
   const names = ['typescript', ...found.map(({ language }) => language)]
@@ -121,5 +153,5 @@ export const clientSteps = (reportDir, retries) => {
     args: ['test/conformance/run.mjs', ...names, '--retries', retries, '--json', report],
     counts: () => JSON.parse(readFileSync(report, 'utf8')),
   }
-  return { lints: rubyLint(), own, conformance }
+  return { checks: [...checks, ...rubyLint()], own, conformance }
 }

@@ -153,9 +153,9 @@ const runAll = async () => {
   const toolsDone = Promise.all(['python-env', 'other-nodes'].map(prepared))
   await steps.beside([typeCheck, pagesTypeCheck], [lint])
   await toolsDone
-  const { lints, own, conformance } = clientSteps(reportDir, retries)
+  const { checks, own, conformance } = clientSteps(reportDir, retries)
   // One lane beside the tests: with three, single tests waited for seconds for their turn, and nothing ended sooner.
-  await steps.beside([tests], [...lints, ...nodeSteps(reportDir), conformance])
+  await steps.beside([tests], [...checks, ...nodeSteps(reportDir), conformance])
   const computed = steps.beside([testsThatCompute])
   await steps.beside([faults], ...own.map(step => [step]), serverSteps(reportDir))
   await steps.beside([testsOfTime])

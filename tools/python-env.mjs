@@ -25,13 +25,13 @@ const versionOf = command => {
     const code = 'import sys; print("%d.%d" % sys.version_info[:2])'
     const text = execFileSync(command, ['-c', code], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] })
     const [major, minor] = text.trim().split('.').map(Number)
-    return major === 3 && minor >= 9 ? `${major}.${minor}` : undefined
+    return major === 3 && minor >= 10 ? `${major}.${minor}` : undefined
   } catch {
     return undefined
   }
 }
 
-/** A Python of 3.9 or newer. PSHUB_TEST_PYTHON names one outright. */
+/** A Python of 3.10 or newer. PSHUB_TEST_PYTHON names one outright. */
 const findPython = () =>
   [process.env.PSHUB_TEST_PYTHON, 'python3', 'python'].filter(Boolean).find(command => versionOf(command) !== undefined)
 
@@ -56,7 +56,7 @@ const fitPython = ({ mayInstallPython }) => {
   throw new Error(
     found
       ? `${found} cannot make virtual environments; install its venv package (apt-get install python3-venv)`
-      : 'there is no python3 of version 3.9 or newer; install one, or name it in PSHUB_TEST_PYTHON',
+      : 'there is no python3 of version 3.10 or newer; install one, or name it in PSHUB_TEST_PYTHON',
   )
 }
 
@@ -82,7 +82,7 @@ const make = kind => {
     execFileSync(base, ['-m', 'venv', home], quiet)
     const pip = ['-m', 'pip', '--disable-pip-version-check', '-q', 'install']
     execFileSync(python, [...pip, '-e', packages], quiet)
-    if (kind === kinds.tests) installFast(() => execFileSync(python, [...pip, '-e', '.[fast]'], quiet))
+    if (kind === kinds.tests) installMore(extra => execFileSync(python, [...pip, '-e', `.[${extra}]`], quiet))
   } catch (error) {
     const told = String(error.stderr ?? error.message)
       .trim()
@@ -95,11 +95,20 @@ const make = kind => {
   return python
 }
 
-const installFast = install => {
-  try {
-    install()
-  } catch {
-    say('hiredis could not be installed; redis-py reads answers without it, more slowly.')
+/** What tests can do without: what is not there is said, by them too. */
+const more = {
+  fast: 'hiredis could not be installed; redis-py reads answers without it, more slowly.',
+  models: 'pydantic and msgspec could not be installed; tests of their models are skipped.',
+  lint: 'mypy and ruff could not be installed; the Python client is not linted.',
+}
+
+const installMore = install => {
+  for (const [extra, otherwise] of Object.entries(more)) {
+    try {
+      install(extra)
+    } catch {
+      say(otherwise)
+    }
   }
 }
 
@@ -116,7 +125,7 @@ export const pythonEnv = () => (isReady(kinds.tests) ? pythonIn(kinds.tests.home
  * @throws as `pythonEnv`
  */
 const demoPython = ({ mayMake }) => {
-  if (findPython() === undefined) throw new Error('there is no python3 of version 3.9 or newer')
+  if (findPython() === undefined) throw new Error('there is no python3 of version 3.10 or newer')
   const ready = Object.values(kinds).find(isReady)
   if (ready) return pythonIn(ready.home)
   if (!mayMake) throw new Error('its Python environment is not there yet; npm start makes it')

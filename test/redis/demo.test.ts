@@ -178,7 +178,7 @@ describe('npm start -- --once', { timeout: 90_000 }, () => {
   it('does without the moon where there is no Python, and says so', async () => {
     const demo = start(['--once'], withoutPython)
     expect(await demo.ended).toEqual([0, null])
-    expect(demo.errors).toContain('There is no moon worker: there is no python3 of version 3.9 or newer.\n')
+    expect(demo.errors).toContain('There is no moon worker: there is no python3 of version 3.10 or newer.\n')
     expect(demo.output).toMatch(/the moon tonight: not available right now \(NoSuchTask: /)
     expect(demo.output.match(/not available/g)).toHaveLength(1)
   })
@@ -211,7 +211,7 @@ describe('npm start without Python', { timeout: 90_000 }, () => {
 
   it('starts, and says what is missing', async () => {
     expect(Object.keys(pids).sort()).toEqual(['places', 'sky', 'web'])
-    expect(demo.output).toContain('There is no moon worker: there is no python3 of version 3.9 or newer.')
+    expect(demo.output).toContain('There is no moon worker: there is no python3 of version 3.10 or newer.')
     const page = await pageThat(address + paris, text => gapsOf(text) === 1)
     expect(page).toContain('the moon tonight: not available right now (NoSuchTask: ')
   })

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from typing import Any, Dict
+from typing import Any
 
 from caller_jobs import do_jobs
+
 from pshub import Hub, PendingCall, __version__
 from pshub.wire.payload import encode_payload
 
 lock = threading.Lock()
-pending: Dict[Any, PendingCall] = {}
+pending: dict[Any, PendingCall] = {}
 
 
 def say(**answer: Any) -> None:
@@ -21,7 +22,7 @@ def say(**answer: Any) -> None:
         sys.stdout.flush()
 
 
-def outcome_of(call: PendingCall) -> Dict[str, Any]:
+def outcome_of(call: PendingCall) -> dict[str, Any]:
     outcome = call.outcome()
     if outcome.ok:
         return {"ok": True, "result": encode_payload(outcome.value), "ms": outcome.ms}
@@ -31,7 +32,7 @@ def outcome_of(call: PendingCall) -> Dict[str, Any]:
     return {"ok": False, "error": {**told, "message": error.message, "data": error.data}, "ms": outcome.ms}
 
 
-def start(hub: Hub, order: Dict[str, Any], args: str) -> PendingCall:
+def start(hub: Hub, order: dict[str, Any], args: str) -> PendingCall:
     timeout_ms = order.get("timeout_ms")
     timeout = None if timeout_ms is None else timeout_ms / 1000
     return hub.submit(order["task"], json.loads(args), timeout=timeout, traceparent=order.get("traceparent"))

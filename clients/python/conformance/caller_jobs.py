@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Dict, Tuple
+from collections.abc import Callable
+from typing import Any
 
 from pshub import Hub, HubError, Job
 from pshub.wire.payload import encode_payload
 
-Order = Dict[str, Any]
+Order = dict[str, Any]
 
 
-def _entry_of(order: Order) -> Tuple[Any, Any, Dict[str, Any]]:
+def _entry_of(order: Order) -> tuple[Any, Any, dict[str, Any]]:
     return order["task"], json.loads(order["args"]), order.get("options") or {}
 
 
@@ -76,7 +77,7 @@ def _schedules(hub: Hub, order: Order) -> Order:
     return {"schedules": [{"name": each.name, "cron": each.cron, "next_ms": each.next_ms} for each in found]}
 
 
-_ORDERS: Dict[str, Callable[[Hub, Order], Order]] = {
+_ORDERS: dict[str, Callable[[Hub, Order], Order]] = {
     "enqueue": _enqueue,
     "chain": _chain,
     "batch": _batch,

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import time
-from typing import Any, Dict, List
+from typing import Any
 
 from pshub import Context, Worker, task
 from pshub.outlets.log import log_to_stderr
@@ -38,7 +38,7 @@ def misbehave(act: str, ms: float, ctx: Context) -> None:
         os._exit(3)
 
 
-def handle(args: Any, ctx: Context) -> Dict[str, str]:
+def handle(args: Any, ctx: Context) -> dict[str, str]:
     """``fails``: so many tries; ``before``: what the step before it returned; ``act``: what it does to its worker."""
     global _runs
     with _lock:
@@ -77,7 +77,7 @@ def keyed(args: Any, ctx: Context) -> Any:
     return handle(args, ctx)
 
 
-def merged_handler(by_key: Dict[str, List[Any]], ctx: Context) -> None:
+def merged_handler(by_key: dict[str, list[Any]], ctx: Context) -> None:
     """``ms``: how long it takes; ``fails``: how likely it fails. A run takes as long as the slowest of its payloads."""
     global _runs
     with _lock:
@@ -117,7 +117,7 @@ scheduled = [
 
 def main() -> None:
     log_to_stderr("silent")
-    options: Dict[str, Any] = {"queue": setup["queue"], "slots": 8, "job_slots": 8, "lease": 2}
+    options: dict[str, Any] = {"queue": setup["queue"], "slots": 8, "job_slots": 8, "lease": 2}
     if "graceMs" in setup:
         options["grace"] = setup["graceMs"] / 1000
     workers = [Worker(setup["redis"], tasks=[work, acts, keyed, merged, *scheduled], **options) for _ in range(setup["workers"])]

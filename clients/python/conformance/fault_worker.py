@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import time
-from typing import Any, Dict, Optional
+from typing import Any
 
 from pshub import ConfigError, Context, Worker, task
 from pshub.outlets.log import log_to_stderr
@@ -39,7 +39,7 @@ def watch_lag() -> None:
             journal("lag", ms=round(lag_ms))
 
 
-def misbehave(act: Dict[str, Any], ctx: Context, run: Dict[str, str], digest: str) -> Optional[Dict[str, Any]]:
+def misbehave(act: dict[str, Any], ctx: Context, run: dict[str, str], digest: str) -> dict[str, Any] | None:
     """What the handler returns; None: it goes on as usual."""
     what = act["do"]
     if what == "block":
@@ -63,7 +63,7 @@ def misbehave(act: Dict[str, Any], ctx: Context, run: Dict[str, str], digest: st
     return None
 
 
-def handle(args: Any, ctx: Context) -> Dict[str, Any]:
+def handle(args: Any, ctx: Context) -> dict[str, Any]:
     global _runs
     # Also of what was pushed by hand, which may be anything.
     given = args if isinstance(args, dict) else {}

@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import time
-from typing import Any, Dict, List
+from typing import Any
 
 from pshub import Context, TaskError, Worker, __version__, task
 
@@ -23,11 +23,11 @@ def note(args: Any) -> None:
             file.write(f"{args['token']}\n".encode())
 
 
-def wait(args: Dict[str, Any], ctx: Context) -> bool:
+def wait(args: dict[str, Any], ctx: Context) -> bool:
     return ctx.aborted.wait(args.get("ms", 0) / 1000)
 
 
-async def wait_async(args: Dict[str, Any]) -> bool:
+async def wait_async(args: dict[str, Any]) -> bool:
     """The same in a coroutine: whether it was cancelled meanwhile."""
     try:
         await asyncio.sleep(args.get("ms", 0) / 1000)
@@ -72,33 +72,33 @@ def big(args: Any) -> str:
 
 
 @task("slow:1.0", args={}, timeout=20)
-def slow(args: Any, ctx: Context) -> Dict[str, Any]:
+def slow(args: Any, ctx: Context) -> dict[str, Any]:
     note(args)
     return {"aborted": wait(args, ctx)}
 
 
 @task("again:1.0", args={}, timeout=20, idempotent=True)
-async def again(args: Any) -> Dict[str, Any]:
+async def again(args: Any) -> dict[str, Any]:
     note(args)
     return {"aborted": await wait_async(args), "pid": os.getpid()}
 
 
 @task("deaf:1.0", args={}, timeout=20)
-def deaf(args: Any) -> Dict[str, Any]:
+def deaf(args: Any) -> dict[str, Any]:
     note(args)
     time.sleep(args["ms"] / 1000)
     return {}
 
 
 @task("flaky:1.0", args={}, backoff=10)
-def flaky(args: Any, ctx: Context) -> Dict[str, Any]:
+def flaky(args: Any, ctx: Context) -> dict[str, Any]:
     note(args)
     if ctx.attempt <= args["fails"]:
         raise ValueError(f"try {ctx.attempt} {{failed}}")
     return {"attempt": ctx.attempt, "pid": os.getpid()}
 
 
-def in_line(args: Any, ctx: Context) -> Dict[str, Any]:
+def in_line(args: Any, ctx: Context) -> dict[str, Any]:
     """Of jobs with a key."""
     note(args)
     wait(args, ctx)
@@ -114,7 +114,7 @@ passing = task("passing:1.0", args={}, keyed="ordered", on_failure="pass", backo
 
 
 @task("merged:1.0", args={}, keyed="merged", batch=3, backoff=100)
-async def merged(by_key: Dict[str, List[Any]], ctx: Context) -> None:
+async def merged(by_key: dict[str, list[Any]], ctx: Context) -> None:
     """One line for each run, ``<key>=<tokens>`` of each of its keys."""
     note({"token": " ".join(f"{key}={','.join(each['token'] for each in own)}" for key, own in by_key.items())})
     payloads = [payload for own in by_key.values() for payload in own]

@@ -6,7 +6,8 @@ import json
 import os
 import signal
 import subprocess
-from typing import Any, Callable, Dict, Iterator, List, Optional
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import redis as redispy
@@ -16,7 +17,7 @@ from pshub.redis.slot_map import slot_of
 
 
 class Node:
-    def __init__(self, told: Dict[str, Any]) -> None:
+    def __init__(self, told: dict[str, Any]) -> None:
         self.id: str = told["id"]
         self.port: int = told["port"]
         self.pid: int = told["pid"]
@@ -43,7 +44,7 @@ class Cluster:
         self.nodes = [Node(told) for told in json.loads(line)["nodes"]]
         self.masters = self.nodes[:masters]
         self.url = self.nodes[0].url
-        self._killed: List[Node] = []
+        self._killed: list[Node] = []
         self.until_ok()
 
     def until_ok(self) -> None:
@@ -55,7 +56,7 @@ class Cluster:
         node.signal(signal.SIGKILL)
 
     @property
-    def live(self) -> List[Node]:
+    def live(self) -> list[Node]:
         return [node for node in self.nodes if node not in self._killed]
 
     def owner_of_slot(self, slot: int) -> Node:
@@ -68,9 +69,9 @@ class Cluster:
     def owner_of(self, key: str) -> Node:
         return self.owner_of_slot(slot_of(key))
 
-    def queues_of(self, node: Node, count: int = 1, start: str = "q") -> List[str]:
+    def queues_of(self, node: Node, count: int = 1, start: str = "q") -> list[str]:
         """Names of queues that live there."""
-        found: List[str] = []
+        found: list[str] = []
         n = 0
         while len(found) < count:
             n += 1
@@ -78,7 +79,7 @@ class Cluster:
                 found.append(f"{start}{n}")
         return found
 
-    def migrate(self, slot: int, to: Node, on_key: Callable[[str], None] = lambda key: None) -> Optional[Node]:
+    def migrate(self, slot: int, to: Node, on_key: Callable[[str], None] = lambda key: None) -> Node | None:
         """Moves what is in a slot, key by key; ``settle`` ends it."""
         owner = self.owner_of_slot(slot)
         to.do("CLUSTER", "SETSLOT", slot, "IMPORTING", owner.id)
@@ -110,7 +111,7 @@ class Cluster:
             if node.client.info("replication")["role"] == "master":
                 node.client.flushall()
 
-    def held(self) -> List[str]:
+    def held(self) -> list[str]:
         return sorted(key for node in self.live for key in node.client.scan_iter("pshub:*:held:*"))
 
     def close(self) -> None:
@@ -125,7 +126,7 @@ def _info(node: Node) -> str:
     return "\n".join(f"{key}:{value}" for key, value in info.items()) if isinstance(info, dict) else str(info)
 
 
-def _ranges(answer: Any) -> List[Any]:
+def _ranges(answer: Any) -> list[Any]:
     """redis-py may have read it already."""
     if isinstance(answer, dict):
         return [(first, last, told["primary"][1]) for (first, last), told in answer.items()]
@@ -151,6 +152,6 @@ def cluster(shared_cluster: Cluster) -> Iterator[Cluster]:
 
 
 @pytest.fixture
-def queues(cluster: Cluster) -> List[str]:
+def queues(cluster: Cluster) -> list[str]:
     """One at each node."""
     return [cluster.queues_of(node)[0] for node in cluster.masters]

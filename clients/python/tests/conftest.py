@@ -12,8 +12,9 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
-from typing import Any, Callable, Coroutine, Iterator, List, Optional, TypeVar
+from typing import Any, TypeVar
 
 import pytest
 import redis as redispy
@@ -70,7 +71,7 @@ class Server:
         self.port = free_port()
         self.url = f"redis://127.0.0.1:{self.port}"
         self.dir = tempfile.mkdtemp(prefix="pshub-redis-")
-        self.process: Optional["subprocess.Popen[bytes]"] = None
+        self.process: subprocess.Popen[bytes] | None = None
         self.client = redispy.Redis(port=self.port, decode_responses=True)
         self.start(*arguments)
 
@@ -97,10 +98,10 @@ class Server:
         self.kill()
         shutil.rmtree(self.dir, ignore_errors=True)
 
-    def held(self) -> List[str]:
+    def held(self) -> list[str]:
         return sorted(self.client.scan_iter("pshub:*:held:*"))
 
-    def leftovers(self) -> List[str]:
+    def leftovers(self) -> list[str]:
         """Keys that stay when hubs and workers are gone, but for those of the registry, and those that go by themselves."""
         lasting = ("pshub:tasks", "pshub:queues")
         return sorted(key for key in self.client.scan_iter("*") if key not in lasting and self.client.ttl(key) == -1)
@@ -122,7 +123,7 @@ def server(shared_server: Server) -> Iterator[Server]:
 
 def maker(make: Callable[..., T]) -> Iterator[Callable[..., T]]:
     """For a fixture that makes as many as a test wants; they are closed when it is over."""
-    made: List[Any] = []
+    made: list[Any] = []
 
     def one(*arguments: Any) -> T:
         made.append(make(*arguments))
@@ -156,10 +157,10 @@ class Proxy:
         self.loses_answers = False
         #: From the moment on when this text goes to the server, answers are swallowed: what is asked before that is answered,
         #: however long it takes.
-        self.loses_answers_from: Optional[str] = None
+        self.loses_answers_from: str | None = None
         #: How fast answers of the server come, on each connection.
-        self.bytes_per_s: Optional[int] = None
-        self._sockets: List[socket.socket] = []
+        self.bytes_per_s: int | None = None
+        self._sockets: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:

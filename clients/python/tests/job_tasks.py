@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -23,10 +24,10 @@ class Flaky:
     """A task that fails as often as it is told, and notes each try."""
 
     def __init__(self, **options: Any) -> None:
-        self.tries: List[Try] = []
+        self.tries: list[Try] = []
 
         @task("flaky:1.0", args={}, **{"backoff": 1, **options})
-        def flaky(args: Any, ctx: Context) -> Dict[str, int]:
+        def flaky(args: Any, ctx: Context) -> dict[str, int]:
             self.tries.append(Try(args, ctx.attempt, time.time()))
             if isinstance(args, dict) and ctx.attempt <= args.get("fails", 0):
                 raise ValueError(f"try {ctx.attempt} {{failed}} [here]")
@@ -48,7 +49,7 @@ def hub(server: Server) -> Iterator[Hub]:
 @pytest.fixture
 def serve(server: Server) -> Iterator[Callable[..., Worker]]:
     """Starts a worker of queue q with these tasks."""
-    started: List[Worker] = []
+    started: list[Worker] = []
 
     def start(*tasks: Task, **options: Any) -> Worker:
         started.append(Worker(server.url, tasks=tasks, **{"queue": "q", **options}))
@@ -59,9 +60,9 @@ def serve(server: Server) -> Iterator[Callable[..., Worker]]:
         worker.stop(grace=0)
 
 
-def noted(worker: Worker, *names: str) -> List[Any]:
+def noted(worker: Worker, *names: str) -> list[Any]:
     """What a worker tells from now on."""
-    told: List[Any] = []
+    told: list[Any] = []
     for name in names:
         worker.events.on(name, lambda event, name=name: told.append((name, event)))  # type: ignore[misc]
     return told

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import threading
 import time
-from typing import Any, Callable, Dict, List, NamedTuple, Optional
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from conftest import Server
 from job_tasks import PREFIX
 from pshub import Context, Task, Worker, task
 
 Serve = Callable[..., Worker]
-ByKey = Dict[str, List[Any]]
+ByKey = dict[str, list[Any]]
 Act = Callable[[ByKey, Context], Any]
 
 
@@ -28,7 +29,7 @@ class Merge:
     """A task that notes its runs; ``act`` is what it does meanwhile."""
 
     def __init__(self, act: Act = lambda by_key, ctx: None, **options: Any) -> None:
-        self.runs: List[Run] = []
+        self.runs: list[Run] = []
         #: How many have begun.
         self.begun = 0
 
@@ -42,15 +43,15 @@ class Merge:
             finally:
                 self.runs.append(Run(by_key, ctx.attempt, ctx.fence, begun, time.monotonic()))
 
-        self.task: Task[Any] = merge
+        self.task: Task[..., Any] = merge
 
-    def declared(self, serve: Serve) -> Task[Any]:
+    def declared(self, serve: Serve) -> Task[..., Any]:
         """Known, and nobody takes anything until a worker is started."""
         serve(self.task, job_slots=0).stop()
         return self.task
 
     @property
-    def brought(self) -> List[ByKey]:
+    def brought(self) -> list[ByKey]:
         return [run.by_key for run in self.runs]
 
 
@@ -68,7 +69,7 @@ def fail_first(failure: Exception, times: int = 1) -> Act:
 class Gate:
     """Holds the first run until it is opened."""
 
-    def __init__(self, failure: Optional[Exception] = None) -> None:
+    def __init__(self, failure: Exception | None = None) -> None:
         self.opened = threading.Event()
         self._failure = failure
         self._is_first = True
@@ -81,7 +82,7 @@ class Gate:
                 raise self._failure
 
 
-def waiting(server: Server, key: str) -> Dict[str, float]:
+def waiting(server: Server, key: str) -> dict[str, float]:
     """What waits of a key, as Redis has it."""
     return dict(server.client.zrange(f"{PREFIX}merged:merge:1.0:{key}", 0, -1, withscores=True))
 
@@ -91,6 +92,6 @@ def tries(server: Server, key: str) -> int:
     return json.loads(text)["tries"] if text else 0
 
 
-def due_ms(server: Server, key: str) -> Optional[float]:
+def due_ms(server: Server, key: str) -> float | None:
     """None while it is due already."""
     return server.client.zscore(f"{PREFIX}later", f"merge:1.0 {key}")

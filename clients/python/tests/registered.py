@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List
+from typing import Any
 
 from conftest import Server
 from pshub import Context, Worker, task
@@ -20,8 +20,8 @@ class Started:
         def outer(to: str, ctx: Context) -> Any:
             return ctx.call("where:1.0", queue=to)
 
-        self.told: List[Dict[str, Any]] = []
-        self.unreadable: List[Dict[str, Any]] = []
+        self.told: list[dict[str, Any]] = []
+        self.unreadable: list[dict[str, Any]] = []
         self.worker = Worker(server.url, tasks=[where, outer], queue=queue)
         self.worker.events.on("task:elsewhere", self.told.append)
         self.worker.events.on("registry:unreadable", self.unreadable.append)

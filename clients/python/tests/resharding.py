@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import re
 import time
-from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Optional, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from conftest import eventually
 from pshub.queue.shards import Shards, home_of, served_shards
@@ -25,9 +26,9 @@ class Run(NamedTuple):
     ended: float
 
 
-def spread(at: At, epoch: int, names: Sequence[str], earlier: Optional[Sequence[str]] = None, is_coming: bool = False) -> None:
+def spread(at: At, epoch: int, names: Sequence[str], earlier: Sequence[str] | None = None, is_coming: bool = False) -> None:
     """In all places, from one step to the next."""
-    record: Dict[str, Any] = {"epoch": epoch, "names": list(names)}
+    record: dict[str, Any] = {"epoch": epoch, "names": list(names)}
     if is_coming:
         record["coming"] = True
     if earlier is not None:
@@ -55,7 +56,7 @@ def change(at: At, lines: Callable[[], Iterable[str]], epoch: int, names: Sequen
     spread(at, epoch + 2, names)
 
 
-def check_order(counts: Dict[str, int], runs: List[Run]) -> None:
+def check_order(counts: dict[str, int], runs: list[Run]) -> None:
     """Each key's jobs ran once, in their order, one at a time."""
     for key, count in counts.items():
         own = [run for run in runs if run.key == key]

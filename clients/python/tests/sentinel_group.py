@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
-from typing import Any, List
+from typing import Any
 
 import redis as redispy
 
@@ -60,7 +60,7 @@ class Group:
         self.master = Server("--repl-diskless-sync-delay", "0")
         self.replica = Server("--replicaof", "127.0.0.1", str(self.master.port))
         eventually(lambda: self.replica.client.info("replication")["master_link_status"] == "up", 15)
-        self.sentinels: List[Sentinel] = [Sentinel(self.master.port) for _ in range(sentinels)]
+        self.sentinels: list[Sentinel] = [Sentinel(self.master.port) for _ in range(sentinels)]
         eventually(lambda: all(each.is_set(sentinels) for each in self.sentinels), 20, "the sentinels know each other")
 
     @property

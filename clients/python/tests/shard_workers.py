@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from typing import Any, Callable, Iterator, List
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -36,12 +37,12 @@ class Staying:
                 self.running -= 1
             return n
 
-        self.task: Task[Any] = stay
+        self.task: Task[..., Any] = stay
 
 
 class Noting:
     def __init__(self, takes_s: float = 0.0) -> None:
-        self.runs: List[Any] = []
+        self.runs: list[Any] = []
 
         @task("note:1.0", timeout=20, args={})
         def note(args: Any) -> Any:
@@ -49,10 +50,10 @@ class Noting:
             self.runs.append(args["n"])
             return args["n"]
 
-        self.task: Task[Any] = note
+        self.task: Task[..., Any] = note
 
 
-def places(server: Server) -> List[str]:
+def places(server: Server) -> list[str]:
     """Where there are live workers."""
     return sorted(json.loads(card)["queue"] for card in server.client.hvals("pshub:workers"))
 
@@ -77,9 +78,9 @@ def hub(server: Server) -> Iterator[Hub]:
 @pytest.fixture
 def begin(server: Server) -> Iterator[Serve]:
     """Starts a worker of queue q with these tasks."""
-    started: List[Worker] = []
+    started: list[Worker] = []
 
-    def start(*tasks: Task[Any], **options: Any) -> Worker:
+    def start(*tasks: Task[..., Any], **options: Any) -> Worker:
         started.append(Worker(server.url, tasks=tasks, **{"queue": "q", **options}))
         return started[-1].start()
 
@@ -92,7 +93,7 @@ def begin(server: Server) -> Iterator[Serve]:
 def serve(server: Server, begin: Serve) -> Serve:
     """The same, of a queue that is spread already."""
 
-    def start(*tasks: Task[Any], count: int = 3, **options: Any) -> Worker:
+    def start(*tasks: Task[..., Any], count: int = 3, **options: Any) -> Worker:
         worker = begin(*tasks, **options)
         eventually(lambda: len(places(server)) == count, what="all shards")
         return worker

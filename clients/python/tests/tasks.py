@@ -2,7 +2,7 @@
 
 import os
 import time
-from typing import Any, Dict, List
+from typing import Any
 
 from pshub import Context, task
 
@@ -47,5 +47,5 @@ def busy(ms: float) -> int:
 
 
 @task("hang:1.0", keyed="merged")
-def hang(by_key: Dict[str, List[Any]], ctx: Context) -> None:
+def hang(by_key: dict[str, list[Any]], ctx: Context) -> None:
     ctx.aborted.wait()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from typing import Any, Dict, List, Tuple
+from typing import Any
 
 import pytest
 
@@ -19,7 +19,7 @@ ADVICE = vectors("advice.json")
 LEVELS = {"DEBUG": "debug", "INFO": "info", "WARNING": "warn", "ERROR": "error"}
 
 
-def lines_of(caplog: Any, event: str, **members: str) -> List[Tuple[str, str, Dict[str, Any]]]:
+def lines_of(caplog: Any, event: str, **members: str) -> list[tuple[str, str, dict[str, Any]]]:
     caplog.clear()
     with caplog.at_level(logging.DEBUG, "pshub"):
         events = Events()
@@ -29,7 +29,7 @@ def lines_of(caplog: Any, event: str, **members: str) -> List[Tuple[str, str, Di
     return [(LEVELS[level], line.message, line.fields) for level, line in told]
 
 
-def filled(text: str, values: Dict[str, str]) -> str:
+def filled(text: str, values: dict[str, str]) -> str:
     return re.sub(r"\{(\w+)\}", lambda name: values[name[1]], text)
 
 
@@ -63,7 +63,7 @@ def test_a_redis_that_is_away() -> None:
 
 
 @pytest.mark.parametrize("case", ADVICE["durations"]["cases"], ids=lambda case: repr(case["text"]))
-def test_durations(case: Dict[str, Any]) -> None:
+def test_durations(case: dict[str, Any]) -> None:
     text = case["text"]
     if case["ms"] is not None:
         assert parse_duration(text, "--grace") * 1000 == case["ms"]
@@ -84,7 +84,7 @@ def test_calls(server: Server) -> None:
             worker.stop()
     with Hub(server.url) as hub:
         for case in calls["cases"]:
-            options: Dict[str, Any] = {"queue": case["queue"]} if "queue" in case else {}
+            options: dict[str, Any] = {"queue": case["queue"]} if "queue" in case else {}
             if "timeoutMs" in case:
                 options["timeout"] = case["timeoutMs"] / 1000
             act, name = (hub.call, case["call"]) if "call" in case else (hub.enqueue, case["enqueue"])

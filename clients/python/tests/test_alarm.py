@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Awaitable, Callable, List, Optional
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from pshub.redis.refusals import ConnectionLost, ReplyError
 from pshub.wire.clock import now_s
@@ -12,11 +13,11 @@ from pshub.worker.alarm import Alarm, Next
 
 
 class Ringing:
-    def __init__(self, act: Optional[Callable[[], Awaitable[Next]]] = None) -> None:
+    def __init__(self, act: Callable[[], Awaitable[Next]] | None = None) -> None:
         self.clock = RedisClock()
         self.clock.learn(1_000_000_000_000, now_s())
-        self.done: List[float] = []
-        self.problems: List[Exception] = []
+        self.done: list[float] = []
+        self.problems: list[Exception] = []
         self.alarm = Alarm(self.clock, act or self.act, self.problems.append)
 
     async def act(self) -> Next:
@@ -89,7 +90,7 @@ def test_what_rings_while_it_is_done_is_done_again() -> None:
 
 def test_what_fails_is_told_of_and_ends_nothing() -> None:
     async def work() -> None:
-        errors: List[Exception] = [ReplyError("OOM"), ConnectionLost("lost")]
+        errors: list[Exception] = [ReplyError("OOM"), ConnectionLost("lost")]
 
         async def act() -> Next:
             if errors:

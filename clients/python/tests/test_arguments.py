@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -39,7 +40,7 @@ async def pass_on_async(args: Any, ctx: Context) -> Any:
     return await ctx.acall(echo, args, timeout=2)
 
 
-def test_a_dict_is_arguments(hub: Hub, serve: Serve, server: Server) -> None:  # noqa: F811
+def test_a_dict_is_arguments(hub: Hub, serve: Serve, server: Server) -> None:
     serve(echo, pass_on, pass_on_async)
     assert hub.call("echo:1.0", OWN, timeout=2) == OWN
     assert hub.submit(echo, OWN, timeout=2, queue="q").result() == OWN
@@ -57,13 +58,13 @@ def test_a_dict_is_arguments(hub: Hub, serve: Serve, server: Server) -> None:  #
 
 
 @pytest.mark.parametrize("nothing", [None, 0, False, "", []])
-def test_any_value_is_arguments_also_one_that_says_little(hub: Hub, serve: Serve, nothing: Any) -> None:  # noqa: F811
+def test_any_value_is_arguments_also_one_that_says_little(hub: Hub, serve: Serve, nothing: Any) -> None:
     serve(echo, pass_on, pass_on_async)
     for called in (echo, pass_on, pass_on_async):
         assert hub.call(called, nothing) == nothing and type(hub.call(called, nothing)) is type(nothing)
 
 
-def test_by_name_options_are_options_and_all_else_is_arguments(hub: Hub, serve: Serve) -> None:  # noqa: F811
+def test_by_name_options_are_options_and_all_else_is_arguments(hub: Hub, serve: Serve) -> None:
     serve(named, echo)
     assert hub.call("named:1.0", timeout=2, queue="q", signal=9) == [0, "", 9]
     assert hub.call("echo:1.0", args=1, task=2, signal=9) == {"args": 1, "task": 2, "signal": 9}
@@ -72,7 +73,7 @@ def test_by_name_options_are_options_and_all_else_is_arguments(hub: Hub, serve: 
     assert hub.call(named, signal=9, timeout=None, queue=None) == [0, "", 9]
 
 
-def test_what_could_mean_either_is_refused(hub: Hub, serve: Serve, server: Server) -> None:  # noqa: F811
+def test_what_could_mean_either_is_refused(hub: Hub, serve: Serve, server: Server) -> None:
     @task("both:1.0", args={})
     def both(args: Any, ctx: Context) -> Any:
         how = {"either": lambda: ctx.call(named, timeout=2), "both": lambda: ctx.call(named, {}, signal=9)}
@@ -104,7 +105,7 @@ def test_what_could_mean_either_is_refused(hub: Hub, serve: Serve, server: Serve
     asyncio.run(run())
 
 
-def test_times_of_nested_calls_are_checked_as_those_of_others_are(hub: Hub, serve: Serve) -> None:  # noqa: F811
+def test_times_of_nested_calls_are_checked_as_those_of_others_are(hub: Hub, serve: Serve) -> None:
     @task("outer:1.0", args={})
     def outer(args: Any, ctx: Context) -> Any:
         return ctx.call(echo, 1, timeout=args)

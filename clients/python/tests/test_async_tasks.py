@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import logging
 import threading
 import time
-from typing import Any, Callable, Dict, List, Optional
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -18,8 +18,8 @@ from pshub import Aborted, Context, Hub, HubError, TaskError, TaskFailed, Timeou
 Serve = Callable[..., Worker]
 
 #: What handlers saw, in this process.
-seen: List[Any] = []
-user: "contextvars.ContextVar[str]" = contextvars.ContextVar("user", default="nobody")
+seen: list[Any] = []
+user: contextvars.ContextVar[str] = contextvars.ContextVar("user", default="nobody")
 
 
 @pytest.fixture(autouse=True)
@@ -93,7 +93,7 @@ async def blocking(s: float) -> None:
     time.sleep(s)
 
 
-def test_calls_of_coroutines(hub: Hub, serve: Serve) -> None:  # noqa: F811
+def test_calls_of_coroutines(hub: Hub, serve: Serve) -> None:
     serve(add, now)
     assert hub.call(add, x=1) == 3
     assert hub.call("add:1.0", {"x": 1, "y": 1}) == 2
@@ -103,7 +103,7 @@ def test_calls_of_coroutines(hub: Hub, serve: Serve) -> None:  # noqa: F811
     assert wrong.value.code == "InvalidArgs"
 
 
-def test_they_hold_a_slot_each_and_no_thread(hub: Hub, serve: Serve) -> None:  # noqa: F811
+def test_they_hold_a_slot_each_and_no_thread(hub: Hub, serve: Serve) -> None:
     worker = serve(rest, slots=50, job_slots=0)
     pending = [hub.submit(rest, s=1) for _ in range(60)]
     eventually(lambda: worker.busy == len(seen) == 50)
@@ -113,7 +113,7 @@ def test_they_hold_a_slot_each_and_no_thread(hub: Hub, serve: Serve) -> None:  #
     assert {each.result() for each in pending} == {"done"}
 
 
-def test_how_they_fail(hub: Hub, serve: Serve) -> None:  # noqa: F811
+def test_how_they_fail(hub: Hub, serve: Serve) -> None:
     serve(fail, add)
     with pytest.raises(TaskFailed, match="no such city") as own:
         hub.call(fail, how="task")
@@ -131,7 +131,7 @@ def test_how_they_fail(hub: Hub, serve: Serve) -> None:  # noqa: F811
         pending.result()
 
 
-def test_the_coroutine_is_cancelled_when_its_caller_gives_up(hub: Hub, serve: Serve) -> None:  # noqa: F811
+def test_the_coroutine_is_cancelled_when_its_caller_gives_up(hub: Hub, serve: Serve) -> None:
     worker = serve(rest)
     pending = hub.submit(rest, s=20)
     eventually(lambda: seen == ["began"])
@@ -142,7 +142,7 @@ def test_the_coroutine_is_cancelled_when_its_caller_gives_up(hub: Hub, serve: Se
     eventually(lambda: worker.busy == 0)
 
 
-def test_and_at_its_deadline(hub: Hub, serve: Serve, server: Server) -> None:  # noqa: F811
+def test_and_at_its_deadline(hub: Hub, serve: Serve, server: Server) -> None:
     worker = serve(rest)
     with pytest.raises(Timeout):
         hub.call(rest, s=20, timeout=0.3)
@@ -150,7 +150,7 @@ def test_and_at_its_deadline(hub: Hub, serve: Serve, server: Server) -> None:  #
     eventually(lambda: worker.busy == 0 and server.held() == [], 1.5)
 
 
-def test_one_that_does_not_listen_is_given_up(hub: Hub, serve: Serve) -> None:  # noqa: F811
+def test_one_that_does_not_listen_is_given_up(hub: Hub, serve: Serve) -> None:
     @task("deaf:1.0")
     async def deaf() -> None:
         for _ in range(3):
@@ -168,14 +168,14 @@ def test_one_that_does_not_listen_is_given_up(hub: Hub, serve: Serve) -> None:  
     assert hub.call(rest, s=0) == "done"
 
 
-def test_nested_calls(hub: Hub, serve: Serve) -> None:  # noqa: F811
+def test_nested_calls(hub: Hub, serve: Serve) -> None:
     serve(outer, add, now, slots=4)
     found = hub.call(outer, timeout=3)
     assert (found["caller"], found["sum"], found["sync"]) == ("q", 3, 5)
     assert 0 < found["left"] < 3
 
 
-def test_nested_calls_go_with_the_outer_one(hub: Hub, serve: Serve) -> None:  # noqa: F811
+def test_nested_calls_go_with_the_outer_one(hub: Hub, serve: Serve) -> None:
     worker = serve(outer_rest, rest)
     pending = hub.submit(outer_rest)
     eventually(lambda: worker.busy == 2 and seen == ["began"])
@@ -184,7 +184,7 @@ def test_nested_calls_go_with_the_outer_one(hub: Hub, serve: Serve) -> None:  # 
     eventually(lambda: worker.busy == 0)
 
 
-def test_a_nested_call_that_would_hold_up_the_loop_is_refused(hub: Hub, serve: Serve) -> None:  # noqa: F811
+def test_a_nested_call_that_would_hold_up_the_loop_is_refused(hub: Hub, serve: Serve) -> None:
     @task("holds:1.0")
     async def holds(ctx: Context, apart: bool) -> Any:
         return await asyncio.to_thread(ctx.call, add, x=1) if apart else ctx.call(add, x=1)
@@ -195,7 +195,7 @@ def test_a_nested_call_that_would_hold_up_the_loop_is_refused(hub: Hub, serve: S
     assert hub.call(holds, apart=True) == 3
 
 
-def test_a_worker_that_stops_waits_for_them_and_cancels_them_then(hub: Hub, serve: Serve) -> None:  # noqa: F811
+def test_a_worker_that_stops_waits_for_them_and_cancels_them_then(hub: Hub, serve: Serve) -> None:
     worker = serve(rest, again)
     short, long, other = hub.submit(rest, s=0.3), hub.submit(rest, s=20), hub.submit(again, s=20)
     eventually(lambda: worker.busy == 3)
@@ -212,9 +212,9 @@ def test_a_worker_that_stops_waits_for_them_and_cancels_them_then(hub: Hub, serv
     other.cancel()
 
 
-def test_context_variables(hub: Hub, serve: Serve) -> None:  # noqa: F811
+def test_context_variables(hub: Hub, serve: Serve) -> None:
     @task("who:1.0")
-    async def who(name: Optional[str] = None) -> str:
+    async def who(name: str | None = None) -> str:
         before = user.get()
         if name is not None:
             user.set(name)
@@ -230,7 +230,7 @@ def test_context_variables(hub: Hub, serve: Serve) -> None:  # noqa: F811
     assert hub.call(who) == "somebody somebody"
 
 
-def test_jobs(hub: Hub, serve: Serve) -> None:  # noqa: F811
+def test_jobs(hub: Hub, serve: Serve) -> None:
     @task("flaky:1.0", backoff=10)
     async def flaky(ctx: Context) -> int:
         if ctx.attempt < 3:
@@ -238,7 +238,7 @@ def test_jobs(hub: Hub, serve: Serve) -> None:  # noqa: F811
         return ctx.attempt
 
     @task("merge:1.0", keyed="merged", batch=5)
-    async def merge(by_key: Dict[str, List[Dict[str, int]]], ctx: Context) -> None:
+    async def merge(by_key: dict[str, list[dict[str, int]]], ctx: Context) -> None:
         await asyncio.sleep(0)
         seen.append(by_key)
         if ctx.attempt == 1:
@@ -260,7 +260,7 @@ def test_jobs(hub: Hub, serve: Serve) -> None:  # noqa: F811
     eventually(lambda: hub.key(merge, "k").status().state == "empty")
 
 
-def test_a_job_whose_time_is_up_failed_by_that(hub: Hub, serve: Serve) -> None:  # noqa: F811
+def test_a_job_whose_time_is_up_failed_by_that(hub: Hub, serve: Serve) -> None:
     @task("long:1.0", job_timeout_ms=200, retries=0)
     async def long() -> None:
         await asyncio.sleep(20)
@@ -270,30 +270,7 @@ def test_a_job_whose_time_is_up_failed_by_that(hub: Hub, serve: Serve) -> None: 
         hub.enqueue(long, tracked=True).result(timeout_ms=5000)
 
 
-def test_a_coroutine_that_a_function_returns_is_no_result(hub: Hub, serve: Serve) -> None:  # noqa: F811
+def test_a_coroutine_that_a_function_returns_is_no_result(hub: Hub, serve: Serve) -> None:
     serve(task("hidden:1.0")(lambda: add(1)))
     with pytest.raises(TaskFailed, match="declare it with async def"):
         hub.call("hidden:1.0")
-
-
-def test_a_handler_that_blocks_the_loop_is_named(hub: Hub, serve: Serve, caplog: Any) -> None:  # noqa: F811
-    told: Dict[str, Any] = {}
-    worker = serve(blocking, rest)
-    for event in ("loop:stuck", "loop:blocked"):
-        worker.events.on(event, lambda told_of, event=event: told.update({event: told_of}))  # type: ignore[misc]
-    with caplog.at_level(logging.WARNING, "pshub"):
-        other = hub.submit(rest, s=5)
-        hub.call(blocking, s=2.8)
-        eventually(lambda: "loop:blocked" in told, 3)
-    other.cancel()
-    assert told["loop:stuck"]["tasks"] == told["loop:blocked"]["tasks"] == ["blocking:1.0"]
-    stack = told["loop:stuck"]["stack"]
-    assert stack.count("File") == 1 and "in blocking\n    time.sleep(s)" in stack
-    assert 2000 < told["loop:blocked"]["ms"] < 4000
-    assert (told["loop:blocked"]["worker"], told["loop:blocked"]["queue"]) == (worker.id, "q")
-    lines = [record.getMessage() for record in caplog.records]
-    assert [line for line in lines if line.startswith("the event loop was blocked") and "tasks=['blocking:1.0']" in line]
-    # Nobody is alarmed by the pauses of one that only waits.
-    told.clear()
-    hub.call(rest, s=1.5)
-    assert told == {}

@@ -9,7 +9,8 @@ import math
 import socket
 import threading
 import time
-from typing import Any, Callable, List
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -53,7 +54,7 @@ def test_writes_are_bounded_in_number_and_in_bytes() -> None:
 def test_claims_are_bounded_in_bytes(server: Server) -> None:
     server.client.rpush(CALLS, *(_message(f"m{n}", 400_000) for n in range(12)))
     worker = Worker(server.url, tasks=[echo], slots=64)
-    taken: List[int] = []
+    taken: list[int] = []
     worker.events.on("claim:taken", lambda event: taken.append(event["count"]))
     worker.start()
     try:
@@ -154,7 +155,7 @@ def test_a_name_that_is_never_resolved_is_given_up(monkeypatch: pytest.MonkeyPat
 
 
 def _is_given_up(url: str, at_end: Callable[[], None] = lambda: None) -> None:
-    reasons: List[str] = []
+    reasons: list[str] = []
 
     async def run() -> float:
         connection = Connection(url, "test", 2.0, on_down=reasons.append)
@@ -193,8 +194,8 @@ class _Adopting:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, refused: str = "") -> None:
         self.now = 100.0
-        self.asked: List[str] = []
-        self.problems: List[str] = []
+        self.asked: list[str] = []
+        self.problems: list[str] = []
         self.clock = RedisClock()
         self._refused = refused
         monkeypatch.setattr(adopt_module, "now_s", lambda: self.now)
@@ -211,7 +212,7 @@ class _Adopting:
             raise ReplyError("ERR of this one")
         return Adopted(True, [], [], [], [], [])
 
-    def beat(self, after_s: float, ended: List[str]) -> List[str]:
+    def beat(self, after_s: float, ended: list[str]) -> list[str]:
         self.now += after_s
         self.asked = []
 

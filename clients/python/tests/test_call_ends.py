@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any, List
+from typing import Any
 
 import pytest
 
@@ -82,7 +82,7 @@ def test_a_closed_hub_says_so(server: Server, worker: Worker) -> None:
 
 
 def test_closing_a_hub_is_no_outage(server: Server, worker: Worker) -> None:
-    told: List[Any] = []
+    told: list[Any] = []
     hub = Hub(server.url)
     hub.events.on("redis:down", told.append)
     hub.events.on("redis:up", told.append)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Iterator, List
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ def outer(n: int, queue: str, ctx: Context) -> Any:
 
 
 @pytest.fixture
-def workers(cluster: Cluster, queues: List[str]) -> Iterator[List[Worker]]:
+def workers(cluster: Cluster, queues: list[str]) -> Iterator[list[Worker]]:
     """Each begins at a node of its own."""
     made = [Worker(node.url, tasks=[double, outer], queue=queue) for node, queue in zip(cluster.masters[::-1], queues)]
     for worker in made:
@@ -32,7 +33,7 @@ def workers(cluster: Cluster, queues: List[str]) -> Iterator[List[Worker]]:
     assert cluster.held() == []
 
 
-def test_calls_to_queues_of_all_nodes(cluster: Cluster, queues: List[str], workers: List[Worker]) -> None:
+def test_calls_to_queues_of_all_nodes(cluster: Cluster, queues: list[str], workers: list[Worker]) -> None:
     with Hub(cluster.url) as hub:
         for n, queue in enumerate(queues):
             assert hub.call("double:1.0", n=n, queue=queue) == 2 * n
@@ -41,7 +42,7 @@ def test_calls_to_queues_of_all_nodes(cluster: Cluster, queues: List[str], worke
 
 
 @pytest.mark.parametrize("kind", ["one", "several", "options"])
-def test_every_way_to_name_it(cluster: Cluster, queues: List[str], workers: List[Worker], kind: str) -> None:
+def test_every_way_to_name_it(cluster: Cluster, queues: list[str], workers: list[Worker], kind: str) -> None:
     nodes = [{"host": "127.0.0.1", "port": node.port} for node in cluster.masters]
     several = ",".join(f"127.0.0.1:{node.port}" for node in cluster.masters)
     target: Any = {"one": nodes[2], "several": f"redis+cluster://{several}", "options": {"cluster": nodes}}[kind]
@@ -49,13 +50,13 @@ def test_every_way_to_name_it(cluster: Cluster, queues: List[str], workers: List
         assert [hub.call("double:1.0", n=n, queue=queue) for n, queue in enumerate(queues)] == [0, 2, 4]
 
 
-def test_nested_calls_from_node_to_node(cluster: Cluster, queues: List[str], workers: List[Worker]) -> None:
+def test_nested_calls_from_node_to_node(cluster: Cluster, queues: list[str], workers: list[Worker]) -> None:
     with Hub(cluster.url) as hub:
         for at, queue in enumerate(queues):
             assert hub.call("outer:1.0", {"n": at, "queue": queues[at - 1]}, queue=queue) == 2 * at
 
 
-def test_a_hub_leaves_nothing(cluster: Cluster, queues: List[str], workers: List[Worker]) -> None:
+def test_a_hub_leaves_nothing(cluster: Cluster, queues: list[str], workers: list[Worker]) -> None:
     with Hub(cluster.url) as hub:
         hub.call("double:1.0", n=1, queue=queues[1])
         id = hub.id

@@ -9,7 +9,8 @@ import subprocess
 import tempfile
 import threading
 import time
-from typing import Any, Dict, Iterator, List, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -18,7 +19,7 @@ from conftest import eventually, free_port
 from pshub import Hub, HubError, NotEnqueued, Worker, task
 from pshub.redis.slot_map import slot_of
 
-runs: List[int] = []
+runs: list[int] = []
 lock = threading.Lock()
 
 
@@ -41,7 +42,7 @@ class Caller:
     """Calls all along, with numbers of its own."""
 
     def __init__(self, hub: Hub, queue: str, start: int) -> None:
-        self.ends: List[Ended] = []
+        self.ends: list[Ended] = []
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, args=(hub, queue, start))
         self._thread.start()
@@ -63,10 +64,10 @@ class Caller:
         eventually(lambda: len(self.answered) > answered + count, 25, "answered calls")
 
     @property
-    def answered(self) -> List[Ended]:
+    def answered(self) -> list[Ended]:
         return [each for each in self.ends if each.error is None]
 
-    def stop(self) -> List[Ended]:
+    def stop(self) -> list[Ended]:
         self._stop.set()
         self._thread.join(10)
         return self.ends
@@ -162,7 +163,7 @@ def test_a_node_that_is_down_does_not_hold_up_the_queues_of_others(bare: Cluster
     lives = next(node for node in cluster.masters if node is not gone)
     queue = cluster.queues_of(lives)[0]
     worker = Worker(cluster.url, tasks=[mark], queue=queue, slots=2, lease=2).start()
-    lost: List[Any] = []
+    lost: list[Any] = []
     worker.events.on("lease:lost", lost.append)
     hub = _hub_hearing_elsewhere(cluster, gone)
     caller = Caller(hub, queue, 0)
@@ -223,7 +224,7 @@ def test_a_task_that_two_queues_have_is_called_in_the_other_one(bare: Cluster) -
     workers = [Worker(cluster.url, tasks=[mark], queue=queue).start() for queue in (first, second)]
     hub = _hub_hearing_elsewhere(cluster, gone)
     assert hub.call("mark:1.0", n=1) == 1
-    asked: List[str] = []
+    asked: list[str] = []
     for queue, worker in zip((first, second), workers):
         worker.events.on("task:settled", lambda event, queue=queue: asked.append(queue))
     hub.call("mark:1.0", n=2)
@@ -253,7 +254,7 @@ class Joining(Node):
         command = [os.environ.get("PSHUB_TEST_SERVER", "redis-server"), "--port", str(port), "--bind", "127.0.0.1"]
         command += ["--cluster-enabled", "yes", "--cluster-port", str(self.bus), "--dir", self.dir, "--save", ""]
         self.process = subprocess.Popen([*command, "--cluster-node-timeout", "1500"], stdout=subprocess.DEVNULL)
-        told: Dict[str, Any] = {"id": "", "port": port, "pid": self.process.pid}
+        told: dict[str, Any] = {"id": "", "port": port, "pid": self.process.pid}
         super().__init__(told)
         eventually(self._is_up)
         self.id = self.do("CLUSTER", "MYID")

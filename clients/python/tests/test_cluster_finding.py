@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Any, Callable, Dict, Iterator, List
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ User = Callable[..., str]
 @pytest.fixture
 def user(cluster: Cluster) -> Iterator[User]:
     """Makes a user at every node; returns what follows the scheme of its URL."""
-    made: List[str] = []
+    made: list[str] = []
 
     def make(name: str, *rules: str) -> str:
         made.append(name)
@@ -52,14 +53,14 @@ def test_the_slot_of_a_key(cluster: Cluster, key: str) -> None:
     assert slot_of(key) == cluster.masters[0].do("CLUSTER", "KEYSLOT", key)
 
 
-def test_the_rights_of_the_protocol_are_enough(cluster: Cluster, queues: List[str], user: User) -> None:
+def test_the_rights_of_the_protocol_are_enough(cluster: Cluster, queues: list[str], user: User) -> None:
     _install(cluster)
     hub_at, worker_at = (user(name, *RULES[name]) for name in ("pshub-hub", "pshub-worker"))
     with Worker(f"redis://{worker_at}", tasks=[add], queue=queues[1]), Hub(f"redis+cluster://{hub_at}") as hub:
         assert hub.call("add:1.0", x=1) == 3
 
 
-def test_without_info_the_first_moved_tells(cluster: Cluster, queues: List[str], user: User) -> None:
+def test_without_info_the_first_moved_tells(cluster: Cluster, queues: list[str], user: User) -> None:
     _install(cluster)
     more = ("-info",)
     hub_at, worker_at = (user(name, *RULES[name], *more) for name in ("pshub-hub", "pshub-worker"))
@@ -77,7 +78,7 @@ def test_without_the_right_to_ask_for_slots_that_is_told(cluster: Cluster, user:
             hub.call("add:1.0", x=1)
 
 
-def test_without_the_key_of_a_move_that_is_told(cluster: Cluster, queues: List[str], user: User) -> None:
+def test_without_the_key_of_a_move_that_is_told(cluster: Cluster, queues: list[str], user: User) -> None:
     _install(cluster)
     hub_at, worker_at = (
         user(name, *(rule for rule in RULES[name] if not rule.endswith("}:moving"))) for name in ("pshub-hub", "pshub-worker")
@@ -103,13 +104,13 @@ def test_a_server_that_is_no_cluster_is_told(server: Server) -> None:
             hub.call("add:1.0", x=1)
 
 
-def test_the_first_nodes_may_be_gone(cluster: Cluster, queues: List[str]) -> None:
+def test_the_first_nodes_may_be_gone(cluster: Cluster, queues: list[str]) -> None:
     nodes = f"127.0.0.1:{free_port()},127.0.0.1:{cluster.masters[1].port}"
     with Worker(f"redis+cluster://{nodes}", tasks=[add], queue=queues[0]), Hub(f"redis+cluster://{nodes}") as hub:
         assert hub.call("add:1.0", x=1) == 3
 
 
-def test_each_master_is_looked_at(cluster: Cluster, queues: List[str]) -> None:
+def test_each_master_is_looked_at(cluster: Cluster, queues: list[str]) -> None:
     other = cluster.masters[2]
     other.client.config_set("maxmemory-policy", "allkeys-lru")
     try:
@@ -119,7 +120,7 @@ def test_each_master_is_looked_at(cluster: Cluster, queues: List[str]) -> None:
         other.client.config_set("maxmemory-policy", "noeviction")
 
 
-def test_the_library_is_loaded_where_it_is_missing(cluster: Cluster, queues: List[str]) -> None:
+def test_the_library_is_loaded_where_it_is_missing(cluster: Cluster, queues: list[str]) -> None:
     workers = [Worker(cluster.url, tasks=[add], queue=queue).start() for queue in queues]
     with Hub(cluster.url) as hub:
         for queue, node in zip(queues, cluster.masters):
@@ -130,7 +131,7 @@ def test_the_library_is_loaded_where_it_is_missing(cluster: Cluster, queues: Lis
         worker.stop()
 
 
-def test_each_command_goes_to_the_node_of_its_key(cluster: Cluster, queues: List[str]) -> None:
+def test_each_command_goes_to_the_node_of_its_key(cluster: Cluster, queues: list[str]) -> None:
     keys = [f"pshub:{{{queue}}}:x" for queue in queues]
 
     async def act(connection: Connection) -> Any:
@@ -144,15 +145,15 @@ def test_each_command_goes_to_the_node_of_its_key(cluster: Cluster, queues: List
     assert [node.client.exists(key) for node, key in zip(cluster.masters, keys)] == [1, 1, 1]
 
 
-def test_connections_are_made_when_they_are_used(cluster: Cluster, queues: List[str]) -> None:
+def test_connections_are_made_when_they_are_used(cluster: Cluster, queues: list[str]) -> None:
     name = "pshub-hub-commands"
 
-    def counts() -> List[int]:
+    def counts() -> list[int]:
         return [len([each for each in node.client.client_list() if each["name"] == name]) for node in cluster.masters]
 
     with Worker(cluster.url, tasks=[add], queue=queues[0]), Hub(cluster.url) as hub:
         hub.call("add:1.0", x=1)
-        used: Dict[Any, None] = {}
+        used: dict[Any, None] = {}
         for key in ("pshub:tasks", "pshub:workers", "pshub:stats", f"pshub:{{{queues[0]}}}:calls"):
             used[cluster.owner_of(key)] = None
         eventually(lambda: counts() == [int(node in used) for node in cluster.masters])

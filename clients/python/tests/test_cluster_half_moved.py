@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from typing import Any, Dict, Iterator, List, Tuple
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -17,9 +18,9 @@ from pshub.redis.redirect import with_absent
 from pshub.redis.refusals import ReplyError
 from pshub.redis.slot_map import slot_of
 
-ran: List[int] = []
-lined: List[Tuple[str, int]] = []
-merged: List[int] = []
+ran: list[int] = []
+lined: list[tuple[str, int]] = []
+merged: list[int] = []
 lock = threading.Lock()
 
 
@@ -37,7 +38,7 @@ def line(key: str, n: int) -> None:
 
 
 @task("merge:1.0", keyed="merged", batch=10)
-def merge(by_key: Dict[str, List[Any]]) -> None:
+def merge(by_key: dict[str, list[Any]]) -> None:
     with lock:
         merged.extend(n for own in by_key.values() for n in own)
 
@@ -63,7 +64,7 @@ class Moving:
     def send(self, name: str) -> None:
         self.home.do("MIGRATE", "127.0.0.1", self.away.port, self.key(name), 0, 5000)
 
-    def keys_at(self, node: Node) -> List[str]:
+    def keys_at(self, node: Node) -> list[str]:
         return sorted(node.do("CLUSTER", "GETKEYSINSLOT", self.slot, 100))
 
     def close(self) -> None:
@@ -73,7 +74,7 @@ class Moving:
 
 
 @pytest.fixture
-def moving(cluster: Cluster, queues: List[str]) -> Iterator[Moving]:
+def moving(cluster: Cluster, queues: list[str]) -> Iterator[Moving]:
     for noted in (ran, lined, merged):
         noted.clear()
     moving = Moving(cluster, queues[0])
@@ -95,7 +96,7 @@ def test_a_function_rests_from_the_first_moment_of_a_move_to_its_end(moving: Mov
     assert moving.keys_at(moving.home) == [] and moving.keys_at(moving.away) == before
     with pytest.raises(NotEnqueued, match="on its way"):
         moving.hub.enqueue("plain:1.0", {"n": 2}, **patience)
-    ended: List[Any] = []
+    ended: list[Any] = []
     waiting = threading.Thread(
         target=lambda: ended.append(moving.hub.enqueue("plain:1.0", {"n": 3}, queue=moving.queue, unique="one"))
     )
@@ -123,7 +124,7 @@ def test_a_function_of_one_key_is_not_sent_after_it(moving: Moving) -> None:
 
 
 def test_the_key_that_nobody_makes_is_the_last_one_of_those_of_a_queue() -> None:
-    given: List[Any] = ["FCALL", "f", 2, "a:{q}:x", "a:{q}:y", "argument"]
+    given: list[Any] = ["FCALL", "f", 2, "a:{q}:x", "a:{q}:y", "argument"]
     assert with_absent(given) == ["FCALL", "f", 3, "a:{q}:x", "a:{q}:y", "a:{q}:moving", "argument"]
     for untouched in (["FCALL", "f", 0, "a:{q}:x"], ["FCALL", "f", 1, "pshub:tasks", "a:{q}:x"], ["GET", "a:{q}:x"]):
         assert with_absent(untouched) == untouched

@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from typing import Any, Iterator, List
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import redis as redispy
@@ -105,8 +106,8 @@ def test_hubs_are_closed_in_time_while_a_node_stands_still(two: Two) -> None:
         assert two.answers(hub, two.near) and two.answers(hub, two.far)
     two.harmed.signal(signal.SIGSTOP)
     try:
-        took: List[float] = []
-        ended: List[Any] = []
+        took: list[float] = []
+        ended: list[Any] = []
 
         def close(hub: Hub, calls: bool) -> None:
             pending = hub.submit("add:1.0", x=1, queue=two.near, timeout=20) if calls else None

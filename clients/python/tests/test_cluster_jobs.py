@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Callable, Dict, Iterator, List
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -11,9 +12,9 @@ from cluster_nodes import Cluster, cluster, queues, shared_cluster  # noqa: F401
 from conftest import eventually, maker
 from pshub import Hub, TaskFailed, Worker, task
 
-ticks: List[float] = []
-merged: List[Dict[str, List[Any]]] = []
-order: List[int] = []
+ticks: list[float] = []
+merged: list[dict[str, list[Any]]] = []
+order: list[int] = []
 
 
 @task("add:1.0")
@@ -32,7 +33,7 @@ def tick() -> None:
 
 
 @task("merge:1.0", keyed="merged", batch=10)
-def merge(by_key: Dict[str, List[Any]]) -> None:
+def merge(by_key: dict[str, list[Any]]) -> None:
     merged.append(by_key)
 
 
@@ -43,12 +44,12 @@ def line(n: int) -> None:
 
 class Served:
     def __init__(self, url: str, queue: str) -> None:
-        self.problems: List[Any] = []
+        self.problems: list[Any] = []
         self.worker = Worker(url, tasks=[add, fail, tick, merge, line], queue=queue)
         self.worker.events.on("problem", self._note)
         self.worker.start()
 
-    def _note(self, event: Dict[str, Any]) -> None:
+    def _note(self, event: dict[str, Any]) -> None:
         # On a busy machine its nodes may hold each other for dead.
         if "CLUSTERDOWN" not in event["reason"]:
             self.problems.append(event)
@@ -65,7 +66,7 @@ def hub(cluster: Cluster) -> Iterator[Hub]:
 
 
 @pytest.fixture
-def served(cluster: Cluster, queues: List[str]) -> Iterator[List[Served]]:
+def served(cluster: Cluster, queues: list[str]) -> Iterator[list[Served]]:
     made = maker(lambda queue: Served(cluster.url, queue))
     make: Callable[[str], Served] = next(made)
     yield [make(queue) for queue in queues]
@@ -74,7 +75,7 @@ def served(cluster: Cluster, queues: List[str]) -> Iterator[List[Served]]:
     assert cluster.held() == []
 
 
-def test_jobs_with_results_at_each_node(hub: Hub, queues: List[str], served: List[Served]) -> None:
+def test_jobs_with_results_at_each_node(hub: Hub, queues: list[str], served: list[Served]) -> None:
     jobs = [hub.enqueue("add:1.0", {"x": n}, queue=queues[n % 3], tracked=True) for n in range(30)]
     assert [job.result() for job in jobs] == [n + 1 for n in range(30)]
     assert hub.job(jobs[1].id).status().state == "done"
@@ -82,7 +83,7 @@ def test_jobs_with_results_at_each_node(hub: Hub, queues: List[str], served: Lis
     assert len(set(many.ids)) == 300
 
 
-def test_a_job_for_later_and_one_that_fails(hub: Hub, queues: List[str], served: List[Served]) -> None:
+def test_a_job_for_later_and_one_that_fails(hub: Hub, queues: list[str], served: list[Served]) -> None:
     for queue in queues:
         begun = time.monotonic()
         late = hub.enqueue("add:1.0", {"x": 1}, queue=queue, tracked=True, delay_ms=300)
@@ -93,8 +94,8 @@ def test_a_job_for_later_and_one_that_fails(hub: Hub, queues: List[str], served:
         eventually(lambda: hub.dead(queue).count() == 1)
 
 
-def test_a_chain_from_node_to_node(cluster: Cluster, hub: Hub, queues: List[str], served: List[Served]) -> None:
-    steps: List[Any] = [("add:1.0", {"x": 1}, {"queue": queues[0]})]
+def test_a_chain_from_node_to_node(cluster: Cluster, hub: Hub, queues: list[str], served: list[Served]) -> None:
+    steps: list[Any] = [("add:1.0", {"x": 1}, {"queue": queues[0]})]
     steps += [("add:1.0", {}, {"queue": queues[n % 3], "pass": "x"}) for n in range(1, 7)]
     chain = hub.chain(steps)
     assert chain.result() == 8
@@ -103,8 +104,8 @@ def test_a_chain_from_node_to_node(cluster: Cluster, hub: Hub, queues: List[str]
     eventually(lambda: not any(node.client.keys("*:came:*") for node in cluster.masters))
 
 
-def test_a_batch_over_all_nodes(hub: Hub, queues: List[str], served: List[Served]) -> None:
-    entries: List[Any] = [("add:1.0", {"x": n}, {"queue": queues[n % 3]}) for n in range(30)]
+def test_a_batch_over_all_nodes(hub: Hub, queues: list[str], served: list[Served]) -> None:
+    entries: list[Any] = [("add:1.0", {"x": n}, {"queue": queues[n % 3]}) for n in range(30)]
     after = ("add:1.0", {"x": 100}, {"tracked": True, "queue": queues[1]})
     failed = ("add:1.0", {"x": -1}, {"tracked": True, "queue": queues[1]})
     well = hub.batch(entries, then=after, failed=failed)
@@ -115,7 +116,7 @@ def test_a_batch_over_all_nodes(hub: Hub, queues: List[str], served: List[Served
     assert status is not None and (status.total, status.done, status.dead) == (31, 30, 1)
 
 
-def test_schedules_at_each_node(hub: Hub, queues: List[str], served: List[Served]) -> None:
+def test_schedules_at_each_node(hub: Hub, queues: list[str], served: list[Served]) -> None:
     for queue in queues:
         ticks.clear()
         hub.schedule("often", {"cron": "* * * * * *"}, "tick:1.0", queue=queue)
@@ -125,7 +126,7 @@ def test_schedules_at_each_node(hub: Hub, queues: List[str], served: List[Served
         assert hub.schedules(queue).remove("often")
 
 
-def test_keys_at_each_node(hub: Hub, queues: List[str], served: List[Served]) -> None:
+def test_keys_at_each_node(hub: Hub, queues: list[str], served: list[Served]) -> None:
     for queue in queues:
         merged.clear()
         order.clear()
@@ -136,7 +137,7 @@ def test_keys_at_each_node(hub: Hub, queues: List[str], served: List[Served]) ->
         assert hub.key("line:1.0", "k", queue=queue).status().state == "empty"
 
 
-def test_a_pause_at_each_node(hub: Hub, queues: List[str], served: List[Served]) -> None:
+def test_a_pause_at_each_node(hub: Hub, queues: list[str], served: list[Served]) -> None:
     for queue in queues:
         assert hub.pause(queue) > 0
         time.sleep(1.2)

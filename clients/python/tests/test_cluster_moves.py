@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import Any, Iterator, List
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from pshub.redis.connection import Connection
 from pshub.redis.refusals import ReplyError, is_passing
 from pshub.redis.slot_map import slot_of
 
-runs: List[int] = []
+runs: list[int] = []
 lock = threading.Lock()
 
 
@@ -51,7 +52,7 @@ class Place:
 
 
 @pytest.fixture
-def place(cluster: Cluster, queues: List[str]) -> Iterator[Place]:
+def place(cluster: Cluster, queues: list[str]) -> Iterator[Place]:
     runs.clear()
     place = Place(cluster, queues[0])
     assert place.call(0) == 0
@@ -111,7 +112,7 @@ def test_ask_is_followed_and_changes_nothing(place: Place) -> None:
 
 def test_tryagain_is_told_as_what_passes(place: Place) -> None:
     cluster, keys = place.cluster, [f"pshub:{{{place.queue}}}:{name}" for name in ("a", "b")]
-    told: List[ReplyError] = []
+    told: list[ReplyError] = []
 
     async def act(connection: Connection) -> Any:
         await connection.one("MSET", keys[0], "1", keys[1], "2")
@@ -137,7 +138,7 @@ def test_a_slot_that_nobody_serves_for_a_while(place: Place) -> None:
         before = sum(place.errors(node, "CLUSTERDOWN") for node in nodes)
         pending = place.hub.submit("mark:1.0", n=1, timeout=8, queue=place.queue)
         eventually(lambda: sum(place.errors(node, "CLUSTERDOWN") for node in nodes) > before)
-        assert not pending.done
+        assert not pending.done()
     finally:
         for node in nodes:
             node.do("CLUSTER", "SETSLOT" if node is not place.home else "ADDSLOTS", place.slot, *(
@@ -146,7 +147,7 @@ def test_a_slot_that_nobody_serves_for_a_while(place: Place) -> None:
     assert place.call(2) == 2
 
 
-def _call_all_along(place: Place, stop: threading.Event, ended: List[Any], start: int) -> None:
+def _call_all_along(place: Place, stop: threading.Event, ended: list[Any], start: int) -> None:
     n = start
     while not stop.is_set():
         n += 1
@@ -158,7 +159,7 @@ def _call_all_along(place: Place, stop: threading.Event, ended: List[Any], start
 
 def test_no_call_is_lost_and_none_comes_twice_while_a_slot_moves_under_load(place: Place) -> None:
     stop = threading.Event()
-    ended: List[Any] = []
+    ended: list[Any] = []
     threads = [
         threading.Thread(target=_call_all_along, args=(place, stop, ended, 1000 * at)) for at in range(1, 5)
     ]
@@ -179,7 +180,7 @@ def test_no_call_is_lost_and_none_comes_twice_while_a_slot_moves_under_load(plac
 
 
 def test_jobs_come_once_while_a_slot_moves(place: Place) -> None:
-    ids: List[str] = []
+    ids: list[str] = []
     for n in range(1, 121):
         ids.append(place.hub.enqueue("mark:1.0", {"n": n}, queue=place.queue).id)
         if n % 40 == 0:

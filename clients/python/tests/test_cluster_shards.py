@@ -7,7 +7,8 @@ import json
 import random
 import threading
 import time
-from typing import Any, Callable, Iterator, List
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -21,23 +22,23 @@ Begin = Callable[..., Worker]
 
 
 @pytest.fixture
-def names(cluster: Cluster) -> List[str]:  # noqa: F811
+def names(cluster: Cluster) -> list[str]:
     """The queue itself, and a shard on each other master. Names of their own, because nodes are shared by tests."""
     queue = f"spread{random.randrange(10**6)}"
     place = lambda name: cluster.owner_of(f"pshub:{{{name}}}:calls")  # noqa: E731
     others = [node for node in cluster.masters if node is not place(queue)]
     shards = (f"shard.{n}.{queue}" for n in itertools.count(2))
-    found: List[str] = [queue]
+    found: list[str] = [queue]
     for node in others:
         found.append(next(name for name in shards if place(name) is node))
     return found
 
 
 @pytest.fixture
-def begin(cluster: Cluster, names: List[str]) -> Iterator[Begin]:  # noqa: F811
-    started: List[Worker] = []
+def begin(cluster: Cluster, names: list[str]) -> Iterator[Begin]:
+    started: list[Worker] = []
 
-    def start(*tasks: Task[Any], **options: Any) -> Worker:
+    def start(*tasks: Task[..., Any], **options: Any) -> Worker:
         started.append(Worker(cluster.url, tasks=tasks, queue=names[0], **options))
         return started[-1].start()
 
@@ -46,31 +47,31 @@ def begin(cluster: Cluster, names: List[str]) -> Iterator[Begin]:  # noqa: F811
         worker.stop(grace=0)
 
 
-def at(cluster: Cluster) -> Callable[[str], Any]:  # noqa: F811
+def at(cluster: Cluster) -> Callable[[str], Any]:
     return lambda key: cluster.owner_of(key).client
 
 
-def places(cluster: Cluster, names: List[str]) -> List[str]:  # noqa: F811
+def places(cluster: Cluster, names: list[str]) -> list[str]:
     cards = at(cluster)("pshub:workers").hvals("pshub:workers")
     return sorted(queue for queue in (json.loads(card)["queue"] for card in cards) if queue in names)
 
 
-def held_count(cluster: Cluster, names: List[str]) -> int:  # noqa: F811
+def held_count(cluster: Cluster, names: list[str]) -> int:
     keys = [(name, key) for name in names for key in at(cluster)(f"pshub:{{{name}}}:").scan_iter(f"pshub:{{{name}}}:held:*")]
     return sum(at(cluster)(f"pshub:{{{name}}}:").hlen(key) for name, key in keys)
 
 
-def links(cluster: Cluster, name: str) -> int:  # noqa: F811
+def links(cluster: Cluster, name: str) -> int:
     return sum(client["name"] == name for node in cluster.live for client in node.client.client_list())
 
 
 def test_one_worker_runs_what_is_at_each_node_with_its_slots(
-    cluster: Cluster, names: List[str], begin: Begin, stay: Staying  # noqa: F811
+    cluster: Cluster, names: list[str], begin: Begin, stay: Staying
 ) -> None:
     serving = begin(stay.task, slots=3, job_slots=3)
     spread(at(cluster), 1, names)
     eventually(lambda: places(cluster, names) == sorted(names))
-    settled: List[str] = []
+    settled: list[str] = []
     serving.events.on("task:settled", lambda event: settled.append(event["queue"]))
     with Hub(cluster.url) as hub:
         jobs = [hub.enqueue("stay:1.0", {"n": n}, queue=names[0], tracked=True) for n in range(12)]
@@ -92,9 +93,9 @@ def test_one_worker_runs_what_is_at_each_node_with_its_slots(
 
 
 def test_nothing_is_lost_doubled_or_reordered_while_the_number_changes(
-    cluster: Cluster, names: List[str], begin: Begin  # noqa: F811
+    cluster: Cluster, names: list[str], begin: Begin
 ) -> None:
-    runs: List[Run] = []
+    runs: list[Run] = []
 
     @task("sync:1.0", keyed="ordered")
     def sync(key: str, n: int) -> None:
@@ -116,7 +117,7 @@ def test_nothing_is_lost_doubled_or_reordered_while_the_number_changes(
         for each in loads:
             each.start()
 
-        def lines() -> List[str]:
+        def lines() -> list[str]:
             return [key for name in names for key in at(cluster)(f"pshub:{{{name}}}:").scan_iter(f"pshub:{{{name}}}:line:*")]
 
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
-from typing import Any, Optional
+from typing import Any
 
 import pytest
 
@@ -19,13 +19,13 @@ def _ms(text: str) -> int:
     return round(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp() * 1000)
 
 
-def _iso(ms: Optional[int]) -> Optional[str]:
+def _iso(ms: int | None) -> str | None:
     return None if ms is None else datetime.fromtimestamp(ms / 1000, timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 @pytest.mark.parametrize("case", _CRON["next"], ids=lambda case: f"{case['cron']} {case['timezone']}")
 def test_next(case: Any) -> None:
-    at: Optional[int] = _ms(case["after"])
+    at: int | None = _ms(case["after"])
     for expected in case["next"]:
         assert at is not None
         at = next_ms(case["cron"], case["timezone"], at)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from typing import Any, Callable, List
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,7 @@ def final(args: Any) -> None:
     raise TaskError("gone", retryable=False)
 
 
-def _bury(hub: Hub, count: int) -> List[str]:
+def _bury(hub: Hub, count: int) -> list[str]:
     ids = hub.enqueue_many([("fail:1.0", {"n": n}) for n in range(count)], tracked=True).ids
     eventually(lambda: hub.dead("q").count() >= count)
     return ids
@@ -85,7 +86,7 @@ def test_one_is_tried_again_with_other_arguments(hub: Hub, serve: Serve) -> None
     serve(fail)
     [id] = _bury(hub, 1)
     with pytest.raises(InvalidArgs, match="The arguments are not JSON"):
-        hub.dead("q").retry({1, 2}, ids=[id])
+        hub.dead("q").retry(b"bytes", ids=[id])
     given = {"card": ['a "quoted" }', {"deep": [1]}]}
     assert hub.dead("q").retry(given, ids=[id]) == 1
     assert hub.job(id).result() == given
@@ -113,7 +114,7 @@ def test_they_are_deleted(server: Server, hub: Hub, serve: Serve) -> None:
 
 def test_what_somebody_else_put_there_is_left_out(server: Server, hub: Hub) -> None:
     texts = ["no job", '{"task":"x:1.0"}', "[1]", b"\xff", '{"id":"a","task":"x:1.0"}']
-    server.client.zadd(f"{PREFIX}dead", {text: 1 for text in texts})
+    server.client.zadd(f"{PREFIX}dead", dict.fromkeys(texts, 1))
     server.client.zadd(f"{PREFIX}dead", {'{"at":1,"ttl":0,"id":"b","task":"x:1.0","args":{}}': "inf"})
     assert [job.id for job in hub.dead("q").list()] == ["b", "a"]
     assert hub.dead("q").retry() == 2 and server.client.llen(f"{PREFIX}jobs") == 2

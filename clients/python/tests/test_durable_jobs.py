@@ -5,7 +5,8 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from typing import Any, Callable, Dict, Iterator, List
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -14,9 +15,9 @@ from conftest import Proxy, Server, eventually
 from pshub import Hub, HubClosed, HubError, InvalidArgs, OutcomeUnknown, Worker, task
 from test_rights import RULES
 
-DURABLE: Dict[str, Any] = {"queue": "q", "durable": "replica"}
+DURABLE: dict[str, Any] = {"queue": "q", "durable": "replica"}
 JOBS = "pshub:{q}:jobs"
-ran: List[int] = []
+ran: list[int] = []
 
 
 @task("job:1.0")
@@ -65,7 +66,7 @@ def test_it_is_on_a_replica_when_it_is_acknowledged(pair: Replicated) -> None:
 def test_one_that_no_replica_confirms_is_in_redis_and_holds_up_no_other_one(pair: Replicated) -> None:
     pair.hub.enqueue("job:1.0", {"n": 1}, **DURABLE)
     pair.freeze()
-    ended: List[Any] = []
+    ended: list[Any] = []
 
     def durable() -> None:
         try:
@@ -96,7 +97,7 @@ def test_one_whose_answer_was_lost_is_confirmed_when_it_is_sent_again(
     with Hub(front.url) as hub:
         hub.enqueue("job:1.0", {"n": 1}, **DURABLE)
         front.loses_answers = True
-        ended: List[Any] = []
+        ended: list[Any] = []
         waiting = threading.Thread(target=lambda: ended.append(hub.enqueue("job:1.0", {"n": 2}, **DURABLE)))
         waiting.start()
         eventually(lambda: pair.replica.client.llen(JOBS) == 2)
@@ -110,7 +111,7 @@ def test_one_in_doubt_since_its_master_went_is_no_job_that_is_not_there(pair: Re
     """It was in Redis while a replica was waited for: that it cannot be asked any more does not undo it."""
     pair.hub.enqueue("job:1.0", {"n": 1}, **DURABLE)
     pair.freeze()
-    ended: List[Any] = []
+    ended: list[Any] = []
 
     def durable() -> None:
         try:
@@ -149,7 +150,7 @@ def test_it_runs_as_any_other_and_its_hub_leaves_nothing(pair: Replicated) -> No
 def test_a_hub_that_is_closed_meanwhile_tells_of_a_doubt_and_is_gone(pair: Replicated) -> None:
     pair.hub.enqueue("job:1.0", {"n": 1}, **DURABLE)
     pair.freeze()
-    ended: List[Any] = []
+    ended: list[Any] = []
 
     def durable() -> None:
         try:
@@ -182,7 +183,7 @@ def test_durable_jobs_outlive_the_master_of_their_slot() -> None:
     try:
         gone = cluster.masters[1]
         queue = cluster.queues_of(gone)[0]
-        ended: List[int] = []
+        ended: list[int] = []
         ran.clear()
         with Hub(cluster.url) as hub:
             stop = threading.Event()

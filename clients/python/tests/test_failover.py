@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -13,7 +14,7 @@ from conftest import Proxy, Server, eventually
 from pshub import Hub, Worker, task
 
 CALLS = "pshub:{default}:calls"
-runs: List[int] = []
+runs: list[int] = []
 may_end = threading.Event()
 
 
@@ -32,7 +33,7 @@ class Pair(NamedTuple):
     proxy: Proxy
     worker: Worker
     hub: Hub
-    problems: List[Dict[str, Any]]
+    problems: list[dict[str, Any]]
 
     def promote(self) -> None:
         """The replica takes over as it is, and hears of nothing that the master is still told."""
@@ -40,7 +41,7 @@ class Pair(NamedTuple):
 
     def switch_over(self) -> None:
         """Returns when the worker is there."""
-        up: List[str] = []
+        up: list[str] = []
         self.worker.events.on("redis:up", lambda event: up.append(event["role"]))
         self.proxy.target = self.replica.port
         self.proxy.cut()
@@ -56,7 +57,7 @@ def pair(make_server: Callable[..., Server], make_proxy: Callable[[Server], Prox
     eventually(lambda: replica.client.info("replication")["master_link_status"] == "up", 15)
     proxy = make_proxy(master)
     worker = Worker(proxy.url, tasks=[note])
-    problems: List[Dict[str, Any]] = []
+    problems: list[dict[str, Any]] = []
     worker.events.on("problem", problems.append)
     worker.start()
     with Hub(proxy.url) as hub:
@@ -95,7 +96,7 @@ def test_nor_when_the_worker_leaves(pair: Pair) -> None:
 
 def test_what_waits_again_is_not_run_again_by_its_worker(pair: Pair) -> None:
     may_end.set()
-    ids: List[str] = []
+    ids: list[str] = []
     pair.worker.events.on("task:settled", lambda event: ids.append(event["id"]))
     assert pair.hub.call("note:1.0", n=1) == 1
     eventually(lambda: pair.master.held() == [])

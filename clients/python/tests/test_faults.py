@@ -6,7 +6,8 @@ import json
 import os
 import signal
 import time
-from typing import Any, Callable, List
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -133,7 +134,7 @@ def test_leaving_while_it_runs_hands_back_what_may_run_twice(server: Server) -> 
 
 
 def test_what_a_lost_worker_held_is_told_of(server: Server) -> None:
-    told: List[Any] = []
+    told: list[Any] = []
     reply_list = "pshub:reply:{somebody}"
     held = {
         "call": {"id": "call", "task": "wait_again:1.0", "result_queue": reply_list, "losses": 1},

@@ -12,7 +12,7 @@ from conftest import HERE
 TASKS = str(HERE / "tasks.py")
 
 
-def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pshub", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
 
@@ -27,7 +27,7 @@ def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
         ([TASKS, "--queue"], "--queue needs a value."),
     ],
 )
-def test_one_line_says_what_is_wrong(arguments: "list[str]", said: str) -> None:
+def test_one_line_says_what_is_wrong(arguments: list[str], said: str) -> None:
     wrong = run(*arguments)
     assert (wrong.returncode, wrong.stderr) == (2, f"pshub-worker-py: {said}\n")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any, Callable, Dict, Iterator, List
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import redis as redispy
@@ -57,7 +58,7 @@ _STATS = {"seen": 1, "busy": 1, "draining": False, "counters": {"ok": 1}}
 _FIELDS = st.sampled_from(["junk:1.0", "junk:1.0@zz", "where:1.0@zz", "__proto__", "a@b@c"]) | st.text(max_size=12)
 
 
-def _mutated(record: Dict[str, Any]) -> st.SearchStrategy[bytes]:
+def _mutated(record: dict[str, Any]) -> st.SearchStrategy[bytes]:
     members = st.sampled_from([*record, "args", "result", "__proto__", "x"])
     changed = st.builds(lambda name, value: {**record, name: value}, members, _ANY_JSON | _NASTY)
     # Most often one that is almost right.
@@ -68,7 +69,7 @@ def _mutated(record: Dict[str, Any]) -> st.SearchStrategy[bytes]:
 
 def _put(client: Any, key: str, kind: str) -> None:
     client.delete(key)
-    writes: Dict[str, Callable[[], Any]] = {
+    writes: dict[str, Callable[[], Any]] = {
         "string": lambda: client.set(key, "x"),
         "list": lambda: client.rpush(key, "x"),
         "hash": lambda: client.hset(key, "x", "y"),
@@ -188,7 +189,7 @@ def test_any_type_at_any_key_hurts_nothing_else(well: _Well, places: Any) -> Non
 @pytest.mark.parametrize("key", [TASKS, WORKERS])
 @pytest.mark.parametrize("kind", ["string", "list", "set", "zset", "stream"])
 def test_a_registry_of_another_type_is_an_empty_one(well: _Well, key: str, kind: str) -> None:
-    told: List[Dict[str, Any]] = []
+    told: list[dict[str, Any]] = []
     _put(well.client, key, kind)
     try:
         with Hub(well.url) as hub:

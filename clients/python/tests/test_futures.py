@@ -6,8 +6,9 @@ import asyncio
 import concurrent.futures
 import pickle
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Callable, List
+from typing import Any
 
 import pytest
 
@@ -29,11 +30,11 @@ def size(width: int) -> Size:
     return Size(width)
 
 
-def test_as_completed_and_wait(hub: Hub, serve: Serve) -> None:  # noqa: F811
+def test_as_completed_and_wait(hub: Hub, serve: Serve) -> None:
     serve(wait, add)
     slow = hub.submit(wait, s=0.5)
     quick = [hub.submit(add, x=n) for n in range(5)]
-    futures: List["concurrent.futures.Future[Any]"] = [slow, *quick]
+    futures: list[concurrent.futures.Future[Any]] = [slow, *quick]
     ended = list(concurrent.futures.as_completed(futures, timeout=5))
     assert ended[-1] is slow and {each.result() for each in ended[:-1]} == {2, 3, 4, 5, 6}
     done, pending = concurrent.futures.wait([hub.submit(wait, s=1), hub.submit(add, x=1)], return_when="FIRST_COMPLETED")
@@ -41,9 +42,9 @@ def test_as_completed_and_wait(hub: Hub, serve: Serve) -> None:  # noqa: F811
     assert all(isinstance(each, concurrent.futures.Future) for each in futures)
 
 
-def test_callbacks_and_failures(hub: Hub, serve: Serve) -> None:  # noqa: F811
+def test_callbacks_and_failures(hub: Hub, serve: Serve) -> None:
     serve(fail, add)
-    told: List[Any] = []
+    told: list[Any] = []
     failed = hub.submit(fail, how="task")
     failed.add_done_callback(lambda ended: told.append((ended, type(ended.exception()))))
     assert isinstance(failed.exception(5), TaskFailed)
@@ -57,7 +58,7 @@ def test_callbacks_and_failures(hub: Hub, serve: Serve) -> None:  # noqa: F811
     assert "hub's own thread" in str(error)
 
 
-def refused_here(hub: Hub) -> BaseException:  # noqa: F811
+def refused_here(hub: Hub) -> BaseException:
     try:
         hub.call(add, x=1)
     except RuntimeError as error:
@@ -65,7 +66,7 @@ def refused_here(hub: Hub) -> BaseException:  # noqa: F811
     raise AssertionError("it waited for itself")
 
 
-def test_a_result_is_waited_for_no_longer_than_one_wants(hub: Hub, serve: Serve) -> None:  # noqa: F811
+def test_a_result_is_waited_for_no_longer_than_one_wants(hub: Hub, serve: Serve) -> None:
     serve(wait)
     pending = hub.submit(wait, s=0.6)
     begun = time.monotonic()
@@ -78,7 +79,7 @@ def test_a_result_is_waited_for_no_longer_than_one_wants(hub: Hub, serve: Serve)
     assert pending.result() is False
 
 
-def test_cancelling(hub: Hub, serve: Serve) -> None:  # noqa: F811
+def test_cancelling(hub: Hub, serve: Serve) -> None:
     worker = serve(wait)
     pending = hub.submit(wait, s=20, timeout=20)
     eventually(lambda: worker.busy == 1)
@@ -89,7 +90,7 @@ def test_cancelling(hub: Hub, serve: Serve) -> None:  # noqa: F811
     eventually(lambda: worker.busy == 0, 3)
 
 
-def test_asyncio_awaits_it(hub: Hub, serve: Serve) -> None:  # noqa: F811
+def test_asyncio_awaits_it(hub: Hub, serve: Serve) -> None:
     worker = serve(wait, add, size, task("size:1.1")(lambda width: {"breadth": width}))
 
     async def run() -> None:
@@ -107,7 +108,7 @@ def test_asyncio_awaits_it(hub: Hub, serve: Serve) -> None:  # noqa: F811
     asyncio.run(asyncio.wait_for(run(), 10))
 
 
-def test_a_hub_that_is_closed_does_not_cancel_who_awaits(server: Server, serve: Serve) -> None:  # noqa: F811
+def test_a_hub_that_is_closed_does_not_cancel_who_awaits(server: Server, serve: Serve) -> None:
     worker = serve(wait)
 
     async def run() -> None:
@@ -122,7 +123,7 @@ def test_a_hub_that_is_closed_does_not_cancel_who_awaits(server: Server, serve: 
     asyncio.run(asyncio.wait_for(run(), 10))
 
 
-def test_a_result_that_is_not_what_was_promised_is_told_to_all_who_ask(hub: Hub, serve: Serve) -> None:  # noqa: F811
+def test_a_result_that_is_not_what_was_promised_is_told_to_all_who_ask(hub: Hub, serve: Serve) -> None:
     serve(task("size:1.0")(lambda width: {"breadth": width}))
     pending = hub.submit(size, width=1)
     assert isinstance(pending.exception(5), InvalidResult)
@@ -136,13 +137,13 @@ def test_a_result_that_is_not_what_was_promised_is_told_to_all_who_ask(hub: Hub,
         asyncio.run(wrapped())
 
 
-def test_a_result_is_made_into_what_it_is_to_be_once(hub: Hub, serve: Serve) -> None:  # noqa: F811
+def test_a_result_is_made_into_what_it_is_to_be_once(hub: Hub, serve: Serve) -> None:
     serve(size)
     pending = hub.submit(size, width=1)
     assert pending.result() == Size(1) and pending.result() is pending.result() is pending.outcome().value
 
 
-def test_the_hub_for_asyncio(server: Server, serve: Serve) -> None:  # noqa: F811
+def test_the_hub_for_asyncio(server: Server, serve: Serve) -> None:
     worker = serve(wait, add)
 
     async def run() -> None:
@@ -165,7 +166,7 @@ def test_the_hub_for_asyncio(server: Server, serve: Serve) -> None:  # noqa: F81
     asyncio.run(asyncio.wait_for(run(), 10))
 
 
-def test_a_call_that_is_late_is_a_timeout_error(hub: Hub, serve: Serve) -> None:  # noqa: F811
+def test_a_call_that_is_late_is_a_timeout_error(hub: Hub, serve: Serve) -> None:
     serve(wait)
     with pytest.raises(TimeoutError) as late:
         hub.call(wait, s=2, timeout=0.2)

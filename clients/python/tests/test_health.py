@@ -9,8 +9,9 @@ import socket
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from http.client import HTTPConnection
-from typing import Any, Callable, Dict, Optional, Tuple
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ READY = (200, {"ready": True})
 LIVE = (200, {"live": True})
 
 
-def probe(port: int, path: str, patience_s: float = 10.0) -> Tuple[int, Any]:
+def probe(port: int, path: str, patience_s: float = 10.0) -> tuple[int, Any]:
     connection = HTTPConnection("127.0.0.1", port, timeout=patience_s)
     try:
         connection.request("GET", path)
@@ -31,7 +32,7 @@ def probe(port: int, path: str, patience_s: float = 10.0) -> Tuple[int, Any]:
         connection.close()
 
 
-def reached(port: int, path: str) -> Optional[Tuple[int, Any]]:
+def reached(port: int, path: str) -> tuple[int, Any] | None:
     try:
         return probe(port, path)
     except OSError:
@@ -131,7 +132,7 @@ def test_they_say_that_it_stops(server: Server) -> None:
     port = free_port()
     worker = Worker(server.url, tasks=[wait], health_port=port).start()
     with Hub(server.url) as hub:
-        told: Dict[str, Any] = {}
+        told: dict[str, Any] = {}
         calling = threading.Thread(target=lambda: told.update(result=hub.call("wait:1.0", timeout=20)))
         calling.start()
         assert begun.wait(10)
@@ -169,6 +170,8 @@ def test_what_is_no_port_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PSHUB_HEALTH_PORT", "http")
     with pytest.raises(ConfigError, match="^PSHUB_HEALTH_PORT must be a whole number from 0 to 65535; it is 'http'.$"):
         Worker(tasks=tasks)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'health_port'"):
+        Hub(health_port=1)  # type: ignore[call-arg]
 
 
 def test_the_option_beats_the_environment_and_0_takes_a_free_port(

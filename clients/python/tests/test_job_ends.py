@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from typing import Any, Callable, List
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -47,7 +48,7 @@ def test_a_job_that_fails_too_often_is_dead_with_its_last_ten_failures(server: S
 
 @pytest.mark.parametrize("options, expected", [({"retryable": False}, 1), ({"retryable": True}, 3), ({}, 3)])
 def test_a_handler_may_say_that_it_would_fail_again(hub: Hub, serve: Serve, options: Any, expected: int) -> None:
-    count: List[int] = []
+    count: list[int] = []
 
     @task("final:1.0", retries=2, backoff=1)
     def final() -> None:
@@ -61,7 +62,7 @@ def test_a_handler_may_say_that_it_would_fail_again(hub: Hub, serve: Serve, opti
 
 
 def test_a_task_may_say_how_long_its_jobs_wait_and_give_them_up(hub: Hub, serve: Serve) -> None:
-    asked: List[Any] = []
+    asked: list[Any] = []
 
     def backoff(error: Any, attempt: int) -> Any:
         asked.append((str(error), attempt))
@@ -75,7 +76,7 @@ def test_a_task_may_say_how_long_its_jobs_wait_and_give_them_up(hub: Hub, serve:
 
 
 def test_a_job_runs_for_as_long_as_its_task_lets_it(hub: Hub, serve: Serve) -> None:
-    left: List[float] = []
+    left: list[float] = []
 
     @task("long:1.0", timeout=0.05, job_timeout_ms=200, retries=0)
     def long(s: float, ctx: Context) -> bool:
@@ -124,7 +125,7 @@ def test_of_those_that_go_together_each_is_told_of_its_own_twin(server: Server, 
 
 
 def test_a_unique_job_until_it_starts_lets_the_next_one_wait(hub: Hub, serve: Serve) -> None:
-    running: List[int] = []
+    running: list[int] = []
     go = threading.Event()
 
     @task("slow:1.0")
@@ -156,7 +157,7 @@ def test_a_job_that_is_cancelled_before_its_time_never_runs(server: Server, hub:
 
 
 def test_a_job_that_is_cancelled_while_it_runs_is_told_and_not_tried_again(hub: Hub, serve: Serve) -> None:
-    attempts: List[int] = []
+    attempts: list[int] = []
 
     @task("stay:1.0", backoff=1)
     def stay(ctx: Context) -> None:

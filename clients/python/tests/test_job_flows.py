@@ -7,7 +7,8 @@ import json
 import signal
 import threading
 import time
-from typing import Any, Callable, Dict, List
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -68,7 +69,7 @@ def test_a_chain_ends_where_a_step_fails_or_is_cancelled(hub: Hub, serve: Serve)
 def test_a_batch_over_two_queues(hub: Hub, serve: Serve) -> None:
     serve(add, fail)
     serve(double, queue="other")
-    entries: List[Any] = [(add, {"x": n}) for n in range(5)] + [(double, {"was": n}) for n in range(5)]
+    entries: list[Any] = [(add, {"x": n}) for n in range(5)] + [(double, {"was": n}) for n in range(5)]
     after = (add, {"x": 100}, {"tracked": True})
     well = hub.batch(entries, then=after, failed=(add, {"x": -1}, {"tracked": True}))
     assert well.after is not None and well.after.result() == 101
@@ -112,7 +113,7 @@ def test_who_waits_hears_that_workers_died_of_a_job(server: Server, hub: Hub, se
 
 @pytest.mark.parametrize("attempt", [1, 2])
 def test_a_job_that_runs_when_its_worker_leaves_goes_back(server: Server, hub: Hub, serve: Serve, attempt: int) -> None:
-    tries: List[int] = []
+    tries: list[int] = []
 
     @task("stay:1.0", backoff=1)
     def stay(ctx: Context) -> int:
@@ -247,7 +248,7 @@ def test_without_redis_nothing_is_enqueued_and_that_is_said_in_time(own_server: 
 def test_all_of_it_for_asyncio(server: Server, serve: Serve) -> None:
     serve(add, double)
 
-    async def use() -> Dict[str, Any]:
+    async def use() -> dict[str, Any]:
         async with AsyncHub(server.url) as hub:
             job = await hub.enqueue(add, {"x": 1}, tracked=True)
             chain = await hub.chain([(add, {"x": 1}), (double, {}, {"pass": "was"})])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import Any, List
+from typing import Any
 
 import pytest
 
@@ -52,14 +52,14 @@ def test_of_merged_jobs(server: Server, hub: Hub, serve: Serve) -> None:
 
 
 def test_of_ordered_jobs(hub: Hub, serve: Serve) -> None:
-    ran: List[Any] = []
+    ran: list[Any] = []
 
     @task("lined:1.0", keyed="ordered")
     def lined(n: int) -> None:
         ran.append(n)
 
     serve(lined)
-    entries: List[Any] = [(lined, {"n": n}, {"key": "a", "delay_ms": 60_000}) for n in (1, 2, 3)]
+    entries: list[Any] = [(lined, {"n": n}, {"key": "a", "delay_ms": 60_000}) for n in (1, 2, 3)]
     batch = hub.batch(entries)
     key = hub.key("lined:1", "a", queue="q")
     status = key.status()

@@ -7,7 +7,8 @@ import datetime
 import json
 import threading
 import time
-from typing import Any, Callable, Dict, List
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -52,7 +53,7 @@ def test_a_job_leaves_the_hub_where_a_forwarder_is_named(server: Server, hub: Hu
     told = json.loads(server.client.lindex("pshub:{forward.billing}:line:order.paid:order-17", 0) or "")
     assert (told["id"], told["task"], told["args"], told["job"]["key"]) == (job.id, "order.paid", {"n": 1}, "order-17")
     assert hub.key("order.paid", "order-17", queue="forward.billing").status().waiting == 1
-    entries: List[Any] = [("a",), ("b", {}, {"forward": "other"}), ("c:1.0", {}, {"queue": "elsewhere"})]
+    entries: list[Any] = [("a",), ("b", {}, {"forward": "other"}), ("c:1.0", {}, {"queue": "elsewhere"})]
     assert len(hub.enqueue_many(entries, forward="billing").ids) == 3
     queues = ("forward.billing", "forward.other", "elsewhere")
     assert [server.client.llen(f"pshub:{{{queue}}}:jobs") for queue in queues] == [1, 1, 1]
@@ -92,7 +93,7 @@ def test_wrong_options_are_refused_before_anything_is_sent(server: Server, hub: 
     serve(strict(), job_slots=0)
     with pytest.raises(InvalidArgs):
         hub.enqueue("strict:1.0", {})
-    wrong: List[Any] = [
+    wrong: list[Any] = [
         ({"delay": 5}, r"there is no option 'delay'\. Known are queue, forward, delay_ms"),
         ({"delay_ms": -1}, "delay_ms must be milliseconds"),
         ({"expires_ms": "soon"}, "expires_ms must be milliseconds"),
@@ -149,7 +150,7 @@ def test_jobs_come_in_the_order_of_priorities_and_leave_slots_to_calls(hub: Hub,
 
 
 def test_as_many_jobs_run_as_there_are_slots_for_and_the_next_one_comes_at_once(hub: Hub, serve: Serve) -> None:
-    ran: List[float] = []
+    ran: list[float] = []
 
     @task("part:1.0")
     def part() -> None:
@@ -196,7 +197,7 @@ def test_who_waits_hears_of_the_end_in_another_process_too(server: Server, hub: 
     job = hub.enqueue(flaky.task, {}, keep_result_ms=60_000, delay_ms=150)
     started = time.monotonic()
 
-    async def others() -> List[Any]:
+    async def others() -> list[Any]:
         async with AsyncHub(server.url) as one, AsyncHub(server.url) as two:
             found = [await each.job(job.id) for each in (one, two)]
             return await asyncio.gather(*(each.result() for each in [*found, *found]))
@@ -248,7 +249,7 @@ def test_many_go_in_writes_that_keep_redis_from_nothing_else_for_long(server: Se
 
 
 def test_many_jobs_are_enqueued_at_once_and_run_once(hub: Hub, serve: Serve) -> None:
-    seen: Dict[int, int] = {}
+    seen: dict[int, int] = {}
     lock = threading.Lock()
 
     @task("many:1.0", args={})

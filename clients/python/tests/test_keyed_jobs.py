@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import threading
 import time
-from typing import Any, Callable, Dict, List, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -32,7 +33,7 @@ class Line:
     """A task that notes its runs, and fails those of number 1 as often as it is told."""
 
     def __init__(self, fails: int = 0, takes_s: float = 0, **options: Any) -> None:
-        self.runs: List[Run] = []
+        self.runs: list[Run] = []
 
         @task("sync:1.0", keyed="ordered", **{"backoff": 150, **options})
         def sync(key: str, n: int, ctx: Context) -> Any:
@@ -44,12 +45,12 @@ class Line:
                 raise ValueError("not yet")
             return ctx.fence
 
-        self.task: Task[Any] = sync
+        self.task: Task[..., Any] = sync
 
     def enqueue(self, hub: Hub, key: str, n: int, **options: Any) -> Any:
         return hub.enqueue(self.task, {"key": key, "n": n}, key=key, **options)
 
-    def of(self, key: str) -> List[Any]:
+    def of(self, key: str) -> list[Any]:
         return [(run.n, run.attempt) for run in self.runs if run.key == key]
 
 
@@ -109,7 +110,7 @@ def test_the_end_of_one_is_told_to_those_behind_it_though_nobody_else_waits_for_
 
 def test_a_worker_that_leaves_gives_its_job_back_ahead_of_the_next_ones(hub: Hub, serve: Serve) -> None:
     begun = threading.Event()
-    ran: List[Any] = []
+    ran: list[Any] = []
 
     @task("sync:1.0", keyed="ordered")
     def sync(n: int, ctx: Context) -> None:
@@ -131,7 +132,7 @@ def test_a_worker_that_leaves_gives_its_job_back_ahead_of_the_next_ones(hub: Hub
 def test_steps_batches_and_schedules_have_keys_too(hub: Hub, serve: Serve) -> None:
     line = Line()
     serve(line.task)
-    entries: List[Any] = [(line.task, {"key": "a", "n": n}, {"key": "a"}) for n in (1, 2)]
+    entries: list[Any] = [(line.task, {"key": "a", "n": n}, {"key": "a"}) for n in (1, 2)]
     assert hub.chain(entries).result() == line.runs[1].fence
     hub.batch(entries, then=(line.task, {"key": "a", "n": 3}, {"key": "a"}))
     eventually(lambda: len(line.runs) == 5)
@@ -158,7 +159,7 @@ def test_a_card_says_how_and_who_enqueues_is_held_to_it(server: Server, hub: Hub
     serve(plain, sync, job_slots=0)
     cards = {name: json.loads(text) for name, text in server.client.hgetall("pshub:tasks").items()}
     assert cards["sync:1.0"]["keyed"] == "ordered" and "keyed" not in cards["plain:1.0"]
-    wrong: List[Any] = [
+    wrong: list[Any] = [
         ("sync:1.0", {}, "enqueue sync:1.0: its jobs are ordered: give a key, for example key='order-17'."),
         ("sync:1.0", {"key": None, "retries": 1}, "its jobs are ordered: give a key"),
         ("plain:1.0", {"key": "a"}, "no worker declared the task as keyed='ordered' or 'merged'. Declare it so, or leave out the key"),
@@ -177,7 +178,7 @@ def test_a_card_says_how_and_who_enqueues_is_held_to_it(server: Server, hub: Hub
 
 
 def test_a_task_that_cannot_be_so_is_not_declared() -> None:
-    wrong: List[Dict[str, Any]] = [
+    wrong: list[dict[str, Any]] = [
         {"keyed": "often"}, {"keyed": True}, {"keyed": "ordered", "on_failure": "stop"}, {"on_failure": "pass"},
     ]  # fmt: skip
     messages = [

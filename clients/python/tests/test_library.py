@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Callable, List
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from pshub.redis.connection import Connection
 from pshub.redis.library import LIBRARY_REVISION, Installed, install
 
 TEXT = (Path(pshub.__file__).parent / "redis/library.lua").read_text(encoding="utf-8")
-ran: List[int] = []
+ran: list[int] = []
 
 
 @task("note:1.0")
@@ -47,7 +48,7 @@ def test_the_revision_is_that_of_the_built_library() -> None:
 def test_calls_go_on_when_the_library_is_gone(server: Server) -> None:
     ran.clear()
     with Worker(server.url, tasks=[note], slots=4) as worker, Hub(server.url) as hub:
-        problems: List[Any] = []
+        problems: list[Any] = []
         for each in (worker, hub):
             each.events.on("problem", problems.append)
         pending = []

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import threading
-from typing import Callable, Dict
+from collections.abc import Callable
 
 from called_tasks import add, wait
 from conftest import Proxy, Server, eventually
 from pshub import Hub, HubError, Worker, task
 
-calls: Dict[str, int] = {}
+calls: dict[str, int] = {}
 
 
 @task("once:1.0")

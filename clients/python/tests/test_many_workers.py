@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import time
-from typing import Any, Callable, Dict, List
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -22,12 +23,12 @@ _KEYS = Keys("pshub")
 _LEASES = _KEYS.queue("q").leases
 
 
-def _put_workers(server: Server, count: int, tasks_of: Callable[[int], List[str]]) -> None:
+def _put_workers(server: Server, count: int, tasks_of: Callable[[int], list[str]]) -> None:
     """So many live workers of two slots; the lease of the first one ends first."""
-    cards: Dict[str, str] = {}
-    leases: Dict[str, float] = {}
+    cards: dict[str, str] = {}
+    leases: dict[str, float] = {}
     for n in range(count):
-        tasks = {task: "d" for task in tasks_of(n)}
+        tasks = dict.fromkeys(tasks_of(n), "d")
         cards[f"w{n}"] = json.dumps({"id": f"w{n}", "queue": "q", "host": "h", "pid": n, "slots": 2, "tasks": tasks})
         leases[f"w{n}"] = time.time() * 1000 + 600_000 + n
     server.client.hset(WORKERS, mapping=cards)
@@ -63,7 +64,7 @@ def _registrar() -> Registrar:
 
 
 async def _publish(registrar: Registrar, link: Connection, id: str, now_ms: int, draining: bool = False) -> None:
-    stats: Dict[str, Any] = {"seen": now_ms, "draining": draining}
+    stats: dict[str, Any] = {"seen": now_ms, "draining": draining}
     await registrar.publish(link, id, now_ms, stats, lambda _: Measured(None, None))
 
 
@@ -87,7 +88,7 @@ def test_those_that_are_long_gone_are_looked_for_a_page_at_a_time(server: Server
 
 
 @pytest.mark.parametrize(("count", "times"), [(1000, [12]), (5000, [4]), (50_000, [1, 2])])
-def test_the_more_there_are_the_less_often_each_tells(server: Server, count: int, times: List[int]) -> None:
+def test_the_more_there_are_the_less_often_each_tells(server: Server, count: int, times: list[int]) -> None:
     now_ms = int(time.time() * 1000)
     server.client.hset(STATS, mapping={f"w{n}": json.dumps({"seen": now_ms}) for n in range(count)})
 

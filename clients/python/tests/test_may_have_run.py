@@ -6,7 +6,8 @@ import json
 import os
 import signal
 import time
-from typing import Any, Callable, Dict, Iterator, List
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -40,7 +41,7 @@ def add(x: int) -> int:
 
 @pytest.fixture
 def serve(server: Server) -> Iterator[Serve]:
-    started: List[Worker] = []
+    started: list[Worker] = []
 
     def start(*tasks: Any) -> Worker:
         started.append(Worker(server.url, tasks=tasks).start())
@@ -89,7 +90,7 @@ def test_after_its_worker_was_killed(server: Server, serve: Serve, start_worker:
 def test_whatever_a_worker_would_answer(server: Server, serve: Serve) -> None:
     serve(add)
     past = int(time.time() - 60) * 1_000_000
-    answered: Dict[str, Any] = {}
+    answered: dict[str, Any] = {}
     for name, fields in {
         # Of these the claim cannot see that their time is up.
         "late": {"at": past, "ttl": 1000, "task": "add:1.0"},

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import signal
-from typing import Any, Callable, List
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -129,7 +130,7 @@ def test_a_run_that_is_put_off_has_not_failed(server: Server, hub: Hub, serve: S
 
 
 def test_another_job_and_a_call_are_put_off_too(hub: Hub, serve: Serve) -> None:
-    attempts: List[int] = []
+    attempts: list[int] = []
 
     @task("later:1.0")
     def later(ctx: Context) -> int:
@@ -178,7 +179,7 @@ def test_a_worker_that_is_killed_loses_nothing(
     held = eventually(lambda: [text for key in server.held() for text in server.client.hvals(key)])
     assert '"run":[["a",0,[1,' in held[0]
     hub.enqueue("hang:1.0", 2, key="a")
-    runs: List[Any] = []
+    runs: list[Any] = []
     serve(task("hang:1.0", keyed="merged")(lambda by_key: runs.append(by_key)))
     killed.signal(signal.SIGKILL)
     # With what came meanwhile; the worker's end is no failure of its own.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any, Dict, List
+from typing import Any
 
 import pytest
 
@@ -59,7 +59,7 @@ def test_runs_of_a_task_that_merges_no_more_are_given_up(server: Server, hub: Hu
     merge.declared(serve)
     for key in "ab":
         hub.enqueue("merge:1.0", key, key=key)
-    ran: List[Any] = []
+    ran: list[Any] = []
     serve(task("merge:1.0", args={}, keyed="ordered")(lambda args: ran.append(args)))
     eventually(lambda: hub.dead("q").count() == 2)
     assert sorted((job.key, job.args) for job in hub.dead("q").list(code="InvalidArgs")) == [("a", "a"), ("b", "b")]
@@ -67,10 +67,10 @@ def test_runs_of_a_task_that_merges_no_more_are_given_up(server: Server, hub: Hu
 
 
 def test_they_are_serialized_for_their_way_and_made_again_for_the_handler(hub: Hub, serve: Serve) -> None:
-    seen: List[Any] = []
+    seen: list[Any] = []
 
     @task("dates:1.0", keyed="merged", args={"type": "array"}, serialize=sorted, deserialize=set)
-    def dates(days: Dict[str, "set[int]"]) -> None:
+    def dates(days: dict[str, set[int]]) -> None:
         seen.append(days)
 
     serve(dates)
@@ -87,10 +87,10 @@ class Order:
 
 
 def test_hints_say_what_one_payload_is(server: Server, hub: Hub, serve: Serve) -> None:
-    seen: List[Any] = []
+    seen: list[Any] = []
 
     @task("orders:1.0", keyed="merged")
-    def orders(by_key: Dict[str, List[Order]]) -> object:
+    def orders(by_key: dict[str, list[Order]]) -> object:
         """Of a day."""
         seen.append(by_key)
         # Whatever that returns.
@@ -120,7 +120,7 @@ def test_schedules_enqueue_them_too(server: Server, hub: Hub, serve: Serve) -> N
 def test_what_has_no_meaning_for_them_is_refused(server: Server, hub: Hub, serve: Serve) -> None:
     merge = Merge()
     serve(merge.task, task("plain:1.0")(lambda: None), job_slots=0)
-    wrong: List[Any] = [
+    wrong: list[Any] = [
         ({}, "enqueue merge:1.0: its jobs are merged: give a key"),
         ({"key": "a", "tracked": True}, "tracked cannot be said of a merged job, which becomes part of a run with others. Leave it out; nor"),
         ({"key": "a", "retries": 0}, "retries cannot be said of a merged job, which becomes part of a run with others. Say it of the task."),
@@ -152,7 +152,7 @@ def test_what_has_no_meaning_for_them_is_refused(server: Server, hub: Hub, serve
 
 def test_a_task_that_cannot_be_so_is_not_declared() -> None:
     merged = {"keyed": "merged"}
-    wrong: List[Any] = [
+    wrong: list[Any] = [
         *(({name: 1}, f"'{name}' is for tasks that merge their jobs; give keyed='merged' too.") for name in
           ("batch", "max_payloads", "scores", "serialize", "deserialize")),
         *(({**merged, "batch": each}, "'batch' must be a whole number from 1 to 100.") for each in (0, 101, 1.5, True, "2")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Dict, Optional
+from typing import Any
 
 import pytest
 
@@ -18,7 +18,7 @@ from pshub.wire.errors import told_error
 from pshub.wire.keys import Keys
 from pshub.wire.message import Request, decode_request
 from pshub.wire.payload import compact
-from pshub.worker.merged_run import _UNREADABLE, refused_run, run_args, cut_run
+from pshub.worker.merged_run import _UNREADABLE, cut_run, refused_run, run_args
 
 _MERGED = vectors("merged.json")
 _KEYS = Keys("pshub")
@@ -28,11 +28,11 @@ def _titled(section: str) -> Any:
     return pytest.mark.parametrize("case", _MERGED[section], ids=lambda case: case["title"])
 
 
-def _task(**options: Any) -> Task[Any]:
+def _task(**options: Any) -> Task[..., Any]:
     return task("sync:1.0", keyed="merged", **options)(lambda by_key: None)
 
 
-def _options(case: Any) -> Dict[str, Any]:
+def _options(case: Any) -> dict[str, Any]:
     """In Python's names."""
     return {re.sub("[A-Z]", lambda big: f"_{big[0].lower()}", name): value for name, value in case["options"].items()}
 
@@ -85,7 +85,7 @@ def test_ends(case: Any) -> None:
     if outcome.get("ok"):
         end = done_end(request, "null", "q")
     else:
-        raised: Optional[BaseException] = TaskError("no", retryable=not outcome.get("isFinal"))
+        raised: BaseException | None = TaskError("no", retryable=not outcome.get("isFinal"))
         if "putOffMs" in outcome:
             raised = PutOff(outcome["putOffMs"])
         options = {name: case[name] for name in ("retries", "backoff") if name in case}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import time
-from typing import Any, List, Set
+from typing import Any
 
 import pytest
 
@@ -18,7 +18,7 @@ def test_hub_and_worker_survive_a_restart_of_redis(own_server: Server) -> None:
     worker = Worker(server.url, tasks=[add]).start()
     with Hub(server.url) as hub:
         assert hub.call("add:1.0", x=1) == 3
-        roles: Set[str] = set()
+        roles: set[str] = set()
         hub.events.on("redis:down", lambda event: roles.add(event["role"]))
         server.kill()
         # What is sent before it notices is in doubt, and may not be called certainly not run.
@@ -48,7 +48,7 @@ def test_redis_that_stands_still(own_server: Server) -> None:
     server = own_server
     worker = Worker(server.url, tasks=[add]).start()
     with Hub(server.url) as hub:
-        reasons: List[str] = []
+        reasons: list[str] = []
         hub.events.on("redis:down", lambda event: reasons.append(event["reason"]))
         assert hub.call("add:1.0", x=1) == 3
         assert server.process is not None

@@ -8,7 +8,8 @@ import os
 import socket
 import threading
 import time
-from typing import Any, Dict, Iterator, List, Tuple
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -25,9 +26,9 @@ NAME = "metrics.test"
 
 
 @pytest.fixture
-def lines() -> Iterator[List[str]]:
+def lines() -> Iterator[list[str]]:
     """What logging.basicConfig() would write."""
-    written: List[str] = []
+    written: list[str] = []
 
     class Handler(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
@@ -43,10 +44,10 @@ def lines() -> Iterator[List[str]]:
     logger.setLevel(logging.NOTSET)
 
 
-def test_a_plain_log_says_what_and_where_and_why(lines: List[str]) -> None:
+def test_a_plain_log_says_what_and_where_and_why(lines: list[str]) -> None:
     events = Events()
     log_events(events)
-    failed: Dict[str, Any] = {"task": "a:1.0", "queue": "mail", "id": "7", "code": "TaskFailed", "message": "it is full"}
+    failed: dict[str, Any] = {"task": "a:1.0", "queue": "mail", "id": "7", "code": "TaskFailed", "message": "it is full"}
     events.emit("task:settled", ok=False, problems=[], **failed)
     events.emit("job:dead", queue="mail", task="a:1.0", id="7", reason="TaskFailed: it is full")
     events.emit("redis:down", role="worker commands", reason="gone")
@@ -61,7 +62,7 @@ def test_a_plain_log_says_what_and_where_and_why(lines: List[str]) -> None:
     ]
 
 
-def test_what_a_handler_says_begins_no_line_of_its_own(lines: List[str]) -> None:
+def test_what_a_handler_says_begins_no_line_of_its_own(lines: list[str]) -> None:
     events = Events()
     log_events(events)
     events.emit("job:dead", queue="mail", task="a:1.0", id="7", reason="x\nERROR:pshub:all is lost\u2028too")
@@ -80,7 +81,7 @@ class Names:
         self.asked = 0
         self.is_away = False
         self.may_answer = threading.Event()
-        self.threads: List[str] = []
+        self.threads: list[str] = []
         real = socket.getaddrinfo
 
         def getaddrinfo(host: Any, *rest: Any, **more: Any) -> Any:
@@ -208,6 +209,6 @@ def test_after_a_fork_the_child_sends_its_own(server: Server, names: Names) -> N
     assert _counts(names) == ("pshub.call.ok:1|c", 1)
 
 
-def _counts(names: Names) -> Tuple[str, int]:
+def _counts(names: Names) -> tuple[str, int]:
     [told] = [line for line in names.received(0).splitlines() if line.startswith("pshub.call.ok")]
     return told.split("|#")[0], told.count("call.ok")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import pickle
-from typing import Any, Callable, Dict, List
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ def city(name: str) -> str:
 
 
 def test_the_caller_is_told_what_the_handler_chose(server: Server, hub: Hub, serve: Serve) -> None:
-    settled: List[Dict[str, Any]] = []
+    settled: list[dict[str, Any]] = []
     hub.events.on("call:settled", settled.append)
     serve(city)
     with pytest.raises(TaskFailed) as failed:
@@ -131,7 +132,7 @@ def test_what_was_given_instead_is_shown_and_cut() -> None:
 
 
 def test_retryable_counts_as_of_any_failed_task(hub: Hub, serve: Serve) -> None:
-    tries: List[int] = []
+    tries: list[int] = []
 
     @task("busy:1.0", idempotent=True)
     def busy() -> str:
@@ -162,7 +163,7 @@ def test_a_call_that_is_cancelled_before_it_was_sent_was_certainly_not_run(serve
 
 
 def test_a_call_that_is_cancelled_while_it_runs_may_have_run(hub: Hub, serve: Serve) -> None:
-    begun: List[int] = []
+    begun: list[int] = []
 
     @task("slow:1.0")
     def slow(ctx: Any) -> None:

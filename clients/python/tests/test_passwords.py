@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Callable, List
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -25,7 +26,7 @@ def _options(server: Server, password: Callable[[], Any]) -> Any:
 
 def test_a_function_is_asked_for_each_new_connection(locked: Server) -> None:
     valid = ["first"]
-    asked: List[str] = []
+    asked: list[str] = []
 
     def password() -> str:
         asked.append(valid[0])
@@ -41,7 +42,7 @@ def test_a_function_is_asked_for_each_new_connection(locked: Server) -> None:
         assert asked == ["first"] * 4
         valid[0] = "second"
         locked.client.config_set("requirepass", "second")
-        up: List[str] = []
+        up: list[str] = []
         for events in (hub.events, worker.events):
             events.on("redis:up", lambda event: up.append(event["role"]))
         locked.client.client_kill_filter(_type="normal", skipme=True)
@@ -56,7 +57,7 @@ def test_a_function_that_fails_is_told_as_an_outage(locked: Server) -> None:
         raise RuntimeError("no token today")
 
     with Hub(_options(locked, password)) as hub:
-        reasons: List[str] = []
+        reasons: list[str] = []
         hub.events.on("redis:down", lambda event: reasons.append(event["reason"]))
         with pytest.raises(NotEnqueued, match="no token today"):
             hub.call("add:1.0", x=1)

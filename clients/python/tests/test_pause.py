@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from typing import Any, Callable, Dict, Iterator, List
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from pshub import AsyncHub, ConfigError, Hub, HubClosed, NotEnqueued, Timeout, W
 PAUSED = "pshub:{default}:paused"
 CALLS = "pshub:{default}:calls"
 
-started: List[Any] = []
+started: list[Any] = []
 going_on = threading.Event()
 
 
@@ -44,7 +45,7 @@ class Told:
     """What a worker told of pauses, and how often it beat, as its statistics show."""
 
     def __init__(self, worker: Worker, server: Server) -> None:
-        self.events: List[Dict[str, Any]] = []
+        self.events: list[dict[str, Any]] = []
         self._worker = worker
         self._server = server
         worker.events.on("queue:paused", lambda event: self.events.append(event))
@@ -70,7 +71,7 @@ def _unblocks(server: Server) -> int:
 
 @pytest.fixture
 def serve(server: Server) -> Iterator[Callable[..., Worker]]:
-    workers: List[Worker] = []
+    workers: list[Worker] = []
 
     def start(**options: Any) -> Worker:
         workers.append(Worker(server.url, tasks=[note, stay], **options).start())

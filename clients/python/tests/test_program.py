@@ -9,9 +9,10 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Callable, List
+from typing import Any
 
 import pytest
 
@@ -23,7 +24,7 @@ from pshub.figures.task_stats import TaskStats
 from pshub.wire.phases import Phases
 
 
-def run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pshub", *arguments]
     return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
 
@@ -206,7 +207,7 @@ def test_metrics(server: Server) -> None:
             with pytest.raises(TaskFailed):
                 hub.call("fail:1.0")
         worker.stop()
-        lines: List[str] = []
+        lines: list[str] = []
         while not {"pshub.call.error", "pshub.worker.error"} <= {line.split(":")[0] for line in lines}:
             lines += daemon.recv(65_536).decode().split("\n")
         names = {line.split(":")[0] for line in lines}

@@ -42,7 +42,7 @@ def test_recent_failures_and_callers(server: Server, worker: Worker) -> None:
             with pytest.raises(TaskFailed) as raised:
                 shop.call("fail:1.0")
         assert shop.call("add:1.0", x=1) == 3
-    seconds, micros = server.client.time()
+    seconds, _ = server.client.time()
     late = {"task": "add:1.0", "id": "late", "ttl": 5, "at": (seconds - 60) * 1_000_000}
     invalid = {"task": "add:1.0", "id": "invalid", "args": {"x": "text"}, "from": "half \ud800"}
     server.client.rpush("pshub:{default}:calls", json.dumps(late), json.dumps(invalid))

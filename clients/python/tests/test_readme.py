@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
-from typing import Any, Callable, Dict, List
+from types import ModuleType
+from typing import Any
 
 from conftest import Server, eventually
 from job_tasks import PREFIX, hub, noted, serve  # noqa: F401
 from pshub import Context, Hub, PutOff, TaskError, Worker, task
 
+ROOT = Path(__file__).resolve().parents[3]
 README = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
 
 
-def _code(text: str) -> List[str]:
-    return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+def _code(text: str) -> list[str]:
+    return re.findall(r"^```python(?: outline)?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
 def test_all_code_can_be_parsed() -> None:
@@ -34,9 +39,9 @@ def test_the_chapter_about_jobs_runs(server: Server, hub: Hub, serve: Callable[.
     def store(album: int, report: str) -> str:
         return f"{album}: {report}"
 
-    mails: List[str] = []
+    mails: list[str] = []
     enqueuing, declaring, keys, timed = _code(README.split("## Jobs\n")[1].split("\n## ")[0])
-    names: Dict[str, Any] = {"hub": hub, "task": task, "Context": Context, "PutOff": PutOff, "TaskError": TaskError}
+    names: dict[str, Any] = {"hub": hub, "task": task, "Context": Context, "PutOff": PutOff, "TaskError": TaskError}
     exec(compile(declaring, "README.md", "exec", dont_inherit=True), names)
     declared = names["mail"]
     assert (declared.retries, declared.backoff, declared.job_timeout_ms) == (10, "polynomial", 60_000)
@@ -56,3 +61,21 @@ def test_the_chapter_about_jobs_runs(server: Server, hub: Hub, serve: Callable[.
     exec(compile(timed.replace("[...]", "[]"), "README.md", "exec", dont_inherit=True), names)
     assert [each.name for each in names["schedules"].list()] == ["nightly"] and names["dead"].count() == 0
     names["schedules"].remove("nightly")
+
+
+def test_hints_in_the_guide_run(hub: Hub, serve: Callable[..., Worker]) -> None:
+    guide = (ROOT / "docs/tasks-and-workers.md").read_text(encoding="utf-8")
+    [code] = _code(guide.split("## Hints in Python\n")[1].split("\n## ")[0])
+    declaring, asking = code.split("found = ")
+    head = "from dataclasses import dataclass\nfrom datetime import datetime, timezone\nfrom decimal import Decimal\nfrom typing import Annotated\n"
+    names: dict[str, Any] = {"hub": hub, "task": task, "__name__": "guide"}
+    # Dataclasses look for their module.
+    sys.modules["guide"] = ModuleType("guide")
+    try:
+        exec(compile(head + declaring, "guide", "exec", dont_inherit=True), names)
+    finally:
+        del sys.modules["guide"]
+    serve(names["book"])
+    exec(compile(f"found = {asking}", "guide", "exec", dont_inherit=True), names)
+    assert names["found"] == names["Booking"](names["found"].at, Decimal("25.00"), 2)
+    assert names["same"] == {"at": "2026-11-24T09:30:00Z", "price": "25.00", "seats": 2}

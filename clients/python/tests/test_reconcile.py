@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, List
+from typing import Any
 
 from pshub.wire.clock import now_s
 from pshub.worker.roles.reconcile import Reconcile
@@ -16,12 +16,12 @@ class Holding:
     """A queue and slots: the worker holds a job that it does not know of."""
 
     def __init__(self) -> None:
-        self.put_back: List[List[str]] = []
+        self.put_back: list[list[str]] = []
 
-    async def held_texts(self, *_: Any) -> List[Any]:
+    async def held_texts(self, *_: Any) -> list[Any]:
         return []
 
-    async def handback(self, _connection: Any, _worker: str, _side: str, ids: List[str]) -> None:
+    async def handback(self, _connection: Any, _worker: str, _side: str, ids: list[str]) -> None:
         self.put_back.append(ids)
 
     def knows(self, _id: str) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import Any, Callable, Dict, List
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -18,13 +19,13 @@ from test_rights import RULES, user
 __all__ = ["user"]
 
 
-def record_of(server: Server, hub_id: str) -> Dict[str, Any]:
-    found: Dict[str, Any] = json.loads(server.client.get(f"pshub:refused:{hub_id}") or '{"tasks":[]}')
+def record_of(server: Server, hub_id: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(server.client.get(f"pshub:refused:{hub_id}") or '{"tasks":[]}')
     return found
 
 
-def codes_of(server: Server, hub_id: str) -> Dict[str, Dict[str, int]]:
-    tasks: List[Dict[str, Any]] = record_of(server, hub_id)["tasks"]
+def codes_of(server: Server, hub_id: str) -> dict[str, dict[str, int]]:
+    tasks: list[dict[str, Any]] = record_of(server, hub_id)["tasks"]
     return {each["task"]: {code["code"]: code["count"] for code in each["codes"]} for each in tasks}
 
 
@@ -124,7 +125,7 @@ def test_a_hub_whose_rights_are_of_an_earlier_version_keeps_it_to_itself(
     server: Server, user: Callable[..., str]
 ) -> None:
     url = user("earlier", *(rule for rule in RULES["pshub-hub"] if ":refus" not in rule))
-    problems: List[Any] = []
+    problems: list[Any] = []
 
     def denied() -> int:
         return int(server.client.info("commandstats").get("cmdstat_set", {}).get("rejected_calls", 0))
@@ -143,7 +144,7 @@ def test_a_hub_whose_rights_are_of_an_earlier_version_keeps_it_to_itself(
 
 @pytest.mark.parametrize("is_async", [False, True])
 def test_a_worker_tells_of_the_calls_of_its_handlers(server: Server, is_async: bool) -> None:
-    how: Dict[str, Any] = {
+    how: dict[str, Any] = {
         "unknown": ("nowhere:1.0", {}, None),
         "left": ("left:1.0", {}, None),
         "wrong": ("add:1.0", {"x": "one"}, None),

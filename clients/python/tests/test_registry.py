@@ -6,7 +6,8 @@ import asyncio
 import json
 import signal
 import time
-from typing import Any, Callable, Iterator, List
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -34,7 +35,7 @@ def fresh(server: Server) -> Iterator[Callable[..., Any]]:
     yield call
 
 
-def _in_two(server: Server) -> List[str]:
+def _in_two(server: Server) -> list[str]:
     return sorted(name for name in server.client.hkeys(TASKS) if name.startswith("where"))
 
 
@@ -105,7 +106,7 @@ def test_a_worker_that_is_killed_leaves_its_task_to_the_other_queue(
 ) -> None:
     prod, other = start_worker(server, "--queue", "prod"), start_worker(server, "--queue", "default")
     assert "is served in queue prod too" in other.said() and "is served in queue" not in prod.said()
-    errors: List[str] = []
+    errors: list[str] = []
 
     def called_by() -> int:
         try:
@@ -132,7 +133,7 @@ def test_queue_picks_one(server: Server, start: Start) -> None:
         gathered = hub.gather(one=("where:1.0", {}, None, "prod"), other=("where:1.0",), queue="default")
         assert {key: each.value for key, each in gathered.items()} == {"one": "prod", "other": "default"}
 
-    async def asked() -> List[Any]:
+    async def asked() -> list[Any]:
         async with AsyncHub(server.url) as hub:
             gathered = await hub.gather(one=("where:1.0", {}, None, "prod"), queue="default")
             return [await hub.call("where", queue="default"), gathered["one"].value]

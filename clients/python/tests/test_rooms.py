@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
-from typing import Dict, List, Set
 
 import pshub
 
@@ -21,7 +20,7 @@ def _name_of(path: Path) -> str:
 FILES = {_name_of(path): path for path in sorted(LIBRARY.rglob("*.py"))}
 
 
-def _imports_of(name: str) -> Set[str]:
+def _imports_of(name: str) -> set[str]:
     """All that a file imports, wherever in it: modules of the library by their names, others by their first word."""
     found = set()
     for node in ast.walk(ast.parse(FILES[name].read_text(encoding="utf-8"))):
@@ -58,7 +57,7 @@ def test_no_room_imports_from_a_later_one() -> None:
 
 
 def test_no_imports_go_in_a_circle() -> None:
-    open_ends: Dict[str, Set[str]] = {name: _imports_of(name) & {*FILES} for name in FILES}
+    open_ends: dict[str, set[str]] = {name: _imports_of(name) & {*FILES} for name in FILES}
     # What imports nothing that is left is in no circle.
     while free := {name for name, imported in open_ends.items() if not imported & {*open_ends}}:
         open_ends = {name: imported for name, imported in open_ends.items() if name not in free}
@@ -67,6 +66,6 @@ def test_no_imports_go_in_a_circle() -> None:
 
 def test_no_file_is_long() -> None:
     here = Path(__file__).resolve().parent
-    paths: List[Path] = [*FILES.values(), *here.glob("*.py"), *(here.parent / "conformance").glob("*.py")]
+    paths: list[Path] = [*FILES.values(), *here.glob("*.py"), *(here.parent / "conformance").glob("*.py")]
     lengths = {str(path): len(path.read_text(encoding="utf-8").splitlines()) for path in paths}
     assert {path: length for path, length in lengths.items() if length > MOST_LINES} == {}

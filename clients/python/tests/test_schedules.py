@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from typing import Any, Callable, List
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ Serve = Callable[..., Worker]
 
 class Noting:
     def __init__(self) -> None:
-        self.runs: List[Any] = []
+        self.runs: list[Any] = []
 
         @task("tick:1.0", args={})
         def tick(args: Any) -> None:

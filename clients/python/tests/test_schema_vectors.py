@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Dict, Iterator, List, Tuple
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from pshub.wire.errors import ConfigError
 LANGUAGE = "python"
 
 
-def _object(properties: Dict[str, Any]) -> Dict[str, Any]:
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
@@ -31,7 +32,7 @@ def _many_objects() -> Any:
 
 
 #: Schemas that are too large for a file; test/browser/form-schemas.ts makes the same.
-GENERATORS: Dict[str, Callable[[], Any]] = {
+GENERATORS: dict[str, Callable[[], Any]] = {
     "manyBranches": lambda: _object({"v": {"anyOf": [{"const": f"k{i}"} for i in range(10_000)]}}),
     "manyObjects": _many_objects,
     "hugeEnum": lambda: _object({"city": {"enum": [f"city {i}" for i in range(20_000)]}}),
@@ -58,15 +59,15 @@ def _text(case: Any) -> str:
     return f'{start * 2_000}{{"type":"string"}}{"}}" * 2_000}'
 
 
-def _values(case: Any) -> Tuple[List[Any], List[Any]]:
+def _values(case: Any) -> tuple[list[Any], list[Any]]:
     entered = [{"pointers": [each.get("pointer")], **each} for each in case.get("invalid", [])]
     return [*case.get("valid", []), *case.get("fits", [])], [*entered, *case.get("fails", [])]
 
 
-def _compiled(case: Any) -> List[Validate]:
+def _compiled(case: Any) -> list[Validate]:
     foreign_only = case.get("uncheckedBy", {}).get(LANGUAGE)
     unusable = case.get("unusable") or case.get("unusableIn", {}).get(LANGUAGE)
-    compiled: List[Validate] = []
+    compiled: list[Validate] = []
     if unusable:
         with pytest.raises(ConfigError):
             compile_own(case["schema"], "it")

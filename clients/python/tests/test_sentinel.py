@@ -8,8 +8,9 @@ import signal
 import socket
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any, Callable, Dict, Iterator, List
+from typing import Any
 
 import pytest
 import redis as redispy
@@ -20,7 +21,7 @@ from pshub.redis.sentinels import Sentinels
 from pshub.redis.target import read_target
 from sentinel_group import NAME, Group
 
-runs: List[int] = []
+runs: list[int] = []
 lock = threading.Lock()
 
 
@@ -44,9 +45,9 @@ def _signal(group: Group, number: int) -> None:
     os.kill(group.master.process.pid, number)
 
 
-def _call_all_along(hub: Hub, stop: threading.Event) -> List[Any]:
+def _call_all_along(hub: Hub, stop: threading.Event) -> list[Any]:
     """Calls with numbers of their own; how each ended: its number, or the error."""
-    ends: List[Any] = []
+    ends: list[Any] = []
     n = 0
     while not stop.is_set():
         n += 1
@@ -58,7 +59,7 @@ def _call_all_along(hub: Hub, stop: threading.Event) -> List[Any]:
     return ends
 
 
-def _fail_over(group: Group, number: int) -> Dict[str, Any]:
+def _fail_over(group: Group, number: int) -> dict[str, Any]:
     """Calls while the master is ended by this signal and the replica takes over."""
     worker = Worker(group.url, tasks=[mark], slots=2).start()
     stop, ended = threading.Event(), []
@@ -117,7 +118,7 @@ def test_a_master_that_does_not_know_that_it_is_none_any_more_is_left(group: Gro
     with Hub(url) as hub, old:
         hub.enqueue("mark:1.0", {"n": 0}, queue="default")
         eventually(lambda: group.replica.client.llen(jobs) == 1)
-        reasons: List[str] = []
+        reasons: list[str] = []
         hub.events.on("redis:down", lambda event: reasons.append(event["reason"]))
         # What sentinels and replicas are there.
         old.execute_command("ACL", "SETUSER", "default", "-@all")
@@ -133,7 +134,7 @@ def test_deaf_sentinels_cost_a_second_each_at_most(group: Group) -> None:
     for deaf in group.sentinels[:2]:
         os.kill(deaf.process.pid, signal.SIGSTOP)
     with Hub(group.url) as hub:
-        up: List[str] = []
+        up: list[str] = []
         hub.events.on("redis:up", lambda event: up.append(event["role"]))
         begun = time.monotonic()
         with suppress(HubError):
@@ -145,7 +146,7 @@ def test_deaf_sentinels_cost_a_second_each_at_most(group: Group) -> None:
 def test_another_sentinel_is_asked_first_each_time(group: Group) -> None:
     os.kill(group.sentinels[0].process.pid, signal.SIGSTOP)
 
-    async def ask() -> List[float]:
+    async def ask() -> list[float]:
         sentinels = Sentinels(read_target(group.url))
         times = []
         for _ in range(6):
@@ -201,7 +202,7 @@ def test_who_is_named_and_is_no_master_is_not_served(make_server: Callable[..., 
     sentinel = Named(replica.port)
     try:
         with Hub(sentinel.url) as hub:
-            reasons: List[str] = []
+            reasons: list[str] = []
             hub.events.on("redis:down", lambda event: reasons.append(event["reason"]))
             with pytest.raises(NotEnqueued, match=f"127.0.0.1:{replica.port}, which is no master yet"):
                 hub.enqueue("mark:1.0", {"n": 1}, queue="default", timeout_ms=500)

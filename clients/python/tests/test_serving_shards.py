@@ -7,7 +7,8 @@ import random
 import signal
 import threading
 import time
-from typing import Any, Callable, Dict, List
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,7 @@ Serve = Callable[..., Worker]
 
 def test_work_in_all_shards_is_run_with_the_slots_of_one(server: Server, hub: Hub, begin: Serve, stay: Staying) -> None:
     serving = begin(stay.task, slots=3, job_slots=2)
-    settled: List[str] = []
+    settled: list[str] = []
     serving.events.on("task:settled", lambda event: settled.append(event["queue"]))
     assert places(server) == ["q"]
     # It hears of them while it runs.
@@ -103,7 +104,7 @@ def test_a_shard_that_is_none_any_more_is_served_until_nothing_is_left(
     spread(at(server), 2, NAMES[:1], NAMES)
     running = hub.submit("stay:1.0", {"n": 1}, queue=NAMES[1], timeout=30)
     eventually(lambda: serving.busy == 1)
-    ended: List[str] = []
+    ended: list[str] = []
     serving.events.on("worker:stopped", lambda event: ended.append(event["queue"]))
     spread(at(server), 3, NAMES[:1])
     for name in NAMES[1:]:
@@ -133,7 +134,7 @@ def test_a_shard_that_is_none_any_more_is_served_while_anything_waits_there_or_a
     other = begin(stay.task, slots=2, job_slots=2)
     eventually(lambda: len(places(server)) == 6)
     waiting = hub.enqueue("stay:1.0", {"n": 2}, queue=NAMES[2], tracked=True, delay_ms=3000)
-    ended: List[str] = []
+    ended: list[str] = []
     for worker in (busy, other):
         worker.events.on("worker:stopped", lambda event: ended.append(event["queue"]))
     spread(at(server), 2, NAMES[:1])
@@ -151,7 +152,7 @@ def test_a_shard_that_is_none_any_more_is_served_while_anything_waits_there_or_a
 
 
 def test_nothing_is_lost_doubled_or_reordered_while_the_number_changes(server: Server, begin: Serve) -> None:
-    runs: List[Run] = []
+    runs: list[Run] = []
 
     @task("sync:1.0", keyed="ordered")
     def sync(key: str, n: int) -> None:
@@ -219,7 +220,7 @@ def test_what_it_leaves_behind_is_nothing(server: Server, hub: Hub, serve: Serve
     serving = serve(stay.task, slots=6, job_slots=6)
     running = [hub.enqueue("stay:1.0", {"n": 3}, queue="q", tracked=True) for _ in NAMES]
     eventually(lambda: held_count(server) == 3)
-    ended: List[Any] = []
+    ended: list[Any] = []
     serving.events.on("worker:stopped", lambda told: ended.append((told["queue"], told["handed_back"], told["abandoned"])))
     serving.stop(grace=0.1)
     # What may run twice is in each list again.
@@ -248,7 +249,7 @@ def test_a_record_that_was_lost_is_brought_back(server: Server, serve: Serve, st
     text = server.client.get("pshub:{q}:shards")
     for name in NAMES:
         server.client.delete(f"pshub:{{{name}}}:shards")
-        eventually(lambda: server.client.get(f"pshub:{{{name}}}:shards") == text)  # noqa: B023
+        eventually(lambda: server.client.get(f"pshub:{{{name}}}:shards") == text)
 
 
 def test_it_has_two_connections_and_a_queue_in_one_place_costs_no_more_commands(
@@ -257,7 +258,7 @@ def test_it_has_two_connections_and_a_queue_in_one_place_costs_no_more_commands(
     stay.going_on.set()
     begin(stay.task)
 
-    def commands() -> Dict[str, int]:
+    def commands() -> dict[str, int]:
         hub.call("stay:1.0", {"n": 0})
         count = lambda: {name: told["calls"] for name, told in server.client.info("commandstats").items()}  # noqa: E731
         before = count()

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Callable, Optional, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 
 from conftest import Server, eventually
 from job_tasks import Flaky, hub, serve  # noqa: F401
-from test_keyed_jobs import Line
 from pshub import Aborted, Hub, Worker
 from pshub.jobs.job_text import moved_message
 from pshub.queue.job_queue import CAME_MS
 from pshub.queue.shards import home_of
+from test_keyed_jobs import Line
 
 Serve = Callable[..., Worker]
 NAMES = ["q", "shard.2.q", "shard.3.q"]
 
 
-def record(epoch: int, names: Sequence[str] = NAMES, earlier: Optional[Sequence[str]] = None, coming: bool = False) -> str:
+def record(epoch: int, names: Sequence[str] = NAMES, earlier: Sequence[str] | None = None, coming: bool = False) -> str:
     parts: Any = {"epoch": epoch, "names": list(names)}
     if coming:
         parts["coming"] = True

@@ -6,7 +6,8 @@ import json
 import re
 import threading
 import time
-from typing import Any, Callable, Dict, Iterator, List
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -32,14 +33,14 @@ def gated(n: int) -> int:
 
 
 @pytest.fixture
-def events() -> Dict[str, List[Dict[str, Any]]]:
+def events() -> dict[str, list[dict[str, Any]]]:
     return {}
 
 
 @pytest.fixture
-def serve(events: Dict[str, List[Dict[str, Any]]]) -> Iterator[Callable[..., Worker]]:
+def serve(events: dict[str, list[dict[str, Any]]]) -> Iterator[Callable[..., Worker]]:
     may_end.clear()
-    started: List[Worker] = []
+    started: list[Worker] = []
 
     def start(url: str, **options: Any) -> Worker:
         worker = Worker(url, tasks=[echo, gated], **options)
@@ -183,7 +184,7 @@ def test_a_plain_reply_that_a_full_redis_refuses_is_there_before_its_release(own
         server.client.config_set("maxmemory", 1)
         may_end.set()
         assert pending.result() == 1
-        seen: List[str] = []
+        seen: list[str] = []
         while "HDEL" not in seen:
             command = monitor.next_command()["command"]
             # Not what the hub writes into its second list.

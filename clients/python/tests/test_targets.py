@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict
+from typing import Any
 
 import pytest
 from redis.asyncio.connection import SSLConnection
@@ -50,7 +50,7 @@ def test_tls_is_to_all_of_them(kind: str, name: str) -> None:
     assert place.sentinel_options == (wanted if kind == "sentinel" else {})
 
 
-WRONG: Dict[str, Any] = {
+WRONG: dict[str, Any] = {
     "must be a URL like redis://127.0.0.1:6379": "localhost",
     "must be a URL like": "redis://h1:port",
     "must be a URL like redis": 6379,
@@ -80,7 +80,7 @@ def test_what_is_wrong_is_told_with_what_to_write_instead(told: str) -> None:
     assert "99999" not in str(error.value) and "=x" not in str(error.value)
 
 
-SHOWN: Dict[str, Any] = {
+SHOWN: dict[str, Any] = {
     "redis://h1:7000/0": "redis://me:sec@ret@h1:7000/0?password=secret",
     "redis+sentinel://h1:26379,h2:5/m": "redis+sentinel://me:secret@h1:26379,h2:5/m?sentinelPassword=secret",
     "redis+sentinel://...": "redis+sentinel://me:secret@h1/m?sentinelPassword=sec@ret",

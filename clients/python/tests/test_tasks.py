@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import enum
-import sys
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Literal, Optional, Tuple, TypedDict, Union
+from typing import Any, Literal, TypedDict
 
 import pytest
 
@@ -27,9 +26,9 @@ class Point:
 
 @dataclass
 class Shape:
-    points: List[Point]
+    points: list[Point]
     colour: Colour = Colour.RED
-    tags: List[str] = field(default_factory=list)
+    tags: list[str] = field(default_factory=list)
 
 
 class Options(TypedDict, total=False):
@@ -46,15 +45,15 @@ def test_hints_become_a_schema() -> None:
         shape: Shape,
         size: int,
         how: Literal["thin", "thick"] = "thin",
-        note: Optional[str] = None,
-        at: Union[int, str, None] = 5,
-        pair: Tuple[int, str] = (1, "a"),
-        by_name: Optional[Dict[str, float]] = None,
-        options: Optional[Options] = None,
+        note: str | None = None,
+        at: int | str | None = 5,
+        pair: tuple[int, str] = (1, "a"),
+        by_name: dict[str, float] | None = None,
+        options: Options | None = None,
         *,
         anything: Any = None,
         ctx: Context,
-    ) -> Optional[Point]:
+    ) -> Point | None:
         """
         Draws a shape.
 
@@ -81,7 +80,7 @@ def test_hints_become_a_schema() -> None:
                             "additionalProperties": False,
                         },
                     },
-                    "colour": {"enum": ["red", "blue"]},
+                    "colour": {"enum": ["red", "blue"], "default": "red"},
                     "tags": {"type": "array", "items": {"type": "string"}},
                 },
                 "required": ["points"],
@@ -93,7 +92,7 @@ def test_hints_become_a_schema() -> None:
             "at": {"type": ["integer", "string", "null"], "default": 5},
             "pair": {
                 "type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}], "items": False, "minItems": 2,
-                "default": (1, "a"),
+                "default": [1, "a"],
             },
             "by_name": {"anyOf": [{"type": "object", "additionalProperties": {"type": "number"}}, {"type": "null"}]},
             "options": {
@@ -111,10 +110,10 @@ def test_hints_become_a_schema() -> None:
 
 
 def test_handlers_are_given_what_their_hints_say() -> None:
-    seen: List[Any] = []
+    seen: list[Any] = []
 
     @task("seen:1.0")
-    def seen_task(shape: Shape, pair: Tuple[int, ...] = (), ctx: Optional[Any] = None, **rest: int) -> None:
+    def seen_task(shape: Shape, pair: tuple[int, ...] = (), ctx: Any | None = None, **rest: int) -> None:
         seen.append((shape, pair, ctx, rest))
 
     ctx = context()
@@ -126,7 +125,7 @@ def test_handlers_are_given_what_their_hints_say() -> None:
 
 def test_google_docstrings_and_whole_arguments() -> None:
     @task("whole:1.0")
-    def whole(args: List[int]) -> int:
+    def whole(args: list[int]) -> int:
         """Adds up.
 
         Args:
@@ -143,7 +142,7 @@ def test_google_docstrings_and_whole_arguments() -> None:
 
 
 def test_what_cannot_be_declared() -> None:
-    def handler(x: Any, y: "pytest.Item") -> None: ...
+    def handler(x: Any, y: pytest.Item) -> None: ...
 
     with pytest.raises(ConfigError, match="nothing is known about"):
         task("a:1.0")(handler)
@@ -160,13 +159,11 @@ def test_what_cannot_be_declared() -> None:
         task("a:1.0")(lambda *args: None)
 
 
-if sys.version_info >= (3, 10):
+def test_unions_in_new_syntax() -> None:
+    @task("new:1.0")
+    def new(x: int | None, y: list[str] | None = None) -> None: ...
 
-    def test_unions_in_new_syntax() -> None:
-        @task("new:1.0")
-        def new(x: int | None, y: list[str] | None = None) -> None: ...
-
-        assert new.args is not None and new.args["properties"]["x"] == {"type": ["integer", "null"]}
+    assert new.args is not None and new.args["properties"]["x"] == {"type": ["integer", "null"]}
 
 
 def test_the_digest_is_that_of_the_protocol() -> None:
@@ -190,7 +187,7 @@ def test_the_digest_is_that_of_the_protocol() -> None:
         ({"exclusiveMinimum": 0, "exclusiveMaximum": 1}, [0.5, "x"], [0, 1]),
     ],
 )
-def test_the_quick_check_agrees_with_jsonschema(schema: Any, fitting: List[Any], others: List[Any]) -> None:
+def test_the_quick_check_agrees_with_jsonschema(schema: Any, fitting: list[Any], others: list[Any]) -> None:
     import jsonschema
 
     for check in (compile_own(schema, "it"), compile_foreign(__import__("json").dumps(schema))):

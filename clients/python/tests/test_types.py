@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from pshub import Context, Hub, InvalidResult, Worker, task
 LIBRARY = HERE.parent / "src"
 
 
-def mypy(file: Path, tmp_path: Path) -> "subprocess.CompletedProcess[str]":
+def mypy(file: Path, tmp_path: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(file)]
     # As for a user: what the package says of itself counts, and what is wrong inside of it is no matter of the user's.
     environment = {**os.environ, "MYPYPATH": ""}
@@ -26,6 +27,7 @@ def mypy(file: Path, tmp_path: Path) -> "subprocess.CompletedProcess[str]":
 
 
 def test_calls_return_what_the_task_returns(tmp_path: Path) -> None:
+    pytest.importorskip("mypy", reason="mypy could not be installed here")
     assert (LIBRARY / "pshub/py.typed").exists()
     checked = mypy(HERE / "typed_calls.py", tmp_path)
     assert checked.returncode == 0, checked.stdout + checked.stderr
@@ -35,6 +37,45 @@ def test_calls_return_what_the_task_returns(tmp_path: Path) -> None:
     wrong.write_text(text.replace("hub.call(total, [1, 2]), int)", "hub.call(total, [1, 2]), str)"), encoding="utf-8")
     checked = mypy(wrong, tmp_path)
     assert checked.returncode == 1 and checked.stdout.count("error:") == 1 and '"int"' in checked.stdout, checked.stdout
+
+
+def test_a_type_checker_sees_parameters_and_result_of_a_task(tmp_path: Path) -> None:
+    pytest.importorskip("mypy", reason="mypy could not be installed here")
+    program = tmp_path / "program.py"
+    program.write_text(
+        """
+from pshub import Hub, task
+
+@task("resize:1.0")
+def resize(width: int, height: int, box: int = 800) -> list[str]:
+    return []
+
+@task("later:1.0")
+async def later(n: int) -> int:
+    return n
+
+async def user(hub: Hub) -> None:
+    reveal_type(resize)
+    reveal_type(resize.__call__)
+    reveal_type(later)
+    reveal_type(await later(1))
+    reveal_type(hub.call(later, n=1))
+    resize("4000", 3000)
+    await later()
+""",
+        encoding="utf-8",
+    )
+    told = mypy(program, tmp_path).stdout
+    revealed = [line.split("is ", 1)[1].strip('"') for line in told.splitlines() if "Revealed type" in line]
+    assert revealed == [
+        "pshub.task.task.Task[[width: int, height: int, box: int =], list[str]]",
+        "def (width: int, height: int, box: int =) -> list[str]",
+        "pshub.task.task.AsyncTask[[n: int], int]",
+        "int",
+        "int",
+    ]
+    errors = [line for line in told.splitlines() if "error:" in line]
+    assert len(errors) == 2 and 'Argument 1 to "__call__" of "Task"' in errors[0] and "Missing positional argument" in errors[1], told
 
 
 @dataclass
@@ -49,7 +90,7 @@ def size(width: int) -> Size:
 
 
 @task("pair:1.0")
-def pair(size: Size) -> Tuple[Optional[Size], int]:
+def pair(size: Size) -> tuple[Size | None, int]:
     return (size if size.width else None, size.height)
 
 
@@ -59,7 +100,7 @@ def outer(ctx: Context) -> int:
 
 
 def test_the_task_itself_gives_what_its_hint_says_and_its_name_what_travels(
-    hub: Hub, serve: Callable[..., Worker]  # noqa: F811
+    hub: Hub, serve: Callable[..., Worker]
 ) -> None:
     serve(size, pair, outer)
     assert hub.call(size, width=1) == Size(1, 2)
@@ -72,14 +113,14 @@ def test_the_task_itself_gives_what_its_hint_says_and_its_name_what_travels(
     assert hub.enqueue(size, {"width": 4}, tracked=True).result(timeout_ms=10_000) == Size(4, 8)
 
 
-def test_asyncio(serve: Callable[..., Worker], hub: Hub) -> None:  # noqa: F811
+def test_asyncio(serve: Callable[..., Worker], hub: Hub) -> None:
     import asyncio
 
     from pshub import AsyncHub
 
     serve(size)
 
-    async def run() -> List[Any]:
+    async def run() -> list[Any]:
         async with AsyncHub(hub._settings.redis) as asking:
             job = await asking.enqueue(size, {"width": 4}, tracked=True)
             found = await asking.gather(one=(size, {"width": 2}))
@@ -88,7 +129,7 @@ def test_asyncio(serve: Callable[..., Worker], hub: Hub) -> None:  # noqa: F811
     assert asyncio.run(run()) == [Size(1, 2), Size(2, 4), Size(4, 8)]
 
 
-def test_another_result_than_the_hint_promises_is_told(hub: Hub, serve: Callable[..., Worker]) -> None:  # noqa: F811
+def test_another_result_than_the_hint_promises_is_told(hub: Hub, serve: Callable[..., Worker]) -> None:
     serve(task("size:1.0")(lambda width: {"breadth": width}))
     assert hub.call("size:1.0", width=1) == {"breadth": 1}
     with pytest.raises(InvalidResult, match="^The result of size:1.0 is not what its function promises here: ") as failed:

@@ -3,10 +3,11 @@
 import asyncio
 import concurrent.futures
 from dataclasses import dataclass
-from typing import Any, Dict, List, Optional
+from typing import Any
+
+from typing_extensions import assert_type
 
 from pshub import AsyncHub, AsyncJob, Context, Hub, Job, PendingCall, Task, TaskError, TaskFailed, Worker, task
-from typing_extensions import assert_type
 
 
 @dataclass
@@ -16,44 +17,51 @@ class Size:
 
 
 @task("resize:1.0", idempotent=True)
-def resize(width: int, height: int, box: int = 800) -> Dict[str, int]:
+def resize(width: int, height: int, box: int = 800) -> dict[str, int]:
     return {"width": width, "height": height}
 
 
 @task("measure:1.0")
-def measure(path: str, ctx: Context) -> Optional[Size]:
-    assert_type(ctx.call(resize, width=1, height=2), Dict[str, int])
-    assert_type(ctx.call(resize, {"width": 1, "height": 2}, timeout=0.5, queue="images"), Dict[str, int])
+def measure(path: str, ctx: Context) -> Size | None:
+    assert_type(ctx.call(resize, width=1, height=2), dict[str, int])
+    assert_type(ctx.call(resize, {"width": 1, "height": 2}, timeout=0.5, queue="images"), dict[str, int])
     assert_type(ctx.call("resize:1.0", width=1), Any)
     raise TaskError("none", code="NoSuchFile", http_status=404)
 
 
 @task("sum:1.0", args={"type": "array"})
-def total(args: List[int]) -> int:
+def total(args: list[int]) -> int:
     return sum(args)
 
 
 @task("later:1.0")
-async def later(x: int, ctx: Context) -> List[int]:
+async def later(x: int, ctx: Context) -> list[int]:
     assert_type(await ctx.acall(total, [x]), int)
     assert_type(await ctx.acall("sum:1.0", [x], timeout=1), Any)
     return [x]
 
 
+@task("soon:1.0")
+async def soon(n: int) -> int:
+    return n
+
+
 def futures(hub: Hub) -> None:
     pending = hub.submit(later, x=1)
-    assert_type(pending, PendingCall[List[int]])
-    assert_type(pending.result(timeout=1), List[int])
-    future: "concurrent.futures.Future[List[int]]" = pending
-    assert_type([each.result() for each in concurrent.futures.as_completed([future])], List[List[int]])
+    assert_type(pending, PendingCall[list[int]])
+    assert_type(pending.result(timeout=1), list[int])
+    future: concurrent.futures.Future[list[int]] = pending
+    assert_type([each.result() for each in concurrent.futures.as_completed([future])], list[list[int]])
 
 
 def threads(hub: Hub) -> None:
-    assert_type(hub.call(later, x=1), List[int])
-    assert_type(resize, Task[Dict[str, int]])
-    assert_type(resize(1, 2), Dict[str, int])
-    assert_type(hub.call(resize, width=1, height=2), Dict[str, int])
-    assert_type(hub.call(measure, {"path": "a"}, timeout=2), Optional[Size])
+    assert_type(hub.call(later, x=1), list[int])
+    anything: Task[..., dict[str, int]] = resize
+    assert_type(anything(1), dict[str, int])
+    assert_type(resize(1, 2), dict[str, int])
+    assert_type(resize(width=1, height=2, box=3), dict[str, int])
+    assert_type(hub.call(resize, width=1, height=2), dict[str, int])
+    assert_type(hub.call(measure, {"path": "a"}, timeout=2), Size | None)
     assert_type(hub.call(total, [1, 2]), int)
     assert_type(hub.call("resize:1.0", width=1, height=2), Any)
     assert_type(hub.submit(total, [1]), PendingCall[int])
@@ -73,10 +81,12 @@ def threads(hub: Hub) -> None:
 
 
 async def loop(hub: AsyncHub) -> None:
-    assert_type(await hub.call(resize, width=1, height=2), Dict[str, int])
+    assert_type(await soon(1), int)
+    assert_type(await hub.call(soon, n=1), int)
+    assert_type(await hub.call(resize, width=1, height=2), dict[str, int])
     assert_type(await hub.call("resize", width=1), Any)
-    assert_type(await later(1), List[int])
-    assert_type(hub.submit(later, x=1), "asyncio.Task[List[int]]")
+    assert_type(await hub.call(later, x=1), list[int])
+    assert_type(hub.submit(later, x=1), asyncio.Task[list[int]])
     assert_type(await hub.submit(total, [1]), int)
     job = await hub.enqueue(total, [1])
     assert_type(job, AsyncJob[int])
@@ -84,8 +94,13 @@ async def loop(hub: AsyncHub) -> None:
 
 
 def wrong(hub: Hub) -> None:
+    resize("1", 2)  # type: ignore[arg-type]
+    resize(1)  # type: ignore[call-arg]
+    resize(1, 2, boks=3)  # type: ignore[call-arg]
+    total(["1"])  # type: ignore[list-item]
+    unfit: Task[[str], dict[str, int]] = resize  # type: ignore[assignment]  # noqa: F841
     hub.call(7)  # type: ignore[call-overload]
-    number: str = hub.call(total, [1])  # type: ignore[assignment]
+    number: str = hub.call(total, [1])  # type: ignore[assignment]  # noqa: F841
     hub.call(total, [1], timeout="soon")  # type: ignore[call-overload]
     Hub(namespase="x")  # type: ignore[call-arg]
     Worker(tasks=[total], slots="4")  # type: ignore[arg-type]

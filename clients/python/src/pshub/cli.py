@@ -11,7 +11,7 @@ import sys
 import threading
 import time
 import traceback
-from typing import Any, Dict, List, NoReturn, Optional
+from typing import Any, NoReturn
 
 from .outlets.log import log_to_stderr
 from .redis.away import watch_redis
@@ -39,7 +39,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise ConfigError(re.sub("^argument (--[a-z-]+): expected one argument$", r"\1 needs a value.", message))
 
-    def read(self, arguments: Optional[List[str]]) -> Dict[str, Any]:
+    def read(self, arguments: list[str] | None) -> dict[str, Any]:
         given, unknown = self.parse_known_args(arguments)
         if unknown:
             name = unknown[0].split("=")[0]
@@ -79,7 +79,7 @@ def _parser() -> _Parser:
     return parser
 
 
-def _level_of(flag: Optional[str]) -> str:
+def _level_of(flag: str | None) -> str:
     level = flag or os.environ.get("PSHUB_LOG_LEVEL") or "info"
     if level not in _LEVELS:
         origin = "--log-level" if flag else "PSHUB_LOG_LEVEL"
@@ -87,7 +87,7 @@ def _level_of(flag: Optional[str]) -> str:
     return _LEVELS[level]
 
 
-def _options_of(given: Dict[str, Any]) -> Dict[str, Any]:
+def _options_of(given: dict[str, Any]) -> dict[str, Any]:
     options = {name: value for name, value in given.items() if value is not None}
     for name in options:
         if name in _TIMES:
@@ -114,7 +114,7 @@ def _write_stacks(*_: Any) -> None:
     sys.stderr.flush()
 
 
-def main(arguments: Optional[List[str]] = None) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Exit codes: 0 stopped gracefully, 1 a module failed while it was loaded, 2 wrong usage or settings, 128 + n by signal n."""
     try:
         given = _parser().read(arguments)
@@ -133,7 +133,7 @@ def main(arguments: Optional[List[str]] = None) -> int:
 
 def _serve(worker: Worker) -> int:
     """Signals are only noted where they come; what they ask for is done by a thread, so that a second one is heard meanwhile."""
-    state: Dict[str, Any] = {"signal": 0, "at": 0.0, "code": 0}
+    state: dict[str, Any] = {"signal": 0, "at": 0.0, "code": 0}
     told = threading.Event()
     why_away = watch_redis(worker.events, worker.redis)
 

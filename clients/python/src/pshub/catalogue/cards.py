@@ -6,7 +6,8 @@ of a wrong type counts as missing, and without those that are required the recor
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, Dict, NamedTuple, Optional
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from ..task.options import MAX_TIMEOUT_S
 from ..task.task import DEFAULT_TIMEOUT_S
@@ -38,11 +39,11 @@ class TaskCard(NamedTuple):
     timeout_ms: float
     idempotent: bool
     #: How its jobs with the same key are run; None: they have no keys.
-    keyed: Optional[str]
+    keyed: str | None
     #: Of merged jobs: ``first``, where the first score of equal payloads counts; None: the last one.
-    scores: Optional[str]
+    scores: str | None
     #: The schema's JSON, or None.
-    args: Optional[str]
+    args: str | None
     max_payload_bytes: float
     max_backlog: float
     #: Redis seconds.
@@ -53,13 +54,13 @@ class WorkerCard(NamedTuple):
     id: str
     slots: int
     #: name:version -> digest
-    tasks: Dict[str, str]
+    tasks: dict[str, str]
     who: str
 
 
 class Stats(NamedTuple):
     #: Redis milliseconds of the beat; None when that cannot be told.
-    seen: Optional[float]
+    seen: float | None
     draining: bool
 
 
@@ -69,7 +70,7 @@ class TaskField(NamedTuple):
     field: str
     task: str
     #: None for the field of the first queue.
-    queue: Optional[str]
+    queue: str | None
 
 
 def further_field(task: str, queue: str) -> str:
@@ -126,6 +127,6 @@ def read_stats(raw: bytes) -> Stats:
     return Stats(_member(stats, "seen", is_moment, None), stats.get("draining") is True)
 
 
-def _member(record: Dict[str, Any], name: str, is_right: Callable[[Any], bool], otherwise: Any) -> Any:
+def _member(record: dict[str, Any], name: str, is_right: Callable[[Any], bool], otherwise: Any) -> Any:
     value = record.get(name)
     return value if is_right(value) else otherwise

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 from ..figures.events import Events
 from ..redis.client import Word
@@ -47,15 +48,15 @@ class Catalogue:
         self.keys = keys
         self._note = note
         #: What a worker provides never changes under its id, so a card is read once.
-        self._workers: Dict[str, WorkerCard] = {}
+        self._workers: dict[str, WorkerCard] = {}
         #: From which place on hashes are read next that are read a page at a time, round and round.
-        self._places: Dict[str, int] = {}
+        self._places: dict[str, int] = {}
 
-    async def task_fields(self, connection: Connection) -> List[TaskField]:
+    async def task_fields(self, connection: Connection) -> list[TaskField]:
         """Where there are cards of tasks."""
         return [task_field_of(name) for name in texts_of(await self._ask(connection, [], "HKEYS", self.keys.tasks))]
 
-    async def task_cards(self, connection: Connection, fields: Sequence[str]) -> List[TaskCard]:
+    async def task_cards(self, connection: Connection, fields: Sequence[str]) -> list[TaskCard]:
         """The cards in these fields; those that are missing or cannot be read are left out."""
         return [card for card in await self._pick(connection, self.keys.tasks, fields, _task_card_in) if card]
 
@@ -85,23 +86,23 @@ class Catalogue:
                 return sum(max(1, card.slots) for card in providers)
         return 0
 
-    async def providers(self, connection: Connection, queue: str) -> List[WorkerCard]:
+    async def providers(self, connection: Connection, queue: str) -> list[WorkerCard]:
         """The workers that take requests in a queue at the moment."""
         now_ms = await connection.at(self.keys.queue(queue).leases).now_ms()
         ids = await self._live_ids(connection, queue, now_ms)
         return await self._serving(connection, await self._cards(connection, ids))
 
-    async def some_tasks(self, connection: Connection) -> List[Tuple[str, TaskCard]]:
+    async def some_tasks(self, connection: Connection) -> list[tuple[str, TaskCard]]:
         """The next page of the cards of tasks, with their fields."""
         return (await self._some(connection, self.keys.tasks, _task_card_in))[1]
 
-    async def some_stats(self, connection: Connection) -> Tuple[int, List[Tuple[str, Stats]]]:
+    async def some_stats(self, connection: Connection) -> tuple[int, list[tuple[str, Stats]]]:
         """How many workers have statistics, and the next page of these."""
         return await self._some(connection, self.keys.stats, lambda raw, _: read_stats(raw))
 
-    async def _serving(self, connection: Connection, workers: Sequence[WorkerCard]) -> List[WorkerCard]:
+    async def _serving(self, connection: Connection, workers: Sequence[WorkerCard]) -> list[WorkerCard]:
         ids = [worker.id for worker in workers]
-        stats: List[Optional[Stats]] = [None] * len(ids)
+        stats: list[Stats | None] = [None] * len(ids)
         try:
             stats = await self._pick(connection, self.keys.stats, ids, lambda raw, _: read_stats(raw))
         except (NotConnected, ConnectionLost):
@@ -111,11 +112,11 @@ class Catalogue:
         # A worker may do without statistics; then nobody can know better.
         return [worker for worker, told in zip(workers, stats) if told is None or not told.draining]
 
-    async def _live_ids(self, connection: Connection, queue: str, now_ms: int, *limit: Word) -> List[str]:
+    async def _live_ids(self, connection: Connection, queue: str, now_ms: int, *limit: Word) -> list[str]:
         leases = self.keys.queue(queue).leases
         return texts_of(await self._ask(connection, [], "ZRANGEBYSCORE", leases, now_ms, "+inf", *limit))
 
-    async def _cards(self, connection: Connection, ids: Sequence[str]) -> List[WorkerCard]:
+    async def _cards(self, connection: Connection, ids: Sequence[str]) -> list[WorkerCard]:
         if len(self._workers) > _MAX_CARDS:
             self._workers.clear()
         unread = [id for id in ids if id not in self._workers]
@@ -125,8 +126,8 @@ class Catalogue:
         return [self._workers[id] for id in ids if id in self._workers]
 
     async def _pick(
-        self, connection: Connection, key: str, fields: Sequence[str], read: "Read[T]"
-    ) -> List[Optional[T]]:
+        self, connection: Connection, key: str, fields: Sequence[str], read: Read[T]
+    ) -> list[T | None]:
         """
         Fields of a hash, in their order; None for what is missing or cannot be read. Asked for their lengths first: one field of many
         megabytes would hold up all that this connection is for.
@@ -142,7 +143,7 @@ class Catalogue:
                 self._note(UnreadableRecord(key, field[:256], f"it is longer than {_MAX_RECORD_BYTES} bytes"))
         return [None if texts.get(field) is None else self._read(key, field, texts[field], read) for field in fields]
 
-    async def _some(self, connection: Connection, key: str, read: "Read[T]") -> Tuple[int, List[Tuple[str, T]]]:
+    async def _some(self, connection: Connection, key: str, read: Read[T]) -> tuple[int, list[tuple[str, T]]]:
         """How many fields a hash has, and the next page of them, anywhere at first: others read it, too."""
         fields = texts_of(await self._ask(connection, [], "HKEYS", key))
         place = self._places.get(key, int(random.random() * len(fields)))
@@ -152,7 +153,7 @@ class Catalogue:
         found = zip(page, await self._pick(connection, key, page, read))
         return len(fields), [(field, value) for field, value in found if value is not None]
 
-    def _read(self, key: str, field: str, raw: bytes, read: "Read[T]") -> Optional[T]:
+    def _read(self, key: str, field: str, raw: bytes, read: Read[T]) -> T | None:
         try:
             return read(raw, field)
         except Unreadable as error:
@@ -190,7 +191,7 @@ def _worker_card_in(raw: bytes, field: str) -> WorkerCard:
 
 def unreadable_teller(events: Events) -> Note:
     """Tells of each unreadable record once."""
-    told: Set[Tuple[str, Optional[str]]] = set()
+    told: set[tuple[str, str | None]] = set()
 
     def tell(record: UnreadableRecord) -> None:
         name = (record.key, record.field)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-from typing import Any, List, Optional
+from typing import Any
 
 from ..figures.refusals import Refusals
 from ..redis.client import Command
@@ -26,7 +26,7 @@ _FAREWELL_S = 1.0
 class RefusalReport:
     """Sends nothing while there are none, and at most once a second while there are; all of it on the hub's event loop."""
 
-    def __init__(self, hub_id: str, name: Optional[str], keys: Keys, commands: Connection, closing: Stop) -> None:
+    def __init__(self, hub_id: str, name: str | None, keys: Keys, commands: Connection, closing: Stop) -> None:
         self._hub_id = hub_id
         self._name = name or ""
         self._key = keys.refused(hub_id)
@@ -34,11 +34,11 @@ class RefusalReport:
         self._commands = commands
         self._closing = closing
         self._refusals = Refusals()
-        self._telling: "Optional[asyncio.Task[None]]" = None
+        self._telling: asyncio.Task[None] | None = None
         #: A user whose rights are of an earlier version: this hub goes on as earlier ones did.
         self._is_denied = False
 
-    def note(self, task: Any, queue: Optional[str], error: HubError) -> None:
+    def note(self, task: Any, queue: str | None, error: HubError) -> None:
         if self._is_denied or not isinstance(task, str):
             return
         self._refusals.count(task, queue, error, now_s() * 1000)
@@ -71,7 +71,7 @@ class RefusalReport:
             self._is_denied = is_about_rights(message_of(error))
             self._refusals.again()
 
-    def _commands_of(self, text: str, now_ms: int) -> List[Command]:
+    def _commands_of(self, text: str, now_ms: int) -> list[Command]:
         return [
             ("SET", self._key, text, "PX", _MEMORY_MS),
             ("ZADD", self._list, now_ms, self._hub_id),

@@ -6,7 +6,8 @@ import math
 import os
 import random
 import socket
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ..figures.events import Events
 from ..queue.queue import Queue
@@ -44,14 +45,14 @@ class Whereabouts(NamedTuple):
     #: Somebody declared it once.
     is_declared: bool
     #: The queue that had it first, while live workers of that one take it.
-    served_in: Optional[str]
+    served_in: str | None
 
 
 class Measured(NamedTuple):
     """Texts of what a worker measured of its tasks; None where nothing has changed since the last ones."""
 
-    task_stats: Optional[str]
-    failures: Optional[str]
+    task_stats: str | None
+    failures: str | None
 
 
 class _Placed(NamedTuple):
@@ -63,7 +64,7 @@ class _Placed(NamedTuple):
 
 class Registrar:
     def __init__(
-        self, keys: Keys, queue: Queue, tasks: Mapping[str, Task[Any]], settings: Settings, events: Events,
+        self, keys: Keys, queue: Queue, tasks: Mapping[str, Task[..., Any]], settings: Settings, events: Events,
         serves: Callable[[str], bool] = lambda queue: False,
     ) -> None:  # fmt: skip
         #: Whether the same worker serves a queue.
@@ -74,16 +75,16 @@ class Registrar:
         self._tasks = tasks
         self._settings = settings
         self._events = events
-        self._published_id: Optional[str] = None
+        self._published_id: str | None = None
         self._published_at = 0
         #: How many beats there are from statistics to statistics, and how many there were. Workers that began together are not in step.
         self._every_beats = 1
         self._beats = random.randrange(_MOST_BEATS)
         #: By which identity which tasks were told to be elsewhere.
-        self._told: Tuple[str, Set[str]] = ("", set())
+        self._told: tuple[str, set[str]] = ("", set())
 
     async def publish(
-        self, connection: Connection, worker_id: str, now_ms: int, stats: Dict[str, Any], measured: Callable[[bool], Measured]
+        self, connection: Connection, worker_id: str, now_ms: int, stats: dict[str, Any], measured: Callable[[bool], Measured]
     ) -> None:
         """To be told of each beat. Cards go out with the first one of an identity that gets them through, and again from time to time."""
         keys = self._keys
@@ -94,7 +95,7 @@ class Registrar:
         if not (is_due or stats["draining"] or self._beats % self._every_beats == 0):
             return
         told = measured(is_due)
-        commands: List[Command] = [("HSET", keys.stats, worker_id, compact(stats))]
+        commands: list[Command] = [("HSET", keys.stats, worker_id, compact(stats))]
         for key, text in ((keys.taskstats, told.task_stats), (keys.failures, told.failures)):
             if text is not None:
                 commands.append(("HSET", key, worker_id, text))
@@ -112,7 +113,7 @@ class Registrar:
             self._published_id = worker_id
             self._published_at = now_ms
 
-    async def publish_stats(self, connection: Connection, worker_id: str, stats: Dict[str, Any]) -> None:
+    async def publish_stats(self, connection: Connection, worker_id: str, stats: dict[str, Any]) -> None:
         """Statistics out of turn."""
         await connection.one("HSET", self._keys.stats, worker_id, compact(stats))
 
@@ -143,7 +144,7 @@ class Registrar:
         limits = self._settings.max_payload_bytes, self._settings.max_backlog
         cards = {full: compact(task.card(self._queue.name, *limits, seconds)) for full, task in self._tasks.items()}
         elsewhere = await self._place(connection, [_Placed(task, card, "") for task, card in cards.items()])
-        providers: Dict[str, List[WorkerCard]] = {}
+        providers: dict[str, list[WorkerCard]] = {}
         for queue in set(elsewhere.values()):
             if is_queue_name(queue):
                 providers[queue] = await self._catalogue.providers(connection, queue)
@@ -158,9 +159,9 @@ class Registrar:
         for task, queue in elsewhere.items():
             self._tell_elsewhere(worker_id, task, queue)
 
-    async def _place(self, connection: Connection, cards: Sequence[_Placed]) -> Dict[str, str]:
+    async def _place(self, connection: Connection, cards: Sequence[_Placed]) -> dict[str, str]:
         """Puts cards where they belong. Returns tasks that another queue has first, with that queue."""
-        batches: List[List[Word]] = []
+        batches: list[list[Word]] = []
         room = 0
         for placed in cards:
             room -= len(placed.card) + _BATCH_LENGTH // _BATCH_CARDS
@@ -168,7 +169,7 @@ class Registrar:
                 batches.append([self._queue.name])
                 room = _BATCH_LENGTH
             batches[-1] += placed
-        found: Dict[str, str] = {}
+        found: dict[str, str] = {}
         for batch in batches:
             flat = texts_of(await run(connection, "declare", [self._keys.tasks], batch))
             found.update(zip(flat[::2], flat[1::2]))
@@ -199,7 +200,7 @@ class Registrar:
         await self.remove(connection, gone)
         self._every_beats = min(_MOST_BEATS, max(1, math.ceil(count / _TELLING_AT_ONCE)))
 
-    def _card(self, id: str, started: int) -> Dict[str, Any]:
+    def _card(self, id: str, started: int) -> dict[str, Any]:
         return {
             "id": id,
             "queue": self._queue.name,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import List, Tuple
-
 from ..wire.clock import now_s
 
 _BUSY_MEMORY_S = 60.0
@@ -14,7 +12,7 @@ class BusyShare:
 
     def __init__(self, slots: int) -> None:
         self._slots = slots
-        self._looks: List[Tuple[float, float]] = [(now_s(), 0.0)]
+        self._looks: list[tuple[float, float]] = [(now_s(), 0.0)]
 
     def look(self, used_s: float) -> float:
         """0 to 1. ``used_s`` is the time used since the start, all slots together."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, Sequence
+from collections.abc import Sequence
 
 #: So many services that call a task are counted by name.
 MAX_CALLERS = 20
@@ -19,18 +19,18 @@ class Callers:
     __slots__ = ("_full_in", "totals")
 
     def __init__(self) -> None:
-        self.totals: Dict[str, int] = {}
+        self.totals: dict[str, int] = {}
         #: The slice in which there was no room; until it ends there will be none.
         self._full_in = -1
 
-    def count(self, name: str, number: int, windows: Sequence[Dict[str, int]]) -> None:
+    def count(self, name: str, number: int, windows: Sequence[dict[str, int]]) -> None:
         """One call more. ``windows`` are the counts of the last minute, of which the last is that of the present slice ``number``."""
         if name not in self.totals:
             name = self._room_for(name, number, windows)
         self.totals[name] = self.totals.get(name, 0) + 1
         windows[-1][name] = windows[-1].get(name, 0) + 1
 
-    def _room_for(self, name: str, number: int, windows: Sequence[Dict[str, int]]) -> str:
+    def _room_for(self, name: str, number: int, windows: Sequence[dict[str, int]]) -> str:
         if name == OTHER_CALLERS or self._full_in == number:
             return OTHER_CALLERS
         named = [each for each in self.totals if each != OTHER_CALLERS]

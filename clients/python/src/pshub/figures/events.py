@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List
+from collections.abc import Callable
+from typing import Any
 
-Listener = Callable[[Dict[str, Any]], None]
+Listener = Callable[[dict[str, Any]], None]
 
 
 class Events:
@@ -13,12 +14,12 @@ class Events:
     ``jobs:enqueued``, ``call:retried``, ``call:cancelled``, ``schema:unused``, ``registry:unreadable``, ``claim:taken``,
     ``task:settled``, ``request:malformed``, ``request:expired``, ``request:handedback``, ``request:unserved``,
     ``request:redelivered``, ``job:retried``, ``job:dead``, ``schedule:tick``, ``task:conflict``, ``task:elsewhere``, ``worker:started``,
-    ``worker:stopped``, ``worker:lost``, ``lease:lost``, ``queue:paused``, ``queue:resumed``, ``redis:up``, ``redis:down``, ``problem``. Listeners run on the hub's or worker's own thread and must be
-    quick; one that raises hurts nobody.
+    ``worker:stopped``, ``worker:lost``, ``lease:lost``, ``queue:paused``, ``queue:resumed``, ``redis:up``, ``redis:down``, ``problem``.
+    Listeners run on the hub's or worker's own thread and must be quick; one that raises hurts nobody.
     """
 
     def __init__(self) -> None:
-        self._listeners: Dict[str, List[Listener]] = {}
+        self._listeners: dict[str, list[Listener]] = {}
 
     def on(self, name: str, listener: Listener) -> Callable[[], None]:
         """Subscribes; the returned function ends the subscription."""

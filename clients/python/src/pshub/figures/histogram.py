@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List
+from typing import Any
 
 #: Some 38 hours; larger values count as this one.
 LARGEST_US = 2**37 - 1
@@ -18,7 +18,7 @@ class Histogram:
     __slots__ = ("counts", "max", "sum")
 
     def __init__(self) -> None:
-        self.counts: Dict[int, int] = {}
+        self.counts: dict[int, int] = {}
         self.sum = 0
         self.max = 0
 
@@ -30,14 +30,14 @@ class Histogram:
         if value > self.max:
             self.max = value
 
-    def add(self, other: "Histogram") -> None:
+    def add(self, other: Histogram) -> None:
         for bucket, count in other.counts.items():
             self.counts[bucket] = self.counts.get(bucket, 0) + count
         self.sum += other.sum
         self.max = max(self.max, other.max)
 
-    def to_json(self) -> Dict[str, Any]:
-        flat: List[int] = []
+    def to_json(self) -> dict[str, Any]:
+        flat: list[int] = []
         before = 0
         for bucket in sorted(self.counts):
             flat += [bucket - before, self.counts[bucket]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
 from ..wire.clock import now_s
 from ..wire.payload import published
@@ -20,12 +20,12 @@ class RecentFailures:
 
     def __init__(self) -> None:
         #: Newest first, each with the time when it ended; the task that failed last is the last one.
-        self._by_task: Dict[str, List[Tuple[float, Dict[str, Any]]]] = {}
+        self._by_task: dict[str, list[tuple[float, dict[str, Any]]]] = {}
         self._is_changed = False
 
-    def keep(self, task: str, id: str, at_us: int, code: str, message: str, from_: Optional[str], exec_us: int) -> None:
+    def keep(self, task: str, id: str, at_us: int, code: str, message: str, from_: str | None, exec_us: int) -> None:
         """``at_us`` is Redis' time now; ``message`` is what the caller was told."""
-        failure: Dict[str, Any] = {"id": id, "at": at_us, "code": code, "message": message[:_MAX_MESSAGE_CHARS]}
+        failure: dict[str, Any] = {"id": id, "at": at_us, "code": code, "message": message[:_MAX_MESSAGE_CHARS]}
         if from_ is not None:
             failure["from"] = from_
         failure["execUs"] = exec_us
@@ -45,7 +45,7 @@ class RecentFailures:
         """Those of the tasks that failed last, as many as there is room for."""
         self._forget()
         self._is_changed = False
-        texts: List[str] = []
+        texts: list[str] = []
         chars = 2
         for task in reversed(list(self._by_task)):
             text = f"{published(task)}:{published([failure for _, failure in self._by_task[task]])}"

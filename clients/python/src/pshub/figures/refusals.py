@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterator, List, Optional, Tuple
+from collections.abc import Iterator
+from typing import Any
 
 from ..wire.errors import HubError
 from ..wire.payload import published
@@ -25,9 +26,9 @@ class _Counted:
         self.count = 0
         self.ended_at = 0.0
         self.message = ""
-        self.id: Optional[str] = None
+        self.id: str | None = None
         #: Number of the slice of time -> calls.
-        self.slices: Dict[int, int] = {}
+        self.slices: dict[int, int] = {}
 
 
 class Refusals:
@@ -35,11 +36,11 @@ class Refusals:
 
     def __init__(self) -> None:
         #: Task -> its queue, where that is known, and its calls by code. The task that was refused last is the last one.
-        self._tasks: Dict[str, Tuple[Optional[str], Dict[str, _Counted]]] = {}
+        self._tasks: dict[str, tuple[str | None, dict[str, _Counted]]] = {}
         self._is_new = False
         self._slice = 0
 
-    def count(self, called: str, queue: Optional[str], error: HubError, now_ms: float) -> None:
+    def count(self, called: str, queue: str | None, error: HubError, now_ms: float) -> None:
         if error.kind in _OWN:
             return
         task = called[:_MAX_TASK_CHARS]
@@ -76,10 +77,10 @@ class Refusals:
         for counted in self._counted():
             counted.slices = {at: calls for at, calls in counted.slices.items() if at > self._slice - _SLICES}
         head = published({"seen": redis_now_ms, "name": name, "host": host, "pid": pid, "tasks": []})[:-2]
-        texts: List[str] = []
+        texts: list[str] = []
         chars = len(head) + 2
         for task, (queue, codes) in reversed(list(self._tasks.items())):
-            told: Dict[str, Any] = {"task": task}
+            told: dict[str, Any] = {"task": task}
             if queue is not None:
                 told["queue"] = queue
             told["codes"] = [_told(code, counted, redis_now_ms - now_ms) for code, counted in codes.items()]
@@ -94,7 +95,7 @@ class Refusals:
         return (counted for _, codes in self._tasks.values() for counted in codes.values())
 
 
-def _told(code: str, counted: _Counted, to_redis_ms: float) -> Dict[str, Any]:
+def _told(code: str, counted: _Counted, to_redis_ms: float) -> dict[str, Any]:
     told = {
         "code": code,
         "lastMinute": sum(counted.slices.values()),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any
 
 from ..wire.clock import now_s
 from ..wire.payload import published
@@ -26,17 +26,17 @@ class _Window:
     def __init__(self, number: int = 0) -> None:
         self.number = number
         self.ok = 0
-        self.errors: Dict[str, int] = {}
-        self.callers: Dict[str, int] = {}
-        self.us: Tuple[Histogram, Histogram, Histogram] = (Histogram(), Histogram(), Histogram())
+        self.errors: dict[str, int] = {}
+        self.callers: dict[str, int] = {}
+        self.us: tuple[Histogram, Histogram, Histogram] = (Histogram(), Histogram(), Histogram())
 
-    def count(self, code: Optional[str], by: int = 1) -> None:
+    def count(self, code: str | None, by: int = 1) -> None:
         if code is None:
             self.ok += by
         else:
             self.errors[code] = self.errors.get(code, 0) + by
 
-    def add(self, other: "_Window") -> None:
+    def add(self, other: _Window) -> None:
         self.ok += other.ok
         for code, count in other.errors.items():
             self.count(code, count)
@@ -49,7 +49,7 @@ class _Window:
     def total(self) -> int:
         return self.ok + sum(self.errors.values())
 
-    def to_json(self, of_one_task: bool = True) -> Dict[str, Any]:
+    def to_json(self, of_one_task: bool = True) -> dict[str, Any]:
         us = {name: histogram.to_json() for name, histogram in zip(Phases._fields, self.us)}
         callers = {"callers": self.callers} if of_one_task else {}
         return {"ok": self.ok, "errors": self.errors, **callers, "us": us}
@@ -60,11 +60,11 @@ class _TaskRecord:
 
     def __init__(self) -> None:
         self.ok = 0
-        self.errors: Dict[str, int] = {}
-        self.slices: List[_Window] = []
+        self.errors: dict[str, int] = {}
+        self.slices: list[_Window] = []
         self.callers = Callers()
 
-    def count(self, code: Optional[str], number: int, from_: str) -> _Window:
+    def count(self, code: str | None, number: int, from_: str) -> _Window:
         if code is None:
             self.ok += 1
         else:
@@ -83,20 +83,20 @@ class TaskStats:
 
     def __init__(self) -> None:
         self._started_at = now_s()
-        self._tasks: Dict[str, _TaskRecord] = {}
+        self._tasks: dict[str, _TaskRecord] = {}
         self._changed_at = -math.inf
 
-    def ran(self, task: str, code: Optional[str], us: Phases, from_: Optional[str] = None) -> None:
+    def ran(self, task: str, code: str | None, us: Phases, from_: str | None = None) -> None:
         """``from_`` is the calling service."""
         window = self._count(task, code, from_)
         for histogram, value in zip(window.us, us):
             histogram.record(value)
 
-    def expired(self, task: str, from_: Optional[str] = None) -> None:
+    def expired(self, task: str, from_: str | None = None) -> None:
         """A call was not started, because its time was up."""
         self._count(task, "Expired", from_)
 
-    def _count(self, task: str, code: Optional[str], from_: Optional[str]) -> _Window:
+    def _count(self, task: str, code: str | None, from_: str | None) -> _Window:
         now = self._changed_at = now_s()
         record = self._tasks.get(task)
         if record is None:
@@ -111,7 +111,7 @@ class TaskStats:
     def text(self) -> str:
         now = now_s()
         oldest = int(now // _SLICE_S) - _SLICES + 1
-        windows: Dict[str, _Window] = {}
+        windows: dict[str, _Window] = {}
         for task, record in self._tasks.items():
             window = _Window()
             for each in record.slices:
@@ -119,7 +119,7 @@ class TaskStats:
                     window.add(each)
             if window.total:
                 windows[task] = window
-        written: Dict[str, Dict[str, Any]] = {}
+        written: dict[str, dict[str, Any]] = {}
         others = _Window()
         chars = 0
         for task, window in sorted(windows.items(), key=lambda each: -each[1].total):
@@ -129,21 +129,21 @@ class TaskStats:
                 written[task] = told
             else:
                 others.add(window)
-        tasks: Dict[str, Any] = {}
+        tasks: dict[str, Any] = {}
         chars = 0
         for task, record in self._tasks.items():
             callers = record.callers.totals
             chars += len(task) + 60 + 30 * len(record.errors) + len(published(callers))
             # Names may be long and made up: they must not make all of it too long to be read.
             told_callers = {} if chars > _MAX_CHARS else {"callers": callers}
-            entry: Dict[str, Any] = {"ok": record.ok, "errors": record.errors, **told_callers}
+            entry: dict[str, Any] = {"ok": record.ok, "errors": record.errors, **told_callers}
             if task in written:
                 entry["window"] = written[task]
             elif chars > _MAX_CHARS:
                 continue
             tasks[task] = entry
         covered_s = min(now - self._started_at, now - oldest * _SLICE_S)
-        value: Dict[str, Any] = {"ms": max(1, round(covered_s * 1000)), "tasks": tasks}
+        value: dict[str, Any] = {"ms": max(1, round(covered_s * 1000)), "tasks": tasks}
         if others.total:
             value["others"] = others.to_json(of_one_task=False)
         return published(value)

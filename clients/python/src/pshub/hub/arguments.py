@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Mapping, Optional, Union
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from ..task.task import Task
 from ..wire.errors import Expired, HubClosed, HubError, InvalidArgs, NoSuchTask, PayloadTooLarge, message_of, problem_error
@@ -11,11 +12,11 @@ from ..wire.payload import PayloadProblem, decode_payload, encode_payload, excee
 from .resolver import Route
 
 #: What is called: ``name:1.0`` (exactly that version), ``name:1`` (the newest live 1.x), ``name`` (the newest live one), or a task.
-Called = Union[str, Any]
+Called = str | Any
 MISSING: Any = object()
 
 
-def arguments_of(called: Called, args: Any, named: Dict[str, Any], given: Mapping[str, Any]) -> Any:
+def arguments_of(called: Called, args: Any, named: dict[str, Any], given: Mapping[str, Any]) -> Any:
     """
     What a task is given. A value is that, whatever it holds; without one it is what is left of the names when the options are taken out, which
     are ``given``. Raises TypeError where it cannot be told what is meant.
@@ -41,7 +42,7 @@ def name_of(called: Called) -> Any:
     return getattr(name, "full", name)
 
 
-def reader_of(called: Called) -> Optional[Callable[[Any], Any]]:
+def reader_of(called: Called) -> Callable[[Any], Any] | None:
     """What makes of a result what is promised of the task that was called; None: it is that already."""
     return called.read_result if isinstance(called, Task) and called.reads_results else None
 
@@ -58,7 +59,7 @@ def serialized(called: Called, args: Any) -> Any:
         raise InvalidArgs(f"{name}: its serialize raised: {message_of(error)}.", task=name) from error
 
 
-def wrong_call(called: Any, timeout: Any, queue: Any, is_closed: bool) -> Optional[HubError]:
+def wrong_call(called: Any, timeout: Any, queue: Any, is_closed: bool) -> HubError | None:
     """Why a call cannot be made at all, of this hub or of any."""
     wrong = wrong_arguments(called, timeout, queue)
     return HubClosed("This hub was closed; make a new one.", task=called) if wrong is None and is_closed else wrong
@@ -82,7 +83,7 @@ def encode_args(route: Route, args: Any, max_bytes: float) -> str:
         raise problem_error("InvalidArgs", [problem.problem], route.task) from None
 
 
-def wrong_arguments(called: Any, timeout_s: Any, queue: Any) -> Optional[HubError]:
+def wrong_arguments(called: Any, timeout_s: Any, queue: Any) -> HubError | None:
     """Why a call cannot be made of any hub."""
     if not isinstance(called, str):
         return NoSuchTask("The task must be a name like my_task:1.0, or what @task made.")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
-from typing import Any, Dict, Mapping, Optional, Tuple, overload
+from collections.abc import Mapping
+from typing import Any, overload
 
 from ..figures.events import Events
 from ..outlets.log import log_events
@@ -32,13 +33,13 @@ class AsyncHub(AsyncJobCalls):
 
     def __init__(
         self,
-        redis: Optional[RedisTarget] = None,
+        redis: RedisTarget | None = None,
         *,
-        namespace: Optional[str] = None,
-        name: Optional[str] = None,
-        max_payload_bytes: Optional[int] = None,
-        max_backlog: Optional[int] = None,
-        statsd: Optional[str] = None,
+        namespace: str | None = None,
+        name: str | None = None,
+        max_payload_bytes: int | None = None,
+        max_backlog: int | None = None,
+        statsd: str | None = None,
     ) -> None:
         options = {
             "redis": redis, "namespace": namespace, "name": name, "max_payload_bytes": max_payload_bytes,
@@ -48,21 +49,21 @@ class AsyncHub(AsyncJobCalls):
         self.events = Events()
         log_events(self.events)
         self._statsd = send_metrics(self.events, self._settings.statsd)
-        self._dispatch: Optional[Dispatch] = None
-        self._owner: Tuple[int, Optional[asyncio.AbstractEventLoop]] = (0, None)
+        self._dispatch: Dispatch | None = None
+        self._owner: tuple[int, asyncio.AbstractEventLoop | None] = (0, None)
         self._is_closed = False
 
     @overload
     async def call(
         self,
-        task: Task[R],
+        task: Task[..., R],
         args: Any = ...,
         /,
         *,
-        timeout: Optional[float] = None,
-        queue: Optional[str] = None,
-        traceparent: Optional[str] = None,
-        tracestate: Optional[str] = None,
+        timeout: float | None = None,
+        queue: str | None = None,
+        traceparent: str | None = None,
+        tracestate: str | None = None,
         **named: Any,
     ) -> R: ...
 
@@ -73,10 +74,10 @@ class AsyncHub(AsyncJobCalls):
         args: Any = ...,
         /,
         *,
-        timeout: Optional[float] = None,
-        queue: Optional[str] = None,
-        traceparent: Optional[str] = None,
-        tracestate: Optional[str] = None,
+        timeout: float | None = None,
+        queue: str | None = None,
+        traceparent: str | None = None,
+        tracestate: str | None = None,
         **named: Any,
     ) -> Any: ...
 
@@ -86,10 +87,10 @@ class AsyncHub(AsyncJobCalls):
         args: Any = MISSING,
         /,
         *,
-        timeout: Optional[float] = None,
-        queue: Optional[str] = None,
-        traceparent: Optional[str] = None,
-        tracestate: Optional[str] = None,
+        timeout: float | None = None,
+        queue: str | None = None,
+        traceparent: str | None = None,
+        tracestate: str | None = None,
         **named: Any,
     ) -> Any:
         """As of Hub."""
@@ -102,9 +103,9 @@ class AsyncHub(AsyncJobCalls):
                 self._started().refusals.note(called, None, wrong)
             raise wrong
         dispatch = self._started()
-        future: "asyncio.Future[Any]" = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
 
-        def settle(value: Any, error: Optional[HubError]) -> None:
+        def settle(value: Any, error: HubError | None) -> None:
             if future.done():
                 return
             if error is not None:
@@ -125,16 +126,16 @@ class AsyncHub(AsyncJobCalls):
     @overload
     def submit(
         self,
-        task: Task[R],
+        task: Task[..., R],
         args: Any = ...,
         /,
         *,
-        timeout: Optional[float] = None,
-        queue: Optional[str] = None,
-        traceparent: Optional[str] = None,
-        tracestate: Optional[str] = None,
+        timeout: float | None = None,
+        queue: str | None = None,
+        traceparent: str | None = None,
+        tracestate: str | None = None,
         **named: Any,
-    ) -> "asyncio.Task[R]": ...
+    ) -> asyncio.Task[R]: ...
 
     @overload
     def submit(
@@ -143,12 +144,12 @@ class AsyncHub(AsyncJobCalls):
         args: Any = ...,
         /,
         *,
-        timeout: Optional[float] = None,
-        queue: Optional[str] = None,
-        traceparent: Optional[str] = None,
-        tracestate: Optional[str] = None,
+        timeout: float | None = None,
+        queue: str | None = None,
+        traceparent: str | None = None,
+        tracestate: str | None = None,
         **named: Any,
-    ) -> "asyncio.Task[Any]": ...
+    ) -> asyncio.Task[Any]: ...
 
     def submit(
         self,
@@ -156,12 +157,12 @@ class AsyncHub(AsyncJobCalls):
         args: Any = MISSING,
         /,
         *,
-        timeout: Optional[float] = None,
-        queue: Optional[str] = None,
-        traceparent: Optional[str] = None,
-        tracestate: Optional[str] = None,
+        timeout: float | None = None,
+        queue: str | None = None,
+        traceparent: str | None = None,
+        tracestate: str | None = None,
         **named: Any,
-    ) -> "asyncio.Task[Any]":
+    ) -> asyncio.Task[Any]:
         """``call`` without waiting: it is made when the loop has its next turn. Await what it returns, or ``cancel()`` that."""
         given = {"timeout": timeout, "queue": queue, "traceparent": traceparent, "tracestate": tracestate}
         whole = arguments_of(task, args, named, given)
@@ -170,13 +171,13 @@ class AsyncHub(AsyncJobCalls):
 
     async def gather(
         self,
-        calls: Optional[Mapping[str, Any]] = None,
+        calls: Mapping[str, Any] | None = None,
         /,
         *,
-        timeout: Optional[float] = None,
-        queue: Optional[str] = None,
+        timeout: float | None = None,
+        queue: str | None = None,
         **named: Any,
-    ) -> Dict[str, Outcome]:
+    ) -> dict[str, Outcome]:
         """As of Hub."""
 
         async def one(entry: Entry) -> Outcome:
@@ -215,7 +216,7 @@ class AsyncHub(AsyncJobCalls):
         if self._statsd is not None:
             await asyncio.get_running_loop().run_in_executor(None, self._statsd.close)
 
-    async def __aenter__(self) -> "AsyncHub":
+    async def __aenter__(self) -> AsyncHub:
         return self
 
     async def __aexit__(self, *_: Any) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, NamedTuple, Optional
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from ..redis.refusals import explained
 from ..task.options import MAX_TIMEOUT_S
@@ -25,11 +26,11 @@ class Outgoing:
         self,
         called: str,
         args: Any,
-        timeout_s: Optional[float],
-        traceparent: Optional[str],
-        on_settled: Callable[[Any, Optional[HubError]], None],
-        tracestate: Optional[str] = None,
-        queue: Optional[str] = None,
+        timeout_s: float | None,
+        traceparent: str | None,
+        on_settled: Callable[[Any, HubError | None], None],
+        tracestate: str | None = None,
+        queue: str | None = None,
     ) -> None:
         self.called = called
         #: Only workers of this queue count; None: of any.
@@ -41,15 +42,15 @@ class Outgoing:
         self.on_settled = on_settled
         self.started_at = now_s()
         #: Known once the route is.
-        self.end: Optional[float] = None
-        self.route: Optional[Route] = None
+        self.end: float | None = None
+        self.route: Route | None = None
         #: Of a queue that is spread over shards, the one of them.
         self.place = ""
         self.args_json = ""
         self.tail = ""
         self.over = False
         #: The present try.
-        self.call: Optional[Call] = None
+        self.call: Call | None = None
 
     def routed(self, route: Route, max_payload_bytes: int) -> None:
         """Where it goes is known. Raises InvalidArgs or PayloadTooLarge."""
@@ -59,7 +60,7 @@ class Outgoing:
         self.route = route
         self.place = route.queue
 
-    def settle(self, value: Any, error: Optional[HubError]) -> None:
+    def settle(self, value: Any, error: HubError | None) -> None:
         if not self.over:
             self.over = True
             self.on_settled(value, error)
@@ -70,13 +71,13 @@ class InList(NamedTuple):
 
     at: str
     ttl_ms: int
-    ahead: Optional[int]
+    ahead: int | None
 
 
 class Call:
     """One try, from the moment its request exists until it ends: by its reply, its deadline, its caller, or a refusal."""
 
-    def __init__(self, out: Outgoing, host: Any, previous: Optional["Call"] = None, error: Optional[HubError] = None) -> None:
+    def __init__(self, out: Outgoing, host: Any, previous: Call | None = None, error: HubError | None = None) -> None:
         assert out.route is not None and out.end is not None
         self.id = new_id()
         self.out = out
@@ -94,12 +95,12 @@ class Call:
         #: Its caller gave up: it need not run any more.
         self.abandoned = False
         #: Why the last try to push it failed.
-        self.setback: Optional[str] = None
-        self.pushed: Optional[InList] = None
+        self.setback: str | None = None
+        self.pushed: InList | None = None
         self._host = host
         self._waits_since = now_s() if previous else out.started_at
         #: How an earlier try ended that may have been run; then no later one can say that it certainly was not.
-        self._earlier: Optional[HubError] = None
+        self._earlier: HubError | None = None
         if previous and error:
             self._earlier = previous._earlier if error.ran == "no" else error
         out.call = self
@@ -137,7 +138,7 @@ class Call:
         else:
             self.fail(self._lateness())
 
-    def answer(self, reply: Dict[str, Any]) -> None:
+    def answer(self, reply: dict[str, Any]) -> None:
         if self.settled:
             return
         self.answered = True
@@ -150,7 +151,7 @@ class Call:
         self._host.on_settled(self, None, us)
         self.out.settle(reply.get("result"), None)
 
-    def fail(self, error: HubError, us: Optional[Phases] = None) -> None:
+    def fail(self, error: HubError, us: Phases | None = None) -> None:
         if self.settled:
             return
         self.settled = True
@@ -165,7 +166,7 @@ class Call:
     def _lateness(self) -> HubError:
         """What can truthfully be said at the deadline: sent and acknowledged, perhaps sent, or not sent."""
         waited = f"{(now_s() - self.out.started_at) * 1000:.0f} ms"
-        details: Dict[str, Any] = {"task": self.task, "id": self.id}
+        details: dict[str, Any] = {"task": self.task, "id": self.id}
         if self.pushed:
             return Timeout(f"{self.task} did not answer within {waited}.", **details)
         if self.in_doubt:

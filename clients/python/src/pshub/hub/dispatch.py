@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Awaitable, Callable, Dict, List, Optional, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 from ..catalogue.refusal_report import RefusalReport
 from ..figures.events import Events
-from ..queue.pause import pause_queue, resume_queue
 from ..queue.job_queue import JobQueue
+from ..queue.pause import pause_queue, resume_queue
 from ..redis.connection import Connection
 from ..redis.connections import make_connections
 from ..redis.refusals import ConnectionLost, NotConnected, ReplyError, explained
@@ -38,7 +39,7 @@ _CLOSE_PATIENCE_S = 1.0
 _ASK_PATIENCE_S = 2.0
 
 #: Of a parent. Never collected: ending them would speak for it.
-_inherited: List[Any] = []
+_inherited: list[Any] = []
 
 T = TypeVar("T")
 
@@ -46,7 +47,7 @@ T = TypeVar("T")
 class Dispatch:
     """Everything here but ``routes.known`` runs on its event loop's own thread."""
 
-    def __init__(self, settings: Settings, events: Events, name: Optional[str] = None) -> None:
+    def __init__(self, settings: Settings, events: Events, name: str | None = None) -> None:
         self.id = new_id()
         self.settings = settings
         self.events = events
@@ -59,11 +60,11 @@ class Dispatch:
         self.routes = Routes(resolver, self.commands, self.closing)
         self._outboxes = Outboxes(self.commands, self.keys, self.id, events, self.closing)
         self.refusals = RefusalReport(self.id, self._name, self.keys, self.commands, self.closing)
-        self._pending: Dict[str, Call] = {}
+        self._pending: dict[str, Call] = {}
         #: Who waits for an answer that is no call's: that of a job.
-        self._tickets: Dict[str, Callable[[Dict[str, Any]], None]] = {}
+        self._tickets: dict[str, Callable[[dict[str, Any]], None]] = {}
         self._has_heard = False
-        self._lookups: Dict[Outgoing, "asyncio.Task[None]"] = {}
+        self._lookups: dict[Outgoing, asyncio.Task[None]] = {}
         self._deadlines = Deadlines()
         self._budget = RetryBudget()
         self._tail = self._tail_for(None, None)
@@ -127,7 +128,7 @@ class Dispatch:
     def hub_id(self) -> str:
         return self.id
 
-    def hear(self, ticket: str, on_reply: Callable[[Dict[str, Any]], None]) -> Callable[[], None]:
+    def hear(self, ticket: str, on_reply: Callable[[dict[str, Any]], None]) -> Callable[[], None]:
         """Hears a reply that is no call's, until the returned function is called."""
         self.open()
         self._tickets[ticket] = on_reply
@@ -161,7 +162,7 @@ class Dispatch:
         for out in list(self._lookups):
             out.settle(None, HubClosed(task=out.called))
         for call in list(self._pending.values()):
-            details: Dict[str, Any] = {"task": call.task, "id": call.id}
+            details: dict[str, Any] = {"task": call.task, "id": call.id}
             if call.pushed or call.in_doubt:
                 call.fail(Aborted(f"The hub was closed while {call.task} was running.", **details))
             else:
@@ -172,7 +173,7 @@ class Dispatch:
         await asyncio.gather(self._delete_keys(), self.refusals.close())
         await self.commands.close()
 
-    def detach(self, thread: Optional[LoopThread] = None) -> None:
+    def detach(self, thread: LoopThread | None = None) -> None:
         """In a forked child: this one, and the thread that it ran on, are the parent's."""
         self.commands.detach()
         self.blocking.detach()
@@ -181,7 +182,7 @@ class Dispatch:
 
     # What calls tell.
 
-    def why_down(self, queue: str) -> Optional[str]:
+    def why_down(self, queue: str) -> str | None:
         return self._outboxes.why_down(queue)
 
     def is_sending(self, queue: str) -> bool:
@@ -190,7 +191,7 @@ class Dispatch:
     def on_postponed(self, call: Call) -> None:
         self._deadlines.add(call)
 
-    def on_ended(self, call: Call, error: Optional[HubError], us: Optional[Phases]) -> None:
+    def on_ended(self, call: Call, error: HubError | None, us: Phases | None) -> None:
         self._pending.pop(call.id, None)
         self._deadlines.delete(call)
         outbox = self._outboxes.of(call.queue)
@@ -219,7 +220,7 @@ class Dispatch:
         asyncio.get_running_loop().call_later(wait, self._outboxes.of(call.queue).add, again)
         return True
 
-    def on_settled(self, call: Call, error: Optional[HubError], us: Optional[Phases]) -> None:
+    def on_settled(self, call: Call, error: HubError | None, us: Phases | None) -> None:
         if error is not None and not call.answered:
             self.refusals.note(call.task, call.queue, error)
         if self.events.has("call:settled"):
@@ -230,7 +231,7 @@ class Dispatch:
     # The way of a call.
 
     async def _look_up(self, out: Outgoing) -> None:
-        route: Optional[Route] = None
+        route: Route | None = None
         try:
             patience = min(out.timeout_s or 1.0, 1.0)
             route = await self.routes.find(out.called, out.queue, out.started_at + patience)
@@ -245,7 +246,7 @@ class Dispatch:
         finally:
             self._lookups.pop(out, None)
 
-    def _refuse(self, out: Outgoing, error: HubError, route: Optional[Route]) -> None:
+    def _refuse(self, out: Outgoing, error: HubError, route: Route | None) -> None:
         """It ends before there was a request."""
         if not out.over:
             self.refusals.note(route.task if route else out.called, route.queue if route else None, error)
@@ -273,7 +274,7 @@ class Dispatch:
         self._deadlines.add(call)
         self._inbox.wake()
 
-    def _deliver(self, reply: Dict[str, Any], again: bool) -> None:
+    def _deliver(self, reply: dict[str, Any], again: bool) -> None:
         call = self._pending.get(reply["id"])
         if call is not None:
             call.answer(reply)
@@ -282,7 +283,7 @@ class Dispatch:
         elif not again:
             self.events.emit("reply:late", id=reply["id"])
 
-    def _tail_for(self, traceparent: Optional[str], tracestate: Optional[str]) -> str:
+    def _tail_for(self, traceparent: str | None, tracestate: str | None) -> str:
         return request_tail(self.keys.reply(self.id), self._name, traceparent, tracestate)
 
     async def _delete_keys(self) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Awaitable, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ..figures.events import Events
 from ..jobs.chain import Step, step_message
@@ -45,7 +46,7 @@ class EnqueuedMany(NamedTuple):
     """What became of many."""
 
     #: In the order of the entries; of a job that was there already, its id.
-    ids: List[str]
+    ids: list[str]
     #: How many were there already.
     twins: int
 
@@ -87,7 +88,7 @@ class Enqueuing:
         entries: Sequence[EnqueueEntry],
         options: Mapping[str, Any],
         is_whole: Callable[[int], bool] = lambda place: True,
-    ) -> List[Step]:
+    ) -> list[Step]:
         """
         Entries as jobs, none of which is sent yet. ``is_whole``: False for one whose arguments are not all there yet, which its worker
         checks. Raises HubError whose ``data["index"]`` names the entry that is wrong.
@@ -96,8 +97,8 @@ class Enqueuing:
             message = f"Jobs are given as a list of at most {_MOST_AT_ONCE} entries; send more in several calls."
             raise InvalidArgs(message)
         end = now_s() + _timeout_of(options) / 1000
-        routes: Dict[Tuple[Any, Any, str], Route] = {}
-        steps: List[Step] = []
+        routes: dict[tuple[Any, Any, str], Route] = {}
+        steps: list[Step] = []
         for index, entry in enumerate(entries):
             called: Any = None
             try:
@@ -127,7 +128,7 @@ class Enqueuing:
         ids = [step.id for step in steps]
         enqueued = twins = 0
 
-        async def send_queue(queue: str, places: List[int]) -> None:
+        async def send_queue(queue: str, places: list[int]) -> None:
             nonlocal enqueued, twins
             for batch in batches_of(places, lambda place: weight_of(messages[place])):
                 texts = [messages[place] for place in batch]
@@ -137,7 +138,7 @@ class Enqueuing:
                 enqueued += len(batch)
                 twins += len(found)
 
-        by_queue: Dict[str, List[int]] = {}
+        by_queue: dict[str, list[int]] = {}
         for place, step in enumerate(steps):
             by_queue.setdefault(step.queue, []).append(place)
         outcomes = await _all_settled([send_queue(queue, places) for queue, places in by_queue.items()])
@@ -161,7 +162,7 @@ class Enqueuing:
         """A job, and what follows it, as it is sent."""
         return step_message(steps, self._name)
 
-    async def job(self, id: Any, queue: Any, hosts: Callable[[], JobHost]) -> AsyncJob:
+    async def job(self, id: Any, queue: Any, hosts: Callable[[], JobHost]) -> AsyncJob[Any]:
         """A job that was enqueued before, here or elsewhere."""
         where = "" if queue is None else f" in queue {str(queue)[:80]}"
         why = "it was not tracked, or its record has gone"
@@ -173,7 +174,7 @@ class Enqueuing:
         host, keys = self._host, self._keys
         queues = await host.ask(lambda _: self._resolver.places(queue))
 
-        async def look(connection: Connection) -> List[Any]:
+        async def look(connection: Connection) -> list[Any]:
             return [await connection.one("EXISTS", keys.queue(name).job(id)) for name in queues]
 
         found = await host.ask(look)
@@ -203,7 +204,7 @@ class Enqueuing:
         """In a forked child."""
         self._outboxes.detach()
 
-    def used_keys(self) -> List[str]:
+    def used_keys(self) -> list[str]:
         """The keys this hub may have left in Redis."""
         return self._outboxes.used_keys()
 
@@ -224,18 +225,18 @@ class Enqueuing:
         self._connection.open()
         return self._routes.known(called, queue, purpose) or await self._routes.find(called, queue, end, purpose)
 
-    async def _send(self, queue: str, messages: List[str], options: Mapping[str, Any], end: float) -> Dict[int, str]:
+    async def _send(self, queue: str, messages: list[str], options: Mapping[str, Any], end: float) -> dict[int, str]:
         outbox = self._outboxes.of(queue, options.get("durable") is not None)
         twins = await outbox.enqueue(messages, max(1, round((end - now_s()) * 1000)))
         self._events.emit("jobs:enqueued", queue=queue, count=len(messages) - len(twins), twins=len(twins))
         return twins
 
 
-def parts_of(entry: EnqueueEntry) -> Tuple[Any, Any, Mapping[str, Any]]:
+def parts_of(entry: EnqueueEntry) -> tuple[Any, Any, Mapping[str, Any]]:
     """Task, arguments and options of an entry. Raises InvalidArgs."""
     if not isinstance(entry, (list, tuple)) or not 1 <= len(entry) <= 3:
         raise InvalidArgs("it must be (task, args, options).")
-    given: List[Any] = [*entry, {}, {}]
+    given: list[Any] = [*entry, {}, {}]
     called, args, own = given[:3]
     if own is not None and not isinstance(own, dict):
         raise InvalidArgs("its options must be a dict.")
@@ -263,5 +264,5 @@ def _timeout_of(options: Mapping[str, Any]) -> float:
     raise InvalidArgs(f"timeout_ms must be a number of milliseconds above 0, not {timeout_ms!r}.")
 
 
-async def _all_settled(works: Sequence[Awaitable[None]]) -> List[Optional[BaseException]]:
+async def _all_settled(works: Sequence[Awaitable[None]]) -> list[BaseException | None]:
     return list(await asyncio.gather(*works, return_exceptions=True))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Mapping, Optional, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ..jobs.batch import AsyncBatch
 from ..jobs.chain import Step
@@ -30,7 +31,7 @@ async def start_chain(
     # Those that come later come to the queue's own place: who knows which shards there are then.
     prepared[:1] = await enqueuing.placement.spread(prepared[:1])
     places = [(step.queue, step.task) for step in prepared]
-    steps: List[Step] = []
+    steps: list[Step] = []
     for at, step in enumerate(prepared):
         job = {**(step.job or {}), "chain": id, "step": at + 1, "steps": places}
         steps.append(step._replace(id=step_id(id, at), job=job, passes=passed[at]))
@@ -38,7 +39,7 @@ async def start_chain(
     return AsyncChain(hosts, id, places)
 
 
-def _passed_of(entry: EnqueueEntry, at: int) -> Optional[str]:
+def _passed_of(entry: EnqueueEntry, at: int) -> str | None:
     """The field of a step's arguments that gets the result of the step before it."""
     try:
         _, args, own = parts_of(entry)
@@ -95,13 +96,13 @@ async def start_batch(
     ids, twins = await enqueuing.send_all(steps, [enqueuing.message_of([step]) for step in steps], own)
     await host.ask(lambda connection: queue.close_batch(connection, id, len(ids) - twins))
 
-    def job_of(step: Optional[Step]) -> Optional[AsyncJob]:
+    def job_of(step: Step | None) -> AsyncJob[Any] | None:
         return step and AsyncJob(hosts, home, step.id, step.task, is_to_come=True)
 
     return AsyncBatch(hosts, id, home, ids, job_of(after), job_of(failed))
 
 
-async def _prepared(enqueuing: Enqueuing, entry: Any, options: Mapping[str, Any]) -> Optional[Step]:
+async def _prepared(enqueuing: Enqueuing, entry: Any, options: Mapping[str, Any]) -> Step | None:
     """What follows, if anything does."""
     if entry is None:
         return None

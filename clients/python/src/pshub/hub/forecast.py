@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Optional
 
 from ..wire.clock import now_s
 
@@ -125,7 +124,7 @@ class Forecast:
         self._length = length + added
         self._seen_at = now
 
-    def length(self) -> Optional[float]:
+    def length(self) -> float | None:
         """About how many are in the list, when it was seen a moment ago."""
         age_ms = now_ms() - self._seen_at
         place_ms = self._place_ms()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, NamedTuple, Optional
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from ..wire.errors import HubError
 
@@ -12,7 +13,7 @@ class Outcome(NamedTuple):
 
     ok: bool
     value: Any
-    error: Optional[HubError]
+    error: HubError | None
     #: Its own wait, in milliseconds.
     ms: float
 
@@ -22,10 +23,10 @@ class Entry(NamedTuple):
 
     called: Any
     args: Any = {}
-    timeout: Optional[float] = None
-    queue: Optional[str] = None
+    timeout: float | None = None
+    queue: str | None = None
 
-    def options(self, timeout: Optional[float], queue: Optional[str]) -> Dict[str, Any]:
+    def options(self, timeout: float | None, queue: str | None) -> dict[str, Any]:
         """Its own, and of those that it does not name these."""
         return {
             "timeout": timeout if self.timeout is None else self.timeout,
@@ -33,7 +34,7 @@ class Entry(NamedTuple):
         }
 
 
-def entries_of(calls: Optional[Mapping[str, Any]], named: Mapping[str, Any]) -> Dict[str, Entry]:
+def entries_of(calls: Mapping[str, Any] | None, named: Mapping[str, Any]) -> dict[str, Entry]:
     twice = [key for key in calls or () if key in named]
     if twice:
         raise TypeError(f"gather: {twice[0]!r} is given twice.")

@@ -8,7 +8,8 @@ import math
 import os
 import threading
 import weakref
-from typing import Any, Awaitable, Callable, Optional, Tuple, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 from ..figures.events import Events
 from ..outlets.log import log_events
@@ -44,13 +45,13 @@ class Hub(TaskCalls, JobCalls):
 
     def __init__(
         self,
-        redis: Optional[RedisTarget] = None,
+        redis: RedisTarget | None = None,
         *,
-        namespace: Optional[str] = None,
-        name: Optional[str] = None,
-        max_payload_bytes: Optional[int] = None,
-        max_backlog: Optional[int] = None,
-        statsd: Optional[str] = None,
+        namespace: str | None = None,
+        name: str | None = None,
+        max_payload_bytes: int | None = None,
+        max_backlog: int | None = None,
+        statsd: str | None = None,
     ) -> None:
         options = {
             "redis": redis, "namespace": namespace, "name": name, "max_payload_bytes": max_payload_bytes,
@@ -61,8 +62,8 @@ class Hub(TaskCalls, JobCalls):
         log_events(self.events)
         self._statsd = send_metrics(self.events, self._settings.statsd)
         self._lock = threading.Lock()
-        self._dispatch: Optional[Dispatch] = None
-        self._thread: Optional[LoopThread] = None
+        self._dispatch: Dispatch | None = None
+        self._thread: LoopThread | None = None
         self._is_closed = False
         _hubs.add(self)
 
@@ -118,7 +119,7 @@ class Hub(TaskCalls, JobCalls):
         if self._statsd is not None:
             self._statsd.close()
 
-    def __enter__(self) -> "Hub":
+    def __enter__(self) -> Hub:
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -129,7 +130,7 @@ class Hub(TaskCalls, JobCalls):
         """Changes in a forked child."""
         return self._started()[1].id
 
-    def _started(self) -> Tuple[LoopThread, Dispatch]:
+    def _started(self) -> tuple[LoopThread, Dispatch]:
         thread, dispatch = self._thread, self._dispatch
         if thread is not None and dispatch is not None:
             return thread, dispatch
@@ -151,7 +152,7 @@ class Hub(TaskCalls, JobCalls):
         self._dispatch = self._thread = None
 
 
-_hubs: "weakref.WeakSet[Hub]" = weakref.WeakSet()
+_hubs: weakref.WeakSet[Hub] = weakref.WeakSet()
 
 
 def _after_fork() -> None:

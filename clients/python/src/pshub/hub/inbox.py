@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Callable, Dict, List, Optional
+from collections.abc import Callable
+from typing import Any
 
 from ..queue.batches import MAX_BATCH_BYTES
 from ..queue.queue import REPLY_TTL_MS
@@ -40,7 +41,7 @@ class Inbox:
         key: str,
         read_key: str,
         expected: Callable[[], int],
-        on_reply: Callable[[Dict[str, Any], bool], None],
+        on_reply: Callable[[dict[str, Any], bool], None],
         on_problem: Callable[[str], None],
     ) -> None:
         self._connection = connection
@@ -52,8 +53,8 @@ class Inbox:
         self._on_reply = on_reply
         self._on_problem = on_problem
         self._closing = Stop()
-        self._loop: Optional["asyncio.Task[None]"] = None
-        self._resting: Optional["asyncio.Future[None]"] = None
+        self._loop: asyncio.Task[None] | None = None
+        self._resting: asyncio.Future[None] | None = None
         #: Entries at the head of the reply list that were delivered and are not removed yet.
         self._delivered = 0
         #: About what the second list holds.
@@ -103,12 +104,12 @@ class Inbox:
             if self._expected():
                 self.wake()
 
-    async def _round(self) -> List[bytes]:
+    async def _round(self) -> list[bytes]:
         expire = now_s() > self._expires_at - REPLY_TTL_MS / 2000
         trim = self._kept > _MAX_KEPT_BYTES
         # A lone caller can have no second reply; each command costs it some of its wait.
         look = self._expected() > 1
-        commands: List[Command] = []
+        commands: list[Command] = []
         if self._delivered > 0:
             commands.append(("LTRIM", self._key, self._delivered, -1))
         if expire:
@@ -122,7 +123,7 @@ class Inbox:
             commands.append(("LRANGE", self._key, 0, self._page - 1))
         answers = none_refused(await self._connection.post(*commands))
         moved = answers[at]
-        rest: List[bytes] = answers[at + 1 + trim] if look else []
+        rest: list[bytes] = answers[at + 1 + trim] if look else []
         self._delivered = len(rest)
         if trim:
             self._kept = 0
@@ -150,14 +151,14 @@ class Inbox:
 
     async def _tidy(self) -> None:
         """Nobody waits: leaves nothing behind."""
-        commands: List[Command] = [("UNLINK", self._read_key)]
+        commands: list[Command] = [("UNLINK", self._read_key)]
         if self._delivered > 0:
             commands.append(("LTRIM", self._key, self._delivered, -1))
         first(await self._connection.post(*commands))
         self._delivered = self._kept = 0
         self._expires_at = 0.0
 
-    def _deliver(self, page: List[bytes], again: bool) -> None:
+    def _deliver(self, page: list[bytes], again: bool) -> None:
         longest = 0
         for text in page:
             longest = max(longest, len(text))

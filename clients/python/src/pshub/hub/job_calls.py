@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Awaitable, Callable, Optional, Sequence, TypeVar, overload
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ..jobs.batch import AsyncBatch
 from ..jobs.blocking import Batch, Chain, DeadJobs, Job, JobKey, Schedules
@@ -33,12 +34,12 @@ class JobCalls:
         raise NotImplementedError
 
     @overload
-    def enqueue(self, task: Task[R], args: Any = ..., /, **options: "Unpack[EnqueueOptions]") -> Job[R]: ...
+    def enqueue(self, task: Task[..., R], args: Any = ..., /, **options: Unpack[EnqueueOptions]) -> Job[R]: ...
 
     @overload
-    def enqueue(self, task: str, args: Any = ..., /, **options: "Unpack[EnqueueOptions]") -> Job[Any]: ...
+    def enqueue(self, task: str, args: Any = ..., /, **options: Unpack[EnqueueOptions]) -> Job[Any]: ...
 
-    def enqueue(self, task: Called, args: Any = {}, /, **options: "Unpack[EnqueueOptions]") -> Job[Any]:
+    def enqueue(self, task: Called, args: Any = {}, /, **options: Unpack[EnqueueOptions]) -> Job[Any]:
         """
         Enqueues a job: the task is run in the background, once it is due, and again when it fails. No worker need live.
 
@@ -74,7 +75,7 @@ class JobCalls:
         )
         return Job(self._run, found)
 
-    def enqueue_many(self, entries: Sequence[EnqueueEntry], /, **options: "Unpack[EnqueueOptions]") -> EnqueuedMany:
+    def enqueue_many(self, entries: Sequence[EnqueueEntry], /, **options: Unpack[EnqueueOptions]) -> EnqueuedMany:
         """
         Enqueues up to 100,000 jobs. All of them are checked before the first is sent.
 
@@ -86,7 +87,7 @@ class JobCalls:
         """
         return self._run(lambda dispatch: dispatch.enqueuing.enqueue_many(entries, options), math.inf)
 
-    def chain(self, entries: Sequence[EnqueueEntry], /, **options: "Unpack[EnqueueOptions]") -> Chain:
+    def chain(self, entries: Sequence[EnqueueEntry], /, **options: Unpack[EnqueueOptions]) -> Chain:
         """
         Enqueues jobs one after the other: the next one starts when the one before is done. Each of them is tracked.
 
@@ -103,9 +104,9 @@ class JobCalls:
         entries: Sequence[EnqueueEntry],
         /,
         *,
-        then: Optional[EnqueueEntry] = None,
-        failed: Optional[EnqueueEntry] = None,
-        **options: "Unpack[EnqueueOptions]",
+        then: EnqueueEntry | None = None,
+        failed: EnqueueEntry | None = None,
+        **options: Unpack[EnqueueOptions],
     ) -> Batch:
         """
         Enqueues jobs that belong together, up to 100,000: when all have ended, what is to follow is enqueued, once.
@@ -123,7 +124,7 @@ class JobCalls:
         return Batch(self._run, found)
 
     def schedule(
-        self, name: str, times: ScheduleTimes, task: Called, args: Any = {}, /, **options: "Unpack[EnqueueOptions]"
+        self, name: str, times: ScheduleTimes, task: Called, args: Any = {}, /, **options: Unpack[EnqueueOptions]
     ) -> Schedule:
         """
         Has a job enqueued at its times, once each, however many workers there are. Workers of its queue keep that up. A schedule of the
@@ -151,7 +152,7 @@ class JobCalls:
         check_queue(queue)
         return DeadJobs(self._run, queue)
 
-    def key(self, task: Called, key: str, /, *, queue: Optional[str] = None) -> JobKey:
+    def key(self, task: Called, key: str, /, *, queue: str | None = None) -> JobKey:
         """
         A key of a task's jobs: where it is and what waits of it; to have it run now, to skip what it is stuck at, to delete what waits.
 
@@ -161,7 +162,7 @@ class JobCalls:
         """
         return JobKey(self._run, self._run(lambda dispatch: dispatch.enqueuing.key(task, key, queue, lambda: dispatch)))
 
-    def job(self, id: str, /, *, queue: Optional[str] = None) -> Job[Any]:
+    def job(self, id: str, /, *, queue: str | None = None) -> Job[Any]:
         """
         A tracked job, wherever it was enqueued.
 
@@ -179,22 +180,22 @@ class AsyncJobCalls:
         raise NotImplementedError
 
     @overload
-    async def enqueue(self, task: Task[R], args: Any = ..., /, **options: "Unpack[EnqueueOptions]") -> AsyncJob[R]: ...
+    async def enqueue(self, task: Task[..., R], args: Any = ..., /, **options: Unpack[EnqueueOptions]) -> AsyncJob[R]: ...
 
     @overload
-    async def enqueue(self, task: str, args: Any = ..., /, **options: "Unpack[EnqueueOptions]") -> AsyncJob[Any]: ...
+    async def enqueue(self, task: str, args: Any = ..., /, **options: Unpack[EnqueueOptions]) -> AsyncJob[Any]: ...
 
-    async def enqueue(self, task: Called, args: Any = {}, /, **options: "Unpack[EnqueueOptions]") -> AsyncJob[Any]:
+    async def enqueue(self, task: Called, args: Any = {}, /, **options: Unpack[EnqueueOptions]) -> AsyncJob[Any]:
         """As of Hub."""
         return await self._asked().enqueuing.enqueue(task, args, options, self._asked)
 
     async def enqueue_many(
-        self, entries: Sequence[EnqueueEntry], /, **options: "Unpack[EnqueueOptions]"
+        self, entries: Sequence[EnqueueEntry], /, **options: Unpack[EnqueueOptions]
     ) -> EnqueuedMany:
         """As of Hub."""
         return await self._asked().enqueuing.enqueue_many(entries, options)
 
-    async def chain(self, entries: Sequence[EnqueueEntry], /, **options: "Unpack[EnqueueOptions]") -> AsyncChain:
+    async def chain(self, entries: Sequence[EnqueueEntry], /, **options: Unpack[EnqueueOptions]) -> AsyncChain:
         """As of Hub."""
         return await start_chain(self._asked().enqueuing, self._asked, entries, options)
 
@@ -203,9 +204,9 @@ class AsyncJobCalls:
         entries: Sequence[EnqueueEntry],
         /,
         *,
-        then: Optional[EnqueueEntry] = None,
-        failed: Optional[EnqueueEntry] = None,
-        **options: "Unpack[EnqueueOptions]",
+        then: EnqueueEntry | None = None,
+        failed: EnqueueEntry | None = None,
+        **options: Unpack[EnqueueOptions],
     ) -> AsyncBatch:
         """As of Hub."""
         dispatch = self._asked()
@@ -213,7 +214,7 @@ class AsyncJobCalls:
         return await start_batch(dispatch.enqueuing, dispatch, self._asked, entries, given)
 
     async def schedule(
-        self, name: str, times: ScheduleTimes, task: Called, args: Any = {}, /, **options: "Unpack[EnqueueOptions]"
+        self, name: str, times: ScheduleTimes, task: Called, args: Any = {}, /, **options: Unpack[EnqueueOptions]
     ) -> Schedule:
         """As of Hub."""
         return await self._asked().enqueuing.schedule(name, times, task, args, options, self._asked)
@@ -228,11 +229,11 @@ class AsyncJobCalls:
         check_queue(queue)
         return AsyncDeadJobs(self._asked, queue)
 
-    async def key(self, task: Called, key: str, /, *, queue: Optional[str] = None) -> AsyncJobKey:
+    async def key(self, task: Called, key: str, /, *, queue: str | None = None) -> AsyncJobKey:
         """As of Hub."""
         return await self._asked().enqueuing.key(task, key, queue, self._asked)
 
-    async def job(self, id: str, /, *, queue: Optional[str] = None) -> AsyncJob[Any]:
+    async def job(self, id: str, /, *, queue: str | None = None) -> AsyncJob[Any]:
         """As of Hub."""
         return await self._asked().enqueuing.job(id, queue, self._asked)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
-from typing import Any, Awaitable, Callable, Deque, Optional, Tuple, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
@@ -14,7 +15,7 @@ class LoopThread:
     def __init__(self, name: str) -> None:
         self.loop = asyncio.new_event_loop()
         self._is_stopping = False
-        self._posted: Deque[Tuple[Callable[..., None], Tuple[Any, ...]]] = deque()
+        self._posted: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
         self._is_woken = False
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
@@ -24,7 +25,7 @@ class LoopThread:
         return self._thread.is_alive()
 
     @property
-    def ident(self) -> Optional[int]:
+    def ident(self) -> int | None:
         return self._thread.ident
 
     @property
@@ -43,7 +44,7 @@ class LoopThread:
             # The loop has ended; whoever waits for what was posted looks whether it is alive.
             pass
 
-    def run(self, work: Awaitable[T], timeout: Optional[float] = None) -> T:
+    def run(self, work: Awaitable[T], timeout: float | None = None) -> T:
         """Runs a coroutine there and returns its result."""
 
         async def wrapped() -> T:

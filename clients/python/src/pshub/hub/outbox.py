@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import math
 from collections import OrderedDict
-from typing import List, Optional, Set
 
 from ..figures.events import Events
 from ..queue.queue import PUSH_MEMORY_MS, Queue
@@ -55,11 +54,11 @@ class Outbox:
         self._events = events
         self._closing = closing
         #: Only calls that are not over, in their order: an outage may last, and they do not wait for its end.
-        self._waiting: "OrderedDict[Call, None]" = OrderedDict()
+        self._waiting: OrderedDict[Call, None] = OrderedDict()
         self._number = 0
         self._answered_at = -math.inf
-        self._running: Optional["asyncio.Task[None]"] = None
-        self._cancelling: "Set[asyncio.Task[None]]" = set()
+        self._running: asyncio.Task[None] | None = None
+        self._cancelling: set[asyncio.Task[None]] = set()
 
     @property
     def used(self) -> bool:
@@ -113,9 +112,9 @@ class Outbox:
         finally:
             self._running = None
 
-    def _next_batch(self) -> List[Call]:
+    def _next_batch(self) -> list[Call]:
         """What goes with the next push. Calls that a list as long as it was a moment ago cannot serve in time are refused."""
-        batch: List[Call] = []
+        batch: list[Call] = []
         length = self.forecast.length()
         chars = 0
         while self._waiting and len(batch) < _MAX_BATCH:
@@ -130,7 +129,7 @@ class Outbox:
             batch.append(call)
         return batch
 
-    async def _deliver(self, calls: List[Call]) -> None:
+    async def _deliver(self, calls: list[Call]) -> None:
         """Pushes a batch under one number until its outcome is known or nobody waits for it any more."""
         self._number += 1
         number = self._number
@@ -162,7 +161,7 @@ class Outbox:
             attempt += 1
             await self._connection.when_ready(self._closing)
 
-    async def _send(self, number: int, calls: List[Call], ttls: List[int], counted_at: float) -> Pushed:
+    async def _send(self, number: int, calls: list[Call], ttls: list[int], counted_at: float) -> Pushed:
         messages = [unstamped(ttl, call.body) for ttl, call in zip(ttls, calls)]
         if self._connection.is_ready:
             for call in calls:
@@ -171,12 +170,12 @@ class Outbox:
         max_length = self._max_length_for(calls)
         return await self._queue.push(self._connection, self._hub_id, number, max_length, messages, counted_at_us)
 
-    def _max_length_for(self, calls: List[Call]) -> int:
+    def _max_length_for(self, calls: list[Call]) -> int:
         """The longest list in which the most patient of these would be served in time."""
         longest = max(_left_ms(call) for call in calls)
         return int(min(self.max_length, self.forecast.length_within(longest)))
 
-    def _answered(self, batch: List[Call], ttls: Optional[List[int]], pushed: Pushed) -> None:
+    def _answered(self, batch: list[Call], ttls: list[int] | None, pushed: Pushed) -> None:
         self._answered_at = now_s()
         # A repeat tells the length of now and the time of its first try.
         if not pushed.repeated:
@@ -215,13 +214,13 @@ class Outbox:
         data = {"length": length, "maxLength": min(max_length, 2**53), "waitMs": wait_ms}
         call.refused("Overloaded", f"{reason} Add workers or slots, or try later.", data)
 
-    def _refuse(self, calls: List[Call], error: Exception) -> None:
+    def _refuse(self, calls: list[Call], error: Exception) -> None:
         """Redis answered with an error, so nothing was enqueued: a push refuses before it writes."""
         for call in calls:
             call.in_doubt = False
             call.refused("NotEnqueued", f"Redis refused the request: {explained(message_of(error))}.")
 
-    def _give_up(self, calls: List[Call]) -> None:
+    def _give_up(self, calls: list[Call]) -> None:
         """The number may be forgotten soon; repeating the push after that could run it twice."""
         for call in calls:
             call.refused(

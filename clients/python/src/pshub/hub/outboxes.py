@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional
-
 from ..figures.events import Events
 from ..queue.queue import Queue
 from ..redis.connection import Connection
@@ -20,7 +18,7 @@ class Outboxes:
         self._hub_id = hub_id
         self._events = events
         self._closing = closing
-        self._by_queue: Dict[str, Outbox] = {}
+        self._by_queue: dict[str, Outbox] = {}
 
     def of(self, name: str) -> Outbox:
         outbox = self._by_queue.get(name)
@@ -34,9 +32,9 @@ class Outboxes:
     def in_flight(self, name: str) -> int:
         return self.of(name).in_flight
 
-    def why_down(self, name: str) -> Optional[str]:
+    def why_down(self, name: str) -> str | None:
         return self._commands.at(self._keys.queue(name).calls).down_reason
 
-    def used_keys(self) -> List[str]:
+    def used_keys(self) -> list[str]:
         """Of the numbers of pushes."""
         return [self._keys.queue(name).pushed(self._hub_id) for name, outbox in self._by_queue.items() if outbox.used]

@@ -5,7 +5,8 @@ from __future__ import annotations
 import concurrent.futures
 import math
 import threading
-from typing import Any, Callable, Optional
+from collections.abc import Callable
+from typing import Any
 
 from ..task.task import R
 from ..wire.clock import now_s
@@ -33,7 +34,7 @@ class PendingCall(concurrent.futures.Future[R]):
     """
 
     def __init__(
-        self, thread: Optional[LoopThread], dispatch: Optional[Dispatch], read: Optional[Callable[[Any], Any]] = None
+        self, thread: LoopThread | None, dispatch: Dispatch | None, read: Callable[[Any], Any] | None = None
     ) -> None:
         """``read`` makes of a result what its caller is given."""
         super().__init__()
@@ -42,14 +43,14 @@ class PendingCall(concurrent.futures.Future[R]):
         self._reading = None if read is None else threading.Lock()
         self._is_read = False
         self._read_value: Any = None
-        self._read_error: Optional[HubError] = None
+        self._read_error: HubError | None = None
         self._thread = thread
         self._dispatch = dispatch
-        self._ended_at: Optional[float] = None
+        self._ended_at: float | None = None
         self._is_given_up = False
-        self.out: Optional[Outgoing] = None
+        self.out: Outgoing | None = None
 
-    def _settle(self, value: Any, error: Optional[HubError]) -> None:
+    def _settle(self, value: Any, error: HubError | None) -> None:
         self._ended_at = now_s()
         try:
             if error is None:
@@ -80,7 +81,7 @@ class PendingCall(concurrent.futures.Future[R]):
         """Whether it has not ended: a caller does not see when its worker begins."""
         return not self.done()
 
-    def result(self, timeout: Optional[float] = None) -> R:
+    def result(self, timeout: float | None = None) -> R:
         """
         Waits for the result. Raises HubError by the call's deadline at the latest.
 
@@ -96,7 +97,7 @@ class PendingCall(concurrent.futures.Future[R]):
         read: R = self._read_value
         return read
 
-    def exception(self, timeout: Optional[float] = None) -> Optional[BaseException]:
+    def exception(self, timeout: float | None = None) -> BaseException | None:
         """Waits for the end as ``result`` does, and returns what that would raise; None when it went well."""
         self._wait(timeout)
         error = super().exception()
@@ -111,7 +112,7 @@ class PendingCall(concurrent.futures.Future[R]):
             return Outcome(False, None, error, ms)
         return Outcome(True, self.result(), None, ms)
 
-    def _read_once(self, value: Any) -> Optional[HubError]:
+    def _read_once(self, value: Any) -> HubError | None:
         """On the thread of who asks: it may be code of his own. Why it is not what was promised, if it is not."""
         assert self._reading is not None and self._read is not None
         with self._reading:
@@ -123,7 +124,7 @@ class PendingCall(concurrent.futures.Future[R]):
                 self._is_read = True
             return self._read_error
 
-    def _wait(self, timeout: Optional[float]) -> None:
+    def _wait(self, timeout: float | None) -> None:
         if self._ended_at is not None:
             return
         if self._thread is not None and self._thread.is_current:

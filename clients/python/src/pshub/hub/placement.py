@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import random
-from typing import Any, Awaitable, Callable, Dict, List, Mapping, NamedTuple, Optional, Protocol, Sequence, Tuple
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from ..jobs.chain import Step
 from ..queue.job_queue import JobQueue
@@ -21,7 +22,7 @@ _PATIENCE_S = 5.0
 _LOOK_AGAIN_S = 0.01
 
 #: A key of the jobs of a task in a queue.
-_Key = Tuple[str, str, str]
+_Key = tuple[str, str, str]
 
 
 class Ask(Protocol):
@@ -45,7 +46,7 @@ class Placement:
         self._ask = ask
         self._next = 0
 
-    async def shards_of(self, queue: str) -> Optional[Shards]:
+    async def shards_of(self, queue: str) -> Shards | None:
         """None for a queue that has none, or whose record this user may not read."""
         shards = await read_shards(self._connection, self._keys, queue)
         return shards if shards and (len(shards.names) > 1 or shards.earlier) else None
@@ -55,7 +56,7 @@ class Placement:
         shards = await self.shards_of(queue)
         return queue if shards is None else await self._home_in(queue, shards, task, key)
 
-    async def spread(self, steps: Sequence[Step]) -> List[Step]:
+    async def spread(self, steps: Sequence[Step]) -> list[Step]:
         """
         The same jobs, each in a shard of its queue where that is spread over several. Those of merged tasks, and those that are unique,
         stay in the queue's own place, which it always has.
@@ -63,10 +64,10 @@ class Placement:
         homes = await self._homes_of(steps)
         return [step._replace(queue=self._place_of(step, homes), shards=None) if step.shards else step for step in steps]
 
-    async def _homes_of(self, steps: Sequence[Step]) -> Dict[_Key, str]:
+    async def _homes_of(self, steps: Sequence[Step]) -> dict[_Key, str]:
         wanted = {key: step.shards for step in steps if step.shards for key in [_key_of(step)] if key}
         keys = list(wanted)
-        homes: Dict[_Key, str] = {}
+        homes: dict[_Key, str] = {}
         for start in range(0, len(keys), _KEYS_AT_ONCE):
             some = keys[start : start + _KEYS_AT_ONCE]
             found = await asyncio.gather(*(self._home_in(key[0], wanted[key], *key[1:]) for key in some))
@@ -95,7 +96,7 @@ class Placement:
         Home, unless jobs of a key that came before the number of shards was changed are where they were then: behind these it keeps its
         order. A place that knows other shards than this hub has it look again; while a change is being noted, some do.
         """
-        shards: Optional[Shards] = known
+        shards: Shards | None = known
         end = now_s() + _PATIENCE_S
         while shards is not None:
             former = former_home_of(shards, key)
@@ -109,23 +110,24 @@ class Placement:
             shards = await self.shards_of(queue)
         return queue
 
-    async def _has_key(self, place: str, task: str, key: str, epoch: int) -> Optional[bool]:
+    async def _has_key(self, place: str, task: str, key: str, epoch: int) -> bool | None:
         queue = JobQueue(place, self._keys)
-        return await self._ask(lambda connection: queue.has_key(connection, task, key, epoch))
+        found: bool | None = await self._ask(lambda connection: queue.has_key(connection, task, key, epoch))
+        return found
 
 
-def _key_of(step: Step) -> Optional[_Key]:
+def _key_of(step: Step) -> _Key | None:
     job = step.job or {}
     return (step.queue, step.task, job["key"]) if "key" in job and "merged" not in job else None
 
 
-def lighter_of(spread: Spread, queue: str, why_down: Callable[[str], Optional[str]], in_flight: Callable[[str], int]) -> str:
+def lighter_of(spread: Spread, queue: str, why_down: Callable[[str], str | None], in_flight: Callable[[str], int]) -> str:
     """Of two live shards that are drawn the one with fewer calls under way for each slot; the queue itself where none is live."""
     drawn = random.sample(list(spread.live), min(2, len(spread.live)))
     if not drawn:
         return queue
 
-    def weight(shard: str) -> Tuple[bool, float]:
+    def weight(shard: str) -> tuple[bool, float]:
         return why_down(shard) is not None, in_flight(shard) / spread.live[shard]
 
     return min(drawn, key=weight)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from ..catalogue.cards import TaskCard, TaskField, further_field
 from ..catalogue.catalogue import Catalogue, unreadable_teller
@@ -16,11 +17,10 @@ from ..redis.rights_check import missing_rights
 from ..task.schema import Validate, compile_foreign
 from ..task.task import DEFAULT_TIMEOUT_S
 from ..wire.clock import now_s
-from ..wire.errors import HubError, NoSuchTask, NoWorkers, NotEnqueued, message_of
+from ..wire.errors import HubError, NoSuchTask, NotEnqueued, NoWorkers, message_of
 from ..wire.keys import Keys, is_queue_name
 from ..wire.names import CalledName, near_names, newest_first, parse_called_name, try_parse_task_name
 from .placement import Placement, Spread
-
 
 #: What a route is for: ``hub``: calls; ``jobs``: jobs as well.
 Purpose = str
@@ -34,16 +34,16 @@ class Route(NamedTuple):
     timeout_s: float
     idempotent: bool
     #: How its jobs with the same key are run; None: they have no keys.
-    keyed: Optional[str]
+    keyed: str | None
     max_payload_bytes: float
     max_backlog: float
     #: Of all live workers that provide it.
     slots: int
-    check_args: Optional[Validate]
+    check_args: Validate | None
     #: Of merged jobs: ``first``, where the first score of equal payloads counts; None: the last one.
-    scores: Optional[str] = None
+    scores: str | None = None
     #: How its queue is spread over shards; None: it is not.
-    spread: Optional[Spread] = None
+    spread: Spread | None = None
 
 
 #: More of what is kept here is forgotten.
@@ -63,15 +63,15 @@ class Resolver:
         self._keys = keys
         self._events = events
         self._catalogue = Catalogue(keys, unreadable_teller(events))
-        self._compiled: Dict[str, Any] = {}
+        self._compiled: dict[str, Any] = {}
         #: Purposes and queues for which this user has all rights that it needs.
-        self._allowed: Set[Tuple[Purpose, str]] = set()
+        self._allowed: set[tuple[Purpose, str]] = set()
         #: Where tasks were found that no worker of their first queue provides.
-        self._elsewhere: Dict[str, List[str]] = {}
+        self._elsewhere: dict[str, list[str]] = {}
         #: Queues that were made known, and when.
-        self._announced_at: Dict[str, float] = {}
+        self._announced_at: dict[str, float] = {}
 
-    async def resolve(self, called: str, queue: Optional[str], purpose: Purpose = "hub") -> Route:
+    async def resolve(self, called: str, queue: str | None, purpose: Purpose = "hub") -> Route:
         """
         Looks a name up, in all queues or in one. Of several queues with live workers the one counts that had the task first, then
         the first by name. A job goes to a queue without any, too: to the one that had the task first, or to the one that is named.
@@ -110,7 +110,7 @@ class Resolver:
             self._elsewhere[called] = [field for field in fields if field != called]
         return route
 
-    async def places(self, queue: Optional[str]) -> Sequence[str]:
+    async def places(self, queue: str | None) -> Sequence[str]:
         """A queue and its shards; of none all queues that tasks are known in, or jobs were put into, by name."""
         if queue is not None:
             return await places_of(self._connection, self._keys, queue)
@@ -120,7 +120,7 @@ class Resolver:
         return [queue for queue in dict.fromkeys(names) if is_queue_name(queue)]
 
     async def _resting_place(
-        self, called: str, wanted: CalledName, cards: Sequence[TaskCard], queue: Optional[str], known: Sequence[TaskField]
+        self, called: str, wanted: CalledName, cards: Sequence[TaskCard], queue: str | None, known: Sequence[TaskField]
     ) -> Route:
         """Where jobs of a task wait that nobody serves at the moment."""
         for card in cards:
@@ -154,19 +154,19 @@ class Resolver:
         _bound(self._announced_at)
         self._announced_at[queue] = now
 
-    async def _named_queues(self) -> List[str]:
+    async def _named_queues(self) -> list[str]:
         try:
             names = await self._connection.one("ZRANGE", self._keys.queues, -_MAX_CARDS_OF_NAME, -1)
         except ReplyError:
             return []
         return [name.decode("utf-8", "replace") for name in names]
 
-    async def _cards(self, fields: Sequence[str]) -> List[TaskCard]:
+    async def _cards(self, fields: Sequence[str]) -> list[TaskCard]:
         return await self._catalogue.task_cards(self._connection, fields)
 
-    async def _live_of(self, cards: Sequence[TaskCard], queue: Optional[str], purpose: Purpose) -> Optional[Route]:
+    async def _live_of(self, cards: Sequence[TaskCard], queue: str | None, purpose: Purpose) -> Route | None:
         """The first of these that a live worker provides. A queue that this user may not use only counts where there is no other."""
-        refused: Optional[Exception] = None
+        refused: Exception | None = None
         for card in cards:
             if not is_queue_name(card.queue) or queue not in (None, card.queue):
                 continue
@@ -203,7 +203,7 @@ class Resolver:
         counts = zip(names, await asyncio.gather(*map(slots_of, names)))
         return route._replace(spread=Spread(shards, {name: slots for name, slots in counts if slots > 0}))
 
-    async def _no_workers(self, called: str, cards: Sequence[TaskCard], queue: Optional[str]) -> HubError:
+    async def _no_workers(self, called: str, cards: Sequence[TaskCard], queue: str | None) -> HubError:
         queues = ", ".join(dict.fromkeys(card.queue for card in cards))
         if queue is None:
             names = ", ".join(dict.fromkeys(card.task for card in cards))
@@ -249,13 +249,13 @@ class Resolver:
             card.scores,
         )
 
-    def _check_of(self, card: TaskCard) -> Optional[Validate]:
+    def _check_of(self, card: TaskCard) -> Validate | None:
         """Compiles a card's schema once per text. What cannot be used is told once; the worker's verdict counts then."""
         if card.args is None:
             return None
         known = self._compiled.get(card.task)
         if known and known[0] == card.args:
-            check: Optional[Validate] = known[1]
+            check: Validate | None = known[1]
             return check
         check = None
         try:
@@ -272,7 +272,7 @@ def _bound(kept: Any) -> None:
         kept.clear()
 
 
-def _fields_of(wanted: CalledName, known: Sequence[TaskField]) -> List[str]:
+def _fields_of(wanted: CalledName, known: Sequence[TaskField]) -> list[str]:
     """Fields of all cards that a name may mean: newest version first, in each the queue that had it first, then by name."""
     found = []
     for field, task, queue in known:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Dict, NamedTuple, Optional, Tuple
+from typing import NamedTuple
 
 from ..redis.connection import Connection
 from ..redis.refusals import ConnectionLost, NotConnected, explained, is_refusal
@@ -23,7 +23,7 @@ class _Miss(NamedTuple):
 
 
 #: A name as it is called, wherever it runs or in one queue; and what for.
-_Called = Tuple[str, Optional[str], Purpose]
+_Called = tuple[str, str | None, Purpose]
 
 #: A route is used without asking again for this long, and a little longer while a fresh one is under way.
 _FRESH_S = 1.0
@@ -41,29 +41,29 @@ class Routes:
         self._resolver = resolver
         self._connection = connection
         self._closing = closing
-        self._routes: Dict[_Called, _Cached] = {}
-        self._misses: Dict[_Called, _Miss] = {}
-        self._under_way: Dict[_Called, "asyncio.Task[Route]"] = {}
+        self._routes: dict[_Called, _Cached] = {}
+        self._misses: dict[_Called, _Miss] = {}
+        self._under_way: dict[_Called, asyncio.Task[Route]] = {}
 
-    def known(self, called: str, queue: Optional[str], purpose: Purpose = "hub") -> Optional[Route]:
+    def known(self, called: str, queue: str | None, purpose: Purpose = "hub") -> Route | None:
         """The route when it may be used at once. From any thread."""
         cached = self._routes.get((called, queue, purpose))
         return cached.route if cached and now_s() - cached.checked_at <= _STALE_S else None
 
-    def refresh(self, called: str, queue: Optional[str]) -> None:
+    def refresh(self, called: str, queue: str | None) -> None:
         """Looks again behind a call, when the last look was a while ago."""
         key: _Called = (called, queue, "hub")
         cached = self._routes.get(key)
         if cached and now_s() - cached.checked_at > _FRESH_S and key not in self._under_way:
             self._look_up(key)
 
-    async def find(self, called: str, queue: Optional[str], deadline: float, purpose: Purpose = "hub") -> Route:
+    async def find(self, called: str, queue: str | None, deadline: float, purpose: Purpose = "hub") -> Route:
         """
         Asks until there is an answer or the deadline has come. Raises NoSuchTask, NoWorkers, or NotEnqueued when Redis could not
         be asked; while Redis is away an old route is better than none.
         """
         key = (called, queue, purpose)
-        setback: Optional[str] = None
+        setback: str | None = None
         patience = Stop()
         timer = asyncio.get_running_loop().call_later(max(0.0, deadline - now_s()), patience.set)
         closing_key = self._closing.add(patience.set)
@@ -98,7 +98,7 @@ class Routes:
         told = setback if self._connection.is_spread else None
         raise _unasked(called, told or self._connection.down_reason or setback or "no answer in time")
 
-    def _look_up(self, key: _Called) -> "asyncio.Task[Route]":
+    def _look_up(self, key: _Called) -> asyncio.Task[Route]:
         task = asyncio.get_running_loop().create_task(self._looked_up(key))
         self._under_way[key] = task
         task.add_done_callback(lambda _: self._under_way.pop(key, None))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional, Tuple, overload
+from collections.abc import Mapping
+from typing import Any, overload
 
 from ..settings.table import Settings
 from ..task.task import R, Task
@@ -18,24 +19,24 @@ from .pending import PendingCall
 class TaskCalls:
     _settings: Settings
     _is_closed: bool
-    _thread: Optional[LoopThread]
-    _dispatch: Optional[Dispatch]
+    _thread: LoopThread | None
+    _dispatch: Dispatch | None
 
-    def _started(self) -> Tuple[LoopThread, Dispatch]:
+    def _started(self) -> tuple[LoopThread, Dispatch]:
         """The hub's own thread, and what runs on it."""
         raise NotImplementedError
 
     @overload
     def call(
         self,
-        task: Task[R],
+        task: Task[..., R],
         args: Any = ...,
         /,
         *,
-        timeout: Optional[float] = None,
-        queue: Optional[str] = None,
-        traceparent: Optional[str] = None,
-        tracestate: Optional[str] = None,
+        timeout: float | None = None,
+        queue: str | None = None,
+        traceparent: str | None = None,
+        tracestate: str | None = None,
         **named: Any,
     ) -> R: ...
 
@@ -46,10 +47,10 @@ class TaskCalls:
         args: Any = ...,
         /,
         *,
-        timeout: Optional[float] = None,
-        queue: Optional[str] = None,
-        traceparent: Optional[str] = None,
-        tracestate: Optional[str] = None,
+        timeout: float | None = None,
+        queue: str | None = None,
+        traceparent: str | None = None,
+        tracestate: str | None = None,
         **named: Any,
     ) -> Any: ...
 
@@ -59,10 +60,10 @@ class TaskCalls:
         args: Any = MISSING,
         /,
         *,
-        timeout: Optional[float] = None,
-        queue: Optional[str] = None,
-        traceparent: Optional[str] = None,
-        tracestate: Optional[str] = None,
+        timeout: float | None = None,
+        queue: str | None = None,
+        traceparent: str | None = None,
+        tracestate: str | None = None,
         **named: Any,
     ) -> Any:
         """
@@ -84,14 +85,14 @@ class TaskCalls:
     @overload
     def submit(
         self,
-        task: Task[R],
+        task: Task[..., R],
         args: Any = ...,
         /,
         *,
-        timeout: Optional[float] = None,
-        queue: Optional[str] = None,
-        traceparent: Optional[str] = None,
-        tracestate: Optional[str] = None,
+        timeout: float | None = None,
+        queue: str | None = None,
+        traceparent: str | None = None,
+        tracestate: str | None = None,
         **named: Any,
     ) -> PendingCall[R]: ...
 
@@ -102,10 +103,10 @@ class TaskCalls:
         args: Any = ...,
         /,
         *,
-        timeout: Optional[float] = None,
-        queue: Optional[str] = None,
-        traceparent: Optional[str] = None,
-        tracestate: Optional[str] = None,
+        timeout: float | None = None,
+        queue: str | None = None,
+        traceparent: str | None = None,
+        tracestate: str | None = None,
         **named: Any,
     ) -> PendingCall[Any]: ...
 
@@ -115,10 +116,10 @@ class TaskCalls:
         args: Any = MISSING,
         /,
         *,
-        timeout: Optional[float] = None,
-        queue: Optional[str] = None,
-        traceparent: Optional[str] = None,
-        tracestate: Optional[str] = None,
+        timeout: float | None = None,
+        queue: str | None = None,
+        traceparent: str | None = None,
+        tracestate: str | None = None,
         **named: Any,
     ) -> PendingCall[Any]:
         """
@@ -151,13 +152,13 @@ class TaskCalls:
 
     def gather(
         self,
-        calls: Optional[Mapping[str, Any]] = None,
+        calls: Mapping[str, Any] | None = None,
         /,
         *,
-        timeout: Optional[float] = None,
-        queue: Optional[str] = None,
+        timeout: float | None = None,
+        queue: str | None = None,
         **named: Any,
-    ) -> Dict[str, Outcome]:
+    ) -> dict[str, Outcome]:
         """
         Makes many calls at once and waits until each has ended; one that fails spoils none.
 
@@ -171,7 +172,7 @@ class TaskCalls:
             pending[key] = self.submit(entry.called, entry.args, **entry.options(timeout, queue))
         return {key: each.outcome() for key, each in pending.items()}
 
-    def _note(self, task: Any, queue: Optional[str], error: HubError) -> None:
+    def _note(self, task: Any, queue: str | None, error: HubError) -> None:
         """Tells of a call that ended on its caller's thread."""
         thread, dispatch = self._thread, self._dispatch
         if thread is not None and dispatch is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random as randoms
-from typing import Optional
 
 from ..wire.job_part import Backoff
 
@@ -14,7 +13,7 @@ _FIRST_MS = 1000
 _DAY_MS = 24 * 3600 * 1000
 
 
-def delay_after(backoff: Backoff, failures: int, random: Optional[float] = None) -> int:
+def delay_after(backoff: Backoff, failures: int, random: float | None = None) -> int:
     """
     Milliseconds until the next try, after so many ``failures`` (1 is the first); ``random`` is 0 to 1. ``exponential``: a second,
     doubled with each failure, at most a day, spread over half to all of it. ``polynomial``: n^4 + 15 + (0 to 30) * (n + 1) seconds

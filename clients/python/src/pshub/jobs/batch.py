@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Callable, List, NamedTuple, Optional
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from .job import AsyncJob, JobHost
 from .job_record import moment_of
@@ -17,10 +18,10 @@ class BatchStatus(NamedTuple):
     :ivar ended_ms: when the last one ended, Redis milliseconds
     """
 
-    total: Optional[int]
+    total: int | None
     done: int
     dead: int
-    ended_ms: Optional[int]
+    ended_ms: int | None
 
 
 class AsyncBatch:
@@ -38,9 +39,9 @@ class AsyncBatch:
         host: Callable[[], JobHost],
         id: str,
         queue: str,
-        ids: List[str],
-        after: Optional[AsyncJob],
-        failed: Optional[AsyncJob],
+        ids: list[str],
+        after: AsyncJob[Any] | None,
+        failed: AsyncJob[Any] | None,
     ) -> None:
         self.id = id
         self.queue = queue
@@ -49,11 +50,11 @@ class AsyncBatch:
         self.failed = failed
         self._host = host
 
-    def on(self, host: JobHost) -> "AsyncBatch":
+    def on(self, host: JobHost) -> AsyncBatch:
         """The same batch, asked over another host."""
         return AsyncBatch(lambda: host, self.id, self.queue, self.ids, self.after, self.failed)
 
-    async def status(self) -> Optional[BatchStatus]:
+    async def status(self) -> BatchStatus | None:
         """None when it ended more than an hour ago."""
         host = self._host()
         fields = await host.ask(lambda connection: host.queue_of(self.queue).batch(connection, self.id))

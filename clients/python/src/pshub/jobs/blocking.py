@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import math
-from typing import Any, Awaitable, Callable, Generic, List, Optional, Protocol, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import Any, Generic, Protocol, TypeVar
 
 from ..task.task import R_co
 from .batch import AsyncBatch, BatchStatus
@@ -78,7 +80,7 @@ class Job(Generic[R_co]):
         """
         return self._run(lambda host: self._job.on(host).cancel())
 
-    def chain(self) -> "Optional[Chain]":
+    def chain(self) -> Chain | None:
         """
         The chain that it is a step of; None for one that is none.
 
@@ -98,11 +100,11 @@ class Chain:
 
     def __init__(self, run: Run, chain: AsyncChain) -> None:
         self.id = chain.id
-        self.steps: List[Job[Any]] = [Job(run, step) for step in chain.steps]
+        self.steps: list[Job[Any]] = [Job(run, step) for step in chain.steps]
         self._run = run
         self._chain = chain
 
-    def status(self) -> List[JobStatus]:
+    def status(self) -> list[JobStatus]:
         """Where each step is. A step that was given up is dead; the chain goes on when that is tried again."""
         return self._run(lambda host: self._chain.on(host).status())
 
@@ -136,7 +138,7 @@ class Batch:
         self._run = run
         self._batch = batch
 
-    def status(self) -> Optional[BatchStatus]:
+    def status(self) -> BatchStatus | None:
         """None when it ended more than an hour ago."""
         return self._run(lambda host: self._batch.on(host).status())
 
@@ -152,7 +154,7 @@ class Schedules:
         self.queue = queue
         self._run = run
 
-    def list(self) -> List[Schedule]:
+    def list(self) -> builtins.list[Schedule]:
         """All of them, by name; what cannot be read is left out. Raises NotEnqueued when Redis is away, HubClosed."""
         return self._run(lambda host: self._on(host).list())
 
@@ -164,7 +166,7 @@ class Schedules:
         """It goes on with its next time; those that passed meanwhile are not made up for. Raises ConfigError without cronsim."""
         return self._run(lambda host: self._on(host).resume(name))
 
-    def run(self, name: str) -> Optional[Job[Any]]:
+    def run(self, name: str) -> Job[Any] | None:
         """Enqueues its job now; its times stay as they are. None where there is no such schedule."""
         found = self._run(lambda host: self._on(host).run(name))
         return None if found is None else Job(self._run, found)
@@ -194,7 +196,7 @@ class DeadJobs:
         """How many there are, or match."""
         return self._run(lambda host: self._on(host).count(**matching), _ALL)
 
-    def list(self, limit: int = 100, **matching: Any) -> List[DeadJob]:
+    def list(self, limit: int = 100, **matching: Any) -> builtins.list[DeadJob]:
         """The latest first, at most ``limit``. Raises InvalidArgs for what is no filter, NotEnqueued when Redis is away, HubClosed."""
         return self._run(lambda host: self._on(host).list(limit, **matching), _ALL)
 
@@ -265,7 +267,7 @@ class JobKey:
         """
         return self._run(lambda host: self._key.on(host).delete())
 
-    def dead(self) -> List[DeadJob]:
+    def dead(self) -> list[DeadJob]:
         """The latest of its dead jobs, or payloads, at most a thousand. Raises as status()."""
         return self._run(lambda host: self._key.on(host).dead(), _ALL)
 

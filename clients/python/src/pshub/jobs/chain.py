@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ..queue.shards import Shards
 from ..wire.foreign import is_count
@@ -24,12 +25,12 @@ class Step(NamedTuple):
     #: JSON.
     args: str
     #: What it carries as a job, a JobPart.
-    job: Optional[Mapping[str, Any]]
+    job: Mapping[str, Any] | None
     ttl_ms: int
     #: The field of its arguments that gets the result of the step before it.
-    passes: Optional[str] = None
+    passes: str | None = None
     #: How its queue is spread; None where it is not, or what it is in was chosen.
-    shards: Optional[Shards] = None
+    shards: Shards | None = None
 
 
 def steps_text(steps: Sequence[Step]) -> str:
@@ -37,8 +38,8 @@ def steps_text(steps: Sequence[Step]) -> str:
     return escaped_halves(compact([_step_object(step) for step in steps]))
 
 
-def _step_object(step: Step) -> Dict[str, Any]:
-    told: Dict[str, Any] = {"id": step.id, "task": step.task, "queue": step.queue, "args": step.args}
+def _step_object(step: Step) -> dict[str, Any]:
+    told: dict[str, Any] = {"id": step.id, "task": step.task, "queue": step.queue, "args": step.args}
     if step.job is not None:
         told["job"] = step.job
     if step.ttl_ms > 0:
@@ -48,14 +49,14 @@ def _step_object(step: Step) -> Dict[str, Any]:
     return told
 
 
-def read_then(value: Any) -> List[Step]:
+def read_then(value: Any) -> list[Step]:
     """The steps behind a job; none where others wrote what cannot be read."""
     steps = [_read_step(each) for each in value] if isinstance(value, list) else []
     readable = [step for step in steps if step is not None]
     return readable if len(readable) == len(steps) else []
 
 
-def _read_step(value: Any) -> Optional[Step]:
+def _read_step(value: Any) -> Step | None:
     if not isinstance(value, dict):
         return None
     id, task, queue, args = (value.get(name) for name in ("id", "task", "queue", "args"))
@@ -76,7 +77,7 @@ def _read_step(value: Any) -> Optional[Step]:
 
 
 def step_message(
-    steps: Sequence[Step], from_: Optional[str], traceparent: Optional[str] = None, tracestate: Optional[str] = None
+    steps: Sequence[Step], from_: str | None, traceparent: str | None = None, tracestate: str | None = None
 ) -> str:
     """The first of some steps as a message without its ``at``; the others travel in it."""
     first, *others = steps

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterator
 from datetime import datetime, timedelta, timezone
-from typing import Any, Iterator, Optional
+from typing import Any
 from zoneinfo import ZoneInfo
 
 from .cron_pattern import CronPattern, WrongPattern, read_pattern
@@ -23,7 +24,7 @@ _ZONE = re.compile(r"[A-Z][A-Za-z0-9_+-]*(?:/[A-Z][A-Za-z0-9_+-]*)*")
 NO_CRON = None if _CronSim is not None else "schedules need the package cronsim; install pshub-client[schedules]"
 
 
-def next_ms(cron: str, zone_name: str, after_ms: float) -> Optional[int]:
+def next_ms(cron: str, zone_name: str, after_ms: float) -> int | None:
     """
     The first time behind this moment, milliseconds since 1970; None when there is none. cronsim knows of days and weeks; what becomes of
     a time where clocks are changed is said here, because every library has another opinion of that, and all languages must have one.
@@ -37,7 +38,7 @@ def next_ms(cron: str, zone_name: str, after_ms: float) -> Optional[int]:
     return None if found is None else found * 1000
 
 
-def _fixed(pattern: CronPattern, zone: ZoneInfo, after: int) -> Optional[int]:
+def _fixed(pattern: CronPattern, zone: ZoneInfo, after: int) -> int | None:
     """One time a day: at the end of a gap that swallows it, once where it comes twice."""
     for wall in _walls(pattern, after + _offset(zone, after)):
         early, late = (_moment(wall, zone, fold) for fold in (0, 1))
@@ -50,7 +51,7 @@ def _fixed(pattern: CronPattern, zone: ZoneInfo, after: int) -> Optional[int]:
     return None
 
 
-def _open(pattern: CronPattern, zone: ZoneInfo, after: int) -> Optional[int]:
+def _open(pattern: CronPattern, zone: ZoneInfo, after: int) -> int | None:
     """The first moment whose local time fits: where clocks go back, local times come twice."""
     since, offset = after, _offset(zone, after)
     wall = since + offset
@@ -86,7 +87,7 @@ def _offset(zone: ZoneInfo, moment: int) -> int:
     return int(found.total_seconds()) if found is not None else 0
 
 
-def _change(zone: ZoneInfo, since: int, until: int) -> Optional[int]:
+def _change(zone: ZoneInfo, since: int, until: int) -> int | None:
     """The first moment behind ``since``, up to ``until``, from which on clocks are set otherwise than then."""
     if zone.key == "UTC":
         return None

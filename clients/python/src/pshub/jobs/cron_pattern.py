@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import FrozenSet, List, NamedTuple, Optional, Set, Tuple
+from typing import NamedTuple
 
 _NICKNAMES = {
     "@yearly": "0 0 1 1 *",
@@ -24,7 +24,7 @@ class _Field(NamedTuple):
     least: int
     most: int
     #: Of the first values.
-    names: Tuple[str, ...]
+    names: tuple[str, ...]
     #: For people: what it takes beside numbers.
     more: str
 
@@ -54,7 +54,7 @@ class CronPattern(NamedTuple):
     """A pattern whose values are all named: ``*`` alone, or a list of numbers; and ``L``, ``1#2``, ``5L``, in that way."""
 
     #: Second, minute, hour, day of month, month, day of week.
-    fields: Tuple[str, str, str, str, str, str]
+    fields: tuple[str, str, str, str, str, str]
     #: It names one time of the day, which is not to be passed over, nor to come twice, where clocks are changed.
     is_fixed: bool
     #: There is a day that it means.
@@ -80,10 +80,10 @@ def _is_open(text: str) -> bool:
     return "*" in text or "/" in text
 
 
-def _read_field(field: _Field, text: str) -> List[str]:
+def _read_field(field: _Field, text: str) -> list[str]:
     """The values of a field, each as a library understands it."""
-    numbers: Set[int] = set()
-    others: List[str] = []
+    numbers: set[int] = set()
+    others: list[str] = []
     for item in text.split(","):
         nth = _NTH.fullmatch(item) if field.most == 7 else None
         if nth:
@@ -96,7 +96,7 @@ def _read_field(field: _Field, text: str) -> List[str]:
     return [*map(str, sorted(numbers)), *dict.fromkeys(others)]
 
 
-def _values(field: _Field, item: str) -> FrozenSet[int]:
+def _values(field: _Field, item: str) -> frozenset[int]:
     match = _ITEM.fullmatch(item)
     if match is None:
         raise _wrong(field, item)

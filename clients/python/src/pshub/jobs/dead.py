@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, AsyncIterator, Awaitable, Callable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+import builtins
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ..queue.job_queue import JobQueue
 from ..queue.shards import places_of
@@ -33,13 +35,13 @@ class DeadJob(NamedTuple):
     queue: str
     task: str
     args: Any
-    from_: Optional[str]
+    from_: str | None
     at_ms: int
     tries: int
-    errors: List[JobFailure]
+    errors: list[JobFailure]
     following: int
-    key: Optional[str] = None
-    score: Optional[float] = None
+    key: str | None = None
+    score: float | None = None
 
 
 #: Read at a time: each of them may be a megabyte.
@@ -69,12 +71,12 @@ class AsyncDeadJobs:
             return sum([await host.ask(queue.count_dead) for queue in await self._places()])
         return len([job for queue in await self._places() async for job, _ in self._matching(queue, matching)])
 
-    async def list(self, limit: int = 100, **matching: Any) -> List[DeadJob]:
+    async def list(self, limit: int = 100, **matching: Any) -> builtins.list[DeadJob]:
         """The latest first, at most ``limit``. Raises InvalidArgs for what is no filter, NotEnqueued when Redis is away, HubClosed."""
-        found: List[DeadJob] = []
+        found: list[DeadJob] = []
         places = await self._places()
         for queue in places:
-            some: List[DeadJob] = []
+            some: list[DeadJob] = []
             async for job, _ in self._matching(queue, matching):
                 if len(some) >= limit:
                     break
@@ -102,7 +104,7 @@ class AsyncDeadJobs:
         """Removes those that match, for good. Returns how many."""
         return await self._in_batches(matching, JobQueue.delete_dead)
 
-    async def _places(self) -> List[JobQueue]:
+    async def _places(self) -> builtins.list[JobQueue]:
         """The queue, and its shards."""
         host = self._host()
         names = await host.ask(lambda connection: places_of(connection, host.keys, self.queue))
@@ -120,7 +122,7 @@ class AsyncDeadJobs:
                 count += await self._host().ask(lambda connection: act(queue, connection, some))
         return count
 
-    async def _matching(self, job_queue: JobQueue, matching: Mapping[str, Any]) -> AsyncIterator[Tuple[DeadJob, str]]:
+    async def _matching(self, job_queue: JobQueue, matching: Mapping[str, Any]) -> AsyncIterator[tuple[DeadJob, str]]:
         host, fits = self._host(), _fits(matching)
         first = 0
         while True:
@@ -133,7 +135,7 @@ class AsyncDeadJobs:
                 return
             first += _PAGE
 
-    def _read(self, host: JobHost, queue: str, raw: bytes, at_ms: int) -> Optional[DeadJob]:
+    def _read(self, host: JobHost, queue: str, raw: bytes, at_ms: int) -> DeadJob | None:
         """None for what is no job."""
         try:
             request = decode_request(raw, None, host.keys)

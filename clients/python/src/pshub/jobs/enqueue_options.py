@@ -7,7 +7,8 @@ import hashlib
 import json
 import time
 from base64 import urlsafe_b64encode
-from typing import Any, Dict, Iterable, Mapping, NamedTuple, Optional, Sequence, Tuple, TypedDict, Union
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypedDict
 
 from ..wire.errors import HubError, InvalidArgs
 from ..wire.foreign import is_amount
@@ -55,21 +56,21 @@ class EnqueueOptions(TypedDict, total=False):
     :ivar timeout_ms: how long Redis may take to confirm it. Default 5000
     """
 
-    queue: Optional[str]
-    forward: Optional[str]
-    delay_ms: Optional[float]
-    at: Optional[Union[datetime.datetime, float]]
-    retries: Optional[int]
-    backoff: Optional[Backoff]
-    key: Optional[str]
-    score: Optional[float]
-    priority: Optional[str]
-    expires_ms: Optional[float]
-    tracked: Optional[bool]
-    keep_result_ms: Optional[float]
-    unique: Optional[Union[bool, str, UniqueOptions]]
-    durable: Optional[str]
-    timeout_ms: Optional[float]
+    queue: str | None
+    forward: str | None
+    delay_ms: float | None
+    at: datetime.datetime | float | None
+    retries: int | None
+    backoff: Backoff | None
+    key: str | None
+    score: float | None
+    priority: str | None
+    expires_ms: float | None
+    tracked: bool | None
+    keep_result_ms: float | None
+    unique: bool | str | UniqueOptions | None
+    durable: str | None
+    timeout_ms: float | None
 
 
 DEFAULT_ENQUEUE_MS = 5000
@@ -90,13 +91,13 @@ class JobShape(NamedTuple):
     """What a job's options come to in its message."""
 
     #: A JobPart; None for a job that carries nothing but its arguments.
-    part: Optional[Dict[str, Any]]
+    part: dict[str, Any] | None
     #: Milliseconds after which it is not wanted any more; 0: never.
     ttl_ms: int
 
 
 def shape_of(
-    task: str, args_json: str, options: Mapping[str, Any], keyed: Optional[str], scores: Optional[str] = None
+    task: str, args_json: str, options: Mapping[str, Any], keyed: str | None, scores: str | None = None
 ) -> JobShape:
     """``args_json``: arguments as they travel. ``keyed``, ``scores``: as its task is. Raises InvalidArgs that names the option."""
     given = {name: value for name, value in options.items() if value is not None}
@@ -106,7 +107,7 @@ def shape_of(
     _check_key(task, given, keyed)
     _check_merged(task, given, keyed)
     _check(task, given)
-    part: Dict[str, Any] = {name: given[name] for name in ("retries", "backoff") if name in given}
+    part: dict[str, Any] = {name: given[name] for name in ("retries", "backoff") if name in given}
     if given.get("delay_ms"):
         part["delay"] = rounded(given["delay_ms"])
     if "at" in given:
@@ -149,7 +150,7 @@ def combined(common: Mapping[str, Any], own: Mapping[str, Any]) -> Mapping[str, 
     return {**{name: value for name, value in common.items() if name not in ("queue", "forward")}, **own}
 
 
-def place_of(called: str, options: Mapping[str, Any]) -> Tuple[Any, str]:
+def place_of(called: str, options: Mapping[str, Any]) -> tuple[Any, str]:
     """The queue that is named, if any, and what a route to it is for: ``jobs`` or ``forward``. Raises InvalidArgs."""
     queue, forward = options.get("queue"), options.get("forward")
     if forward is None:
@@ -166,7 +167,7 @@ def place_of(called: str, options: Mapping[str, Any]) -> Tuple[Any, str]:
     return forward_queue(forward), "forward"
 
 
-def _check_key(task: str, given: Mapping[str, Any], keyed: Optional[str]) -> None:
+def _check_key(task: str, given: Mapping[str, Any], keyed: str | None) -> None:
     key = given.get("key")
     if key is None and keyed is None:
         return
@@ -187,7 +188,7 @@ def check_key_text(task: str, key: Any) -> None:
         raise _wrong(task, f"key must be a text of 1 to {MAX_KEY_BYTES} bytes, not {_shown(key)}")
 
 
-def _check_merged(task: str, given: Mapping[str, Any], keyed: Optional[str]) -> None:
+def _check_merged(task: str, given: Mapping[str, Any], keyed: str | None) -> None:
     score = given.get("score")
     if keyed != "merged":
         if score is not None:
@@ -238,7 +239,7 @@ def _moment_of(task: str, at: Any) -> int:
     raise _wrong(task, f"{what}, not {_shown(at)}")
 
 
-def _unique_of(task: str, args_json: str, unique: Any, wait_ms: float) -> Dict[str, Any]:
+def _unique_of(task: str, args_json: str, unique: Any, wait_ms: float) -> dict[str, Any]:
     given = unique if isinstance(unique, dict) else {"id": None if unique is True else unique}
     known = tuple(UniqueOptions.__annotations__)
     for name in given:
@@ -251,7 +252,7 @@ def _unique_of(task: str, args_json: str, unique: Any, wait_ms: float) -> Dict[s
         raise _wrong(task, f"unique.until must be 'ended' or 'started', not {_shown(until)}")
     if for_ms is not None:
         _need_waits(task, {"unique.for_ms": for_ms})
-    part: Dict[str, Any] = {
+    part: dict[str, Any] = {
         "unique": f"{task}#{digest_of(args_json)}" if id is None else f"{task}:{id}",
         "uniqueMs": max(1, rounded(wait_ms + _DAY_MS if for_ms is None else for_ms)),
     }

@@ -7,7 +7,6 @@ by that; nobody else reads these prefixes.
 from __future__ import annotations
 
 import re
-from typing import Optional, Tuple
 
 _OUT = re.compile(r"out:([A-Za-z0-9_.-]+):([A-Za-z0-9_-]+)")
 
@@ -31,7 +30,7 @@ def is_held_out(held_id: str) -> bool:
     return held_id.startswith("out:")
 
 
-def held_out(held_id: str) -> Optional[Tuple[str, str]]:
+def held_out(held_id: str) -> tuple[str, str] | None:
     """In which queue that is to be done, and for which job; None for what is none."""
     match = _OUT.fullmatch(held_id)
     return (match[1], match[2]) if match else None

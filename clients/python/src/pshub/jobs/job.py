@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
-from typing import Any, Awaitable, Callable, Dict, Generic, List, Mapping, Optional, Protocol, Sequence, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from ..queue.job_queue import JobQueue
 from ..redis.connection import Connection
@@ -18,7 +19,7 @@ from ..wire.keys import Keys
 from .job_record import JobRecord, JobStatus, moved_to, read_job_record
 
 T = TypeVar("T")
-Reply = Dict[str, Any]
+Reply = dict[str, Any]
 
 #: The answer that wakes who waits is pushed by the worker behind the step that ended the job; one that dies in between tells nobody.
 #: So a wait looks again by itself after this long; and while Redis is away after that.
@@ -28,7 +29,7 @@ DEFAULT_RESULT_MS = 30_000
 #: So often the number of shards may have changed while a job waited.
 _MOST_MOVES = 16
 #: Of whichever queue it turns out to be in.
-_Read = Callable[[JobQueue, Connection], Awaitable[Dict[str, str]]]
+_Read = Callable[[JobQueue, Connection], Awaitable[dict[str, str]]]
 
 
 class JobHost(Protocol):
@@ -79,7 +80,7 @@ class AsyncJob(Generic[R_co]):
         task: str,
         is_twin: bool = False,
         is_to_come: bool = False,
-        read: Optional[Callable[[Any], Any]] = None,
+        read: Callable[[Any], Any] | None = None,
     ) -> None:
         """``is_to_come``: it is enqueued when others have ended. ``read`` makes of a result what is given out; None: it is that."""
         self._read = read
@@ -97,7 +98,7 @@ class AsyncJob(Generic[R_co]):
     def __repr__(self) -> str:
         return f"<job {self.id} of {self.task} in queue {self.queue}>"
 
-    def on(self, host: JobHost) -> "AsyncJob[R_co]":
+    def on(self, host: JobHost) -> AsyncJob[R_co]:
         """The same job, asked over another host."""
         job = copy(self)
         job._host = lambda: host
@@ -128,7 +129,7 @@ class AsyncJob(Generic[R_co]):
         host = self._host()
         end = now_s() + timeout_ms / 1000
         ticket = new_id()
-        answered: "asyncio.Future[Reply]" = asyncio.get_running_loop().create_future()
+        answered: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         deafen = host.hear(ticket, lambda reply: settle(answered, reply))
         try:
             while True:
@@ -162,7 +163,7 @@ class AsyncJob(Generic[R_co]):
             raise self._unknown()
         return state in ("waiting", "scheduled", "retrying", "cancelled")
 
-    async def chain(self) -> "Optional[AsyncChain]":
+    async def chain(self) -> AsyncChain | None:
         """
         The chain that it is a step of; None for one that is none.
 
@@ -171,7 +172,7 @@ class AsyncJob(Generic[R_co]):
         chain = self._known(await self._record()).chain
         return None if chain is None else AsyncChain(self._host, *chain)
 
-    async def _record(self) -> Dict[str, str]:
+    async def _record(self) -> dict[str, str]:
         return await self._follow(self._host(), lambda queue, connection: queue.record(connection, self.id))
 
     async def _withdraw(self, host: JobHost, is_to_come: bool = False) -> str:
@@ -184,7 +185,7 @@ class AsyncJob(Generic[R_co]):
             state = await host.ask(withdraw)
         return state
 
-    async def _follow(self, host: JobHost, read: _Read) -> Dict[str, str]:
+    async def _follow(self, host: JobHost, read: _Read) -> dict[str, str]:
         """Fields of its record; of a job that was moved to another shard, of the one that it has there."""
         moves = 0
         while True:
@@ -196,11 +197,11 @@ class AsyncJob(Generic[R_co]):
             self._where.queue = shard
             moves += 1
 
-    async def _look(self, host: JobHost, ticket: str, end: float) -> Optional[JobRecord]:
+    async def _look(self, host: JobHost, ticket: str, end: float) -> JobRecord | None:
         """Its record; None while it is to come, or Redis is away and there is time left."""
         to_come_ms = (max(0.0, end - now_s()) + _LOOK_AGAIN_S) * 1000 if self._is_to_come else 0
 
-        def await_end(queue: JobQueue, connection: Connection) -> Awaitable[Dict[str, str]]:
+        def await_end(queue: JobQueue, connection: Connection) -> Awaitable[dict[str, str]]:
             return queue.await_end(connection, self.id, ticket, host.hub_id, to_come_ms)
 
         try:
@@ -254,18 +255,18 @@ class AsyncChain:
     def __init__(self, host: Callable[[], JobHost], id: str, steps: Sequence[Place]) -> None:
         self.id = id
         self._host = host
-        self.steps: List[AsyncJob[Any]] = [
+        self.steps: list[AsyncJob[Any]] = [
             AsyncJob(host, queue, step_id(id, at), task, is_to_come=at > 0) for at, (queue, task) in enumerate(steps)
         ]
 
-    def on(self, host: JobHost) -> "AsyncChain":
+    def on(self, host: JobHost) -> AsyncChain:
         """The same chain, asked over another host."""
         chain = copy(self)
         chain._host = lambda: host
         chain.steps = [step.on(host) for step in self.steps]
         return chain
 
-    async def status(self) -> List[JobStatus]:
+    async def status(self) -> list[JobStatus]:
         """Where each step is. A step that was given up is dead; the chain goes on when that is tried again."""
         return list(await asyncio.gather(*map(_status_of, self.steps)))
 

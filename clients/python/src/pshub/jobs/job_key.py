@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from ..redis.connection import Connection
 from ..redis.refusals import ReplyError, code_of
@@ -39,7 +40,7 @@ class WaitingJob(NamedTuple):
     args: Any
     tries: int
     #: Redis milliseconds.
-    enqueued_ms: Optional[int]
+    enqueued_ms: int | None
 
 
 class KeyStatus(NamedTuple):
@@ -61,13 +62,13 @@ class KeyStatus(NamedTuple):
     task: str
     key: str
     state: str
-    due_ms: Optional[int]
-    run: Optional[KeyRun]
+    due_ms: int | None
+    run: KeyRun | None
     waiting: int
-    payloads: List[WaitingPayload]
-    jobs: List[WaitingJob]
+    payloads: list[WaitingPayload]
+    jobs: list[WaitingJob]
     tries: int
-    errors: List[JobFailure]
+    errors: list[JobFailure]
 
 
 _MOST_PAYLOADS = 100
@@ -94,7 +95,7 @@ class AsyncJobKey:
     def __repr__(self) -> str:
         return f"<key {self.key!r} of {self.task} in queue {self.queue}>"
 
-    def on(self, host: JobHost) -> "AsyncJobKey":
+    def on(self, host: JobHost) -> AsyncJobKey:
         """The same key, asked over another host."""
         return AsyncJobKey(lambda: host, self.queue, self.task, self.key)
 
@@ -139,7 +140,7 @@ class AsyncJobKey:
         """
         return await self._act("delete")
 
-    async def dead(self) -> List[DeadJob]:
+    async def dead(self) -> list[DeadJob]:
         """The latest of its dead jobs, or payloads, at most a thousand."""
         return await AsyncDeadJobs(self._host, whole_queue(self.queue)).list(_MOST_DEAD, task=self.task, key=self.key)
 
@@ -188,12 +189,12 @@ def _usable(answer: Any) -> Any:
     raise answer
 
 
-def _number(score: Optional[bytes]) -> Optional[int]:
+def _number(score: bytes | None) -> int | None:
     """Of what may be infinity, too."""
     return None if score is None else int(max(0.0, min(float(score), LATEST_MS * 1000)))
 
 
-def _read_run(text: Optional[bytes]) -> Optional[KeyRun]:
+def _read_run(text: bytes | None) -> KeyRun | None:
     """``<fence> <worker> <job id>``; a token is the time of its run, or follows that closely."""
     match = _RUN.fullmatch(text or b"")
     if match is None:
@@ -202,7 +203,7 @@ def _read_run(text: Optional[bytes]) -> Optional[KeyRun]:
     return KeyRun(fence, match[2].decode(), fence // 1000, match[3].decode())
 
 
-def _read_job(raw: bytes, keys: Keys) -> Optional[Dict[str, Any]]:
+def _read_job(raw: bytes, keys: Keys) -> dict[str, Any] | None:
     """A job of a line, and how it failed; None for what is none."""
     try:
         request = decode_request(raw, "", keys)
@@ -214,7 +215,7 @@ def _read_job(raw: bytes, keys: Keys) -> Optional[Dict[str, Any]]:
     return {"job": job, "errors": part.get("errors", [])}
 
 
-def _failures_of(tried: Optional[bytes], lined: Sequence[Dict[str, Any]]) -> Any:
+def _failures_of(tried: bytes | None, lined: Sequence[dict[str, Any]]) -> Any:
     """Of merged jobs the key itself has failed; in a line its first job."""
     if tried is not None:
         try:

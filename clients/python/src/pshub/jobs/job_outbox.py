@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import Any, Awaitable, Callable, Dict, List, Optional, Sequence, Tuple
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
 
 from ..queue.batches import MAX_BATCH_BYTES, MAX_COUNT
 from ..queue.job_queue import JobQueue
@@ -38,15 +39,15 @@ def weight_of(message: str) -> float:
 class _Parcel:
     """Jobs that are acknowledged together."""
 
-    def __init__(self, messages: Sequence[str], timeout_ms: float, on_expired: Callable[["_Parcel"], None]) -> None:
+    def __init__(self, messages: Sequence[str], timeout_ms: float, on_expired: Callable[[_Parcel], None]) -> None:
         self.messages = messages
         self.weight = sum(map(weight_of, messages))
         self.timeout_ms = timeout_ms
         self.deadline = now_s() + timeout_ms / 1000
         self.in_doubt = False
-        self.setback: Optional[str] = None
+        self.setback: str | None = None
         #: By place in ``messages``: the id of the job that is there already.
-        self.outcome: "asyncio.Future[Dict[int, str]]" = asyncio.get_running_loop().create_future()
+        self.outcome: asyncio.Future[dict[int, str]] = asyncio.get_running_loop().create_future()
         self._on_expired = on_expired
 
     @property
@@ -56,7 +57,7 @@ class _Parcel:
     def expire(self) -> None:
         self._on_expired(self)
 
-    def refuse(self, code: str, message: Optional[str] = None) -> None:
+    def refuse(self, code: str, message: str | None = None) -> None:
         if not self.settled:
             self.outcome.set_exception(hub_error(code, message))
 
@@ -77,16 +78,16 @@ class JobOutbox:
         #: They are acknowledged when a replica has them, too.
         self._is_durable = is_durable
         self._deadlines = Deadlines()
-        self._waiting: List[_Parcel] = []
+        self._waiting: list[_Parcel] = []
         self._number = 0
-        self._running: Optional["asyncio.Task[None]"] = None
+        self._running: asyncio.Task[None] | None = None
 
     @property
     def used(self) -> bool:
         """True when something was sent, so that there is a number in Redis to clean up."""
         return self._number > 0
 
-    async def enqueue(self, messages: Sequence[str], timeout_ms: float) -> Dict[int, str]:
+    async def enqueue(self, messages: Sequence[str], timeout_ms: float) -> dict[int, str]:
         """
         Enqueues jobs, all of them or none: at most 256, and about 1 MB. Returns when they are in Redis, with those, by place, that are not
         because another one of their uniqueness is there. Raises NotEnqueued, OutcomeUnknown, HubClosed.
@@ -117,9 +118,10 @@ class JobOutbox:
             if self._closing.is_set:
                 self._close(self._waiting)
 
-    def _next_batch(self) -> List[_Parcel]:
-        batch: List[_Parcel] = []
-        count = weight = taken = 0
+    def _next_batch(self) -> list[_Parcel]:
+        batch: list[_Parcel] = []
+        count = taken = 0
+        weight = 0.0
         for parcel in self._waiting:
             is_full = count + len(parcel.messages) > MAX_COUNT or weight + parcel.weight > MAX_BATCH_BYTES
             if count > 0 and is_full:
@@ -132,11 +134,11 @@ class JobOutbox:
         del self._waiting[:taken]
         return batch
 
-    async def _deliver(self, parcels: List[_Parcel]) -> None:
+    async def _deliver(self, parcels: list[_Parcel]) -> None:
         self._number += 1
         number = self._number
 
-        def prepare(was_lost: bool) -> Optional[Callable[[], Awaitable[Any]]]:
+        def prepare(was_lost: bool) -> Callable[[], Awaitable[Any]] | None:
             if not was_lost:
                 parcels[:] = [parcel for parcel in parcels if not parcel.settled]
             if all(parcel.settled for parcel in parcels):
@@ -167,7 +169,7 @@ class JobOutbox:
             elif delivered.error is not None:
                 parcel.refuse("NotEnqueued", f"Redis refused the job: {explained(message_of(delivered.error))}.")
 
-    async def _send(self, number: int, messages: Sequence[str]) -> Tuple[Enqueued, Optional[str]]:
+    async def _send(self, number: int, messages: Sequence[str]) -> tuple[Enqueued, str | None]:
         """What Redis did with them, and why it is not certain that they stay, if so."""
         enqueued = await self._queue.enqueue(self._connection, self._hub_id, number, messages)
         if not self._is_durable:
@@ -184,7 +186,7 @@ class JobOutbox:
             return enqueued, f"The job is in Redis, which cannot tell whether a replica has it: {explained(message_of(error))}."
         return enqueued, None if replicas > 0 else _UNREPLICATED
 
-    def _accept(self, parcels: Sequence[_Parcel], twins: Dict[int, str]) -> None:
+    def _accept(self, parcels: Sequence[_Parcel], twins: dict[int, str]) -> None:
         first = 0
         for parcel in parcels:
             last = first + len(parcel.messages)

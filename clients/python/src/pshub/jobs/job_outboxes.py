@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict, List, Optional
+from collections.abc import Callable
 
 from ..redis.connection import Connection
 from ..wire.keys import Keys
@@ -22,9 +22,9 @@ class JobOutboxes:
         self._commands = commands
         #: Makes the connection for jobs that are to be on a replica, too.
         self._make_durable = make_durable
-        self._plain: Dict[str, JobOutbox] = {}
-        self._durable: Dict[str, JobOutbox] = {}
-        self._connection: Optional[Connection] = None
+        self._plain: dict[str, JobOutbox] = {}
+        self._durable: dict[str, JobOutbox] = {}
+        self._connection: Connection | None = None
 
     def of(self, queue: str, is_durable: bool) -> JobOutbox:
         outboxes = self._durable if is_durable else self._plain
@@ -45,7 +45,7 @@ class JobOutboxes:
         if self._connection is not None:
             self._connection.detach()
 
-    def used_keys(self) -> List[str]:
+    def used_keys(self) -> list[str]:
         """The keys that are left in Redis."""
         own = ((self._plain, self._host.hub_id), (self._durable, _durable_id(self._host.hub_id)))
         return [

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, List, Mapping, NamedTuple, Optional, Tuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from ..wire.foreign import text_of
 from ..wire.job_part import JobFailure, Place, read_failure, read_steps
@@ -36,12 +37,12 @@ class JobStatus(NamedTuple):
     task: str
     state: str
     tries: int = 0
-    error: Optional[JobFailure] = None
-    enqueued_ms: Optional[int] = None
-    due_ms: Optional[int] = None
-    started_ms: Optional[int] = None
-    ended_ms: Optional[int] = None
-    worker: Optional[str] = None
+    error: JobFailure | None = None
+    enqueued_ms: int | None = None
+    due_ms: int | None = None
+    started_ms: int | None = None
+    ended_ms: int | None = None
+    worker: str | None = None
 
     @property
     def has_ended(self) -> bool:
@@ -51,12 +52,12 @@ class JobStatus(NamedTuple):
 class JobRecord(NamedTuple):
     status: JobStatus
     #: JSON; None for a job that is not done.
-    result: Optional[str]
+    result: str | None
     #: The chain that it is a step of: its id, and the place of each step.
-    chain: Optional[Tuple[str, List[Place]]]
+    chain: tuple[str, list[Place]] | None
 
 
-def read_job_record(fields: Mapping[str, str], id: str, queue: str) -> Optional[JobRecord]:
+def read_job_record(fields: Mapping[str, str], id: str, queue: str) -> JobRecord | None:
     """None for what is no record."""
     state = fields.get("state", "")
     if state not in STATES:
@@ -78,7 +79,7 @@ def read_job_record(fields: Mapping[str, str], id: str, queue: str) -> Optional[
     return JobRecord(status, fields.get("result") if state == "done" else None, _chain_of(fields))
 
 
-def moved_to(fields: Mapping[str, str], queue: str) -> Optional[str]:
+def moved_to(fields: Mapping[str, str], queue: str) -> str | None:
     """The shard to which a job was moved, by the record that it left; None for one that was not."""
     to = fields.get("to")
     if fields.get("state") != "moved" or to is None or not is_queue_name(to) or to == queue:
@@ -86,17 +87,17 @@ def moved_to(fields: Mapping[str, str], queue: str) -> Optional[str]:
     return to if whole_queue(to) == whole_queue(queue) else None
 
 
-def moment_of(text: Optional[str]) -> Optional[int]:
+def moment_of(text: str | None) -> int | None:
     """A moment, or a number of things; None for what is none."""
     return int(text) if text is not None and _MOMENT.fullmatch(text) else None
 
 
-def _chain_of(fields: Mapping[str, str]) -> Optional[Tuple[str, List[Place]]]:
+def _chain_of(fields: Mapping[str, str]) -> tuple[str, list[Place]] | None:
     id, steps = fields.get("chain"), read_steps(_parsed(fields.get("steps")))
     return (id, steps) if id is not None and is_id(id) and steps is not None else None
 
 
-def _parsed(text: Optional[str]) -> Any:
+def _parsed(text: str | None) -> Any:
     try:
         return None if text is None else json.loads(text)
     except (ValueError, RecursionError):

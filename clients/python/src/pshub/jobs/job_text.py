@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple, Optional
+from typing import NamedTuple
 
 from ..wire.payload import decode_payload
 from .canonical import canonical
@@ -24,11 +24,11 @@ class _Parts(NamedTuple):
     #: With its name, and the comma behind it.
     id: str
     #: What it carries as a job.
-    part: Optional[str]
+    part: str | None
     rest: str
 
 
-def _split(text: str) -> Optional[_Parts]:
+def _split(text: str) -> _Parts | None:
     """None for what does not begin as those do that were enqueued."""
     head = _HEAD.match(text)
     if head is None:
@@ -41,7 +41,7 @@ def _split(text: str) -> Optional[_Parts]:
     return _Parts(int(at), int(ttl), id, text[start:behind], text[behind + 1 :])
 
 
-def _joined(ttl_ms: int, id: str, part: Optional[str], rest: str) -> str:
+def _joined(ttl_ms: int, id: str, part: str | None, rest: str) -> str:
     job = "" if part is None else f'"job":{part},'
     return f'"ttl":{ttl_ms},{id}{job}{rest}'
 
@@ -50,7 +50,7 @@ def _without_brace(text: str) -> str:
     return re.sub(r"\A\s*\{", "", text)
 
 
-def revived_message(dead: str, args: Optional[str] = None) -> str:
+def revived_message(dead: str, args: str | None = None) -> str:
     """A dead job as it is enqueued again: wanted for ever, its tries counted anew, its failures still there."""
     parts = _split(dead)
     # What was buried has such a beginning; what somebody else put there goes as it is.
@@ -78,7 +78,7 @@ def moved_message(claimed: str, now_us: int) -> str:
 
 def _without_times(part: str) -> str:
     """The other members are as they were."""
-    kept = []
+    kept: list[str] = []
     start = 1
     while True:
         member = _MEMBER.match(part, start)

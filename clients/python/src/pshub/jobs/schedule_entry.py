@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Mapping, NamedTuple, Optional, Tuple, TypedDict
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypedDict
 
 from ..wire.errors import ConfigError, HubError, InvalidArgs
 from ..wire.foreign import LATEST_MS, Unreadable, is_count, object_of, text_of
@@ -27,28 +28,28 @@ class ScheduleTimes(TypedDict, total=False):
     """
 
     cron: str
-    timezone: Optional[str]
-    missed: Optional[str]
+    timezone: str | None
+    missed: str | None
 
 
 class ScheduleEntry(NamedTuple):
     cron: str
     #: None: UTC.
-    timezone: Optional[str]
+    timezone: str | None
     #: ``once`` or ``skip``; None where it was not said.
-    missed: Optional[str]
+    missed: str | None
     task: str
     #: JSON.
     args: str
     #: A JobPart.
-    job: Optional[Mapping[str, Any]]
+    job: Mapping[str, Any] | None
     ttl_ms: int
     #: Since when it is paused, milliseconds since 1970; None: it is not.
-    paused_ms: Optional[int]
+    paused_ms: int | None
     #: Name of the service that made it.
-    from_: Optional[str]
+    from_: str | None
 
-    def next_ms(self, after_ms: float) -> Optional[int]:
+    def next_ms(self, after_ms: float) -> int | None:
         """The first time behind this moment. Raises WrongPattern."""
         return next_ms(self.cron, self.timezone or "UTC", after_ms)
 
@@ -100,7 +101,7 @@ def entry_text(entry: ScheduleEntry) -> str:
     return compact({name: value for name, value in told.items() if value is not None})
 
 
-def read_entry(text: Optional[bytes]) -> Optional[ScheduleEntry]:
+def read_entry(text: bytes | None) -> ScheduleEntry | None:
     """None for what cannot be used."""
     try:
         entry = object_of(text or b"", _MAX_ENTRY)
@@ -123,7 +124,7 @@ def read_entry(text: Optional[bytes]) -> Optional[ScheduleEntry]:
     )
 
 
-def tick_of(entry: ScheduleEntry, tick_ms: int, now_ms: float, queue: str) -> Tuple[str, Optional[int]]:
+def tick_of(entry: ScheduleEntry, tick_ms: int, now_ms: float, queue: str) -> tuple[str, int | None]:
     """What is to be done at a time that has come: its job, empty where that time is passed over, and the next time."""
     is_skipped = entry.missed == "skip" and now_ms - tick_ms > _MISSED_MS
     return "" if is_skipped else run_message(new_id(), entry, queue, tick_ms), entry.next_ms(max(now_ms, tick_ms))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import json
-from typing import Any, Awaitable, Callable, List, NamedTuple, Optional
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
 
 from ..redis.connection import Connection
 from ..wire.errors import InvalidArgs
@@ -26,12 +28,12 @@ class Schedule(NamedTuple):
     name: str
     queue: str
     cron: str
-    timezone: Optional[str]
-    missed: Optional[str]
+    timezone: str | None
+    missed: str | None
     task: str
     args: Any
-    next_ms: Optional[int]
-    paused_ms: Optional[int]
+    next_ms: int | None
+    paused_ms: int | None
 
 
 class AsyncSchedules:
@@ -41,7 +43,7 @@ class AsyncSchedules:
         self.queue = queue
         self._host = host
 
-    async def list(self) -> List[Schedule]:
+    async def list(self) -> builtins.list[Schedule]:
         """All of them, by name; what cannot be read is left out. Raises NotEnqueued when Redis is away, HubClosed."""
         job_queue = self._host().queue_of(self.queue)
         texts, times = await self._host().ask(job_queue.schedules)
@@ -61,12 +63,12 @@ class AsyncSchedules:
         need_cron()
         return await self._change(name, lambda entry, now_ms: None)
 
-    async def run(self, name: str) -> Optional[AsyncJob]:
+    async def run(self, name: str) -> AsyncJob[Any] | None:
         """Enqueues its job now; its times stay as they are. None where there is no such schedule."""
         host = self._host()
         job_queue, id = host.queue_of(self.queue), new_id()
 
-        async def enqueue(connection: Connection) -> Optional[str]:
+        async def enqueue(connection: Connection) -> str | None:
             entry = read_entry(await job_queue.schedule_text(connection, name))
             if entry is None:
                 return None
@@ -99,7 +101,7 @@ class AsyncSchedules:
 
         return await self._host().ask(write)
 
-    def _change(self, name: str, paused_ms: Callable[[ScheduleEntry, int], Optional[int]]) -> Awaitable[bool]:
+    def _change(self, name: str, paused_ms: Callable[[ScheduleEntry, int], int | None]) -> Awaitable[bool]:
         job_queue = self._host().queue_of(self.queue)
 
         async def change(connection: Connection) -> bool:
@@ -113,7 +115,7 @@ class AsyncSchedules:
 
         return self._host().ask(change)
 
-    def _shown(self, name: str, entry: ScheduleEntry, next_ms: Optional[int]) -> Schedule:
+    def _shown(self, name: str, entry: ScheduleEntry, next_ms: int | None) -> Schedule:
         try:
             args = json.loads(entry.args)
         except (ValueError, RecursionError):

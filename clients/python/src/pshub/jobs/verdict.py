@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, List, NamedTuple, Optional, Sequence
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from ..queue.job_queue import JobEnd
 from ..task.options import TaskBackoff
@@ -19,7 +20,7 @@ from .chain import following_of
 _HOPELESS = ("InvalidArgs", "PayloadTooLarge", "NoSuchTask", "NoWorkers")
 
 
-def done_end(request: Request, result: str, queue: str) -> Optional[JobEnd]:
+def done_end(request: Request, result: str, queue: str) -> JobEnd | None:
     """Of a job that ran well, with its result as JSON; None when nothing is left to do but to forget it."""
     job = request.job or {}
     if "run" in job:
@@ -30,7 +31,7 @@ def done_end(request: Request, result: str, queue: str) -> Optional[JobEnd]:
     return JobEnd(request.held_id, "done", 0, result, following_of(request, result, queue))
 
 
-def failed_end(request: Request, task: Optional[Task[Any]], error: ToldError, raised: Optional[BaseException]) -> JobEnd:
+def failed_end(request: Request, task: Task[..., Any] | None, error: ToldError, raised: BaseException | None) -> JobEnd:
     """Of a job that failed: another try, if it may have one, or none any more. ``raised`` is what its handler raised."""
     job: JobPart = request.job or {}
     text = failure_text(error.own or error.code, error.message, error.status)
@@ -54,7 +55,7 @@ def failed_end(request: Request, task: Optional[Task[Any]], error: ToldError, ra
     return JobEnd(request.held_id, "pass" if passes else "retry", delay_ms, text)
 
 
-def _word_of(key: RunKey, task: Optional[Task[Any]], raised: Optional[BaseException], is_final: bool) -> str:
+def _word_of(key: RunKey, task: Task[..., Any] | None, raised: BaseException | None, is_final: bool) -> str:
     """What becomes of a key of a run of merged jobs that failed: as often as that key did."""
     if isinstance(raised, PutOff):
         return f"b{rounded(raised.delay_ms)}"
@@ -65,7 +66,7 @@ def _word_of(key: RunKey, task: Optional[Task[Any]], raised: Optional[BaseExcept
     return "d1" if delay_ms is None else f"r{delay_ms}"
 
 
-def _retries_of(task: Optional[Task[Any]]) -> int:
+def _retries_of(task: Task[..., Any] | None) -> int:
     return task.retries if task and task.retries is not None else DEFAULT_RETRIES
 
 
@@ -83,7 +84,7 @@ _EVENTS = {"retry": "job:retried", "pass": "job:retried", "dead": "job:dead", "p
 _EVENTS_OF_WORDS = {"r": "job:retried", "d": "job:dead", "x": "job:dead", "b": "job:putoff"}
 
 
-def fates_of(request: Request, end: JobEnd) -> List[Fate]:
+def fates_of(request: Request, end: JobEnd) -> list[Fate]:
     """One, or one for each key of a run; none of what was not run, or not to its end."""
     job: JobPart = request.job or {}
     if end.words is None:
@@ -92,7 +93,7 @@ def fates_of(request: Request, end: JobEnd) -> List[Fate]:
     return [Fate(_EVENTS_OF_WORDS[word[0]], int(word[1:]), key.tries) for word, key in zip(end.words, keys)]
 
 
-def is_put_off(end: Optional[JobEnd]) -> bool:
+def is_put_off(end: JobEnd | None) -> bool:
     """Whether nothing of it counts as a try."""
     if end is None or end.words is None:
         return end is not None and end.outcome == "putoff"
@@ -104,7 +105,7 @@ def unrun(held_id: str, outcome: str) -> JobEnd:
     return JobEnd(held_id, outcome)
 
 
-def _delay_of(backoff: Optional[TaskBackoff], raised: Optional[BaseException], failures: int) -> Optional[int]:
+def _delay_of(backoff: TaskBackoff | None, raised: BaseException | None, failures: int) -> int | None:
     """None: not again."""
     if backoff is None:
         return delay_after("exponential", failures)

@@ -6,7 +6,8 @@ import json
 import logging
 import sys
 import time
-from typing import Any, Dict, Mapping, Optional
+from collections.abc import Mapping
+from typing import Any
 
 from ..figures.events import Events
 from ..redis.refusals import explained, is_about_rights
@@ -83,12 +84,12 @@ def log_probes(port: int) -> None:
     _write(_INFO, "probes are answered: /livez and /readyz", {"port": port})
 
 
-def _write(level: int, message: str, fields: Mapping[str, Any], raised: Optional[BaseException] = None) -> None:
+def _write(level: int, message: str, fields: Mapping[str, Any], raised: BaseException | None = None) -> None:
     if logger.isEnabledFor(level):
         logger.log(level, Line(message, fields), exc_info=raised)
 
 
-def _task_settled(event: Dict[str, Any]) -> None:
+def _task_settled(event: dict[str, Any]) -> None:
     if event["ok"]:
         return
     fields = {name: event[name] for name in ("task", "queue", "id", "code")}
@@ -97,7 +98,7 @@ def _task_settled(event: Dict[str, Any]) -> None:
     _write(_WARN, "task failed", {**fields, "reason": _reason_of(event)}, raised if code == "TaskFailed" else None)
 
 
-def _reason_of(event: Dict[str, Any]) -> str:
+def _reason_of(event: dict[str, Any]) -> str:
     """In words that are not the payload's: what a handler says is its author's choice, keys of arguments and results are not."""
     problems = event.get("problems")
     if not problems:
@@ -106,7 +107,7 @@ def _reason_of(event: Dict[str, Any]) -> str:
     return "; ".join(dict.fromkeys("not JSON" if text.startswith("not JSON") else text for text in told))
 
 
-def _task_elsewhere(event: Dict[str, Any]) -> None:
+def _task_elsewhere(event: dict[str, Any]) -> None:
     message = (
         f"Task {event['task']} is served in queue {event['first']} too, which had it first: callers go there while it has live "
         f"workers. They reach this worker only by naming queue {event['queue']}."
@@ -114,7 +115,7 @@ def _task_elsewhere(event: Dict[str, Any]) -> None:
     _write(_WARN, message, event)
 
 
-def _redis_down(event: Dict[str, Any]) -> None:
+def _redis_down(event: dict[str, Any]) -> None:
     fields = {**event, "reason": explained(event["reason"])}
     if is_about_rights(event["reason"]):
         _write(_ERROR, "Redis does not let us in; trying again", fields)
@@ -126,7 +127,7 @@ class JsonLines(logging.Formatter):
     """One JSON object per line, as the workers in other languages write them."""
 
     def format(self, record: logging.LogRecord) -> str:
-        line: Dict[str, Any] = {
+        line: dict[str, Any] = {
             "level": record.levelname.lower(),
             "time": time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created)) + f".{int(record.msecs):03d}Z",
             "name": record.name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import Any, Dict, List, Optional
+from typing import Any
 
 from ..figures.events import Events
 from .statsd_socket import StatsdSocket
@@ -23,7 +23,7 @@ class StatsD:
         self._reset()
 
     def _reset(self) -> None:
-        self._lines: List[str] = []
+        self._lines: list[str] = []
         self._size = 0
         self._lock = threading.Lock()
         self._is_due = False
@@ -37,7 +37,7 @@ class StatsD:
     def gauge(self, name: str, value: float, **tags: str) -> None:
         self._add(f"pshub.{name}:{value:g}|g", tags)
 
-    def _add(self, line: str, tags: Dict[str, str]) -> None:
+    def _add(self, line: str, tags: dict[str, str]) -> None:
         if tags:
             line += "|#" + ",".join(f"{key}:{_clean(value)}" for key, value in tags.items())
         with self._lock:
@@ -80,24 +80,24 @@ def _clean(value: str) -> str:
     return "".join("_" if char in ":|,#@\n" else char for char in str(value))
 
 
-def send_metrics(events: Events, address: Optional[str]) -> Optional[StatsD]:
+def send_metrics(events: Events, address: str | None) -> StatsD | None:
     if address is None:
         return None
     client = StatsD(address)
 
-    def call_settled(event: Dict[str, Any]) -> None:
+    def call_settled(event: dict[str, Any]) -> None:
         client.timing("call.time", event["ms"], task=event["task"])
         if event["ok"]:
             client.count("call.ok", task=event["task"])
         else:
             client.count("call.error", task=event["task"], code=event["code"])
 
-    def claim_taken(event: Dict[str, Any]) -> None:
+    def claim_taken(event: dict[str, Any]) -> None:
         client.gauge("queue.backlog", event["left"], queue=event["queue"])
         if event["expired"]:
             client.count("worker.expired", event["expired"], queue=event["queue"])
 
-    def task_settled(event: Dict[str, Any]) -> None:
+    def task_settled(event: dict[str, Any]) -> None:
         tags = {"task": event["task"], "queue": event["queue"]}
         client.timing("queue.backlog_wait", event["us"].backlog / 1000, **tags)
         client.timing("worker.queue_wait", event["us"].queue / 1000, **tags)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import threading
 from collections import deque
-from typing import Deque, Optional, Tuple
 
 from ..wire.clock import now_s
 
@@ -50,9 +49,9 @@ class StatsdSocket:
 
     def _reset(self) -> None:
         self._lock = threading.Lock()
-        self._socket: Optional[socket.socket] = None
-        self._waiting: Deque[bytes] = deque(maxlen=_MOST_WAITING)
-        self._looking: Optional[threading.Thread] = None
+        self._socket: socket.socket | None = None
+        self._waiting: deque[bytes] = deque(maxlen=_MOST_WAITING)
+        self._looking: threading.Thread | None = None
         self._look_at = 0.0
 
     def _renew(self) -> None:
@@ -83,7 +82,7 @@ class StatsdSocket:
                 pass
 
 
-def _connected(address: Tuple[str, int]) -> Optional[socket.socket]:
+def _connected(address: tuple[str, int]) -> socket.socket | None:
     """Connected, although UDP needs no connection: so the name is not looked up for each packet."""
     made = None
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from typing import Any, Dict
+from typing import Any
 
 from .log import Line, logger
 
@@ -16,7 +16,7 @@ class TaskLog:
     def __init__(self, task: str, id: str) -> None:
         self._marks = {"task": task, "id": id}
 
-    def _log(self, level: int, message: str, fields: Dict[str, Any]) -> None:
+    def _log(self, level: int, message: str, fields: dict[str, Any]) -> None:
         if logger.isEnabledFor(level):
             logger.log(level, Line(message, {**self._marks, **fields}))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Callable, Iterable, Iterator, List, TypeVar
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
 
 #: What one answer or one write may hold, but for a single message that is larger: on a slow link more of it comes too late.
 MAX_BATCH_BYTES = 1_000_000
@@ -12,15 +13,15 @@ MAX_COUNT = 256
 T = TypeVar("T")
 
 
-def batches_of(entries: Iterable[T], size_of: Callable[[T], int]) -> Iterator[List[T]]:
+def batches_of(entries: Iterable[T], size_of: Callable[[T], float]) -> Iterator[list[T]]:
     """Divides what is sent together: neither more than 256 entries nor much more than a megabyte goes in one write."""
-    batch: List[T] = []
-    size = 0
+    batch: list[T] = []
+    size = 0.0
     for entry in entries:
         own = size_of(entry)
         if len(batch) == MAX_COUNT or (batch and size + own > MAX_BATCH_BYTES):
             yield batch
-            batch, size = [], 0
+            batch, size = [], 0.0
         batch.append(entry)
         size += own
     if batch:

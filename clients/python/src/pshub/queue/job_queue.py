@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from ..redis.client import Word
 from ..redis.connection import Connection
@@ -53,7 +54,7 @@ class JobEnd(NamedTuple):
     #: In the place of the delay, of a run of merged jobs, for each of its keys: ``r<ms>``, it failed and is tried again after that;
     #: ``d<place>``, it failed, and its payload of that place, counted from 1, is given up; ``x<place>``, the same of one that is no JSON;
     #: ``b<ms>``, it was not run and comes back after that.
-    words: Optional[Tuple[str, ...]] = None
+    words: tuple[str, ...] | None = None
 
 
 class DueSchedule(NamedTuple):
@@ -64,7 +65,7 @@ class DueSchedule(NamedTuple):
     score: bytes
     tick_ms: int
     #: The entry; None where there is none.
-    text: Optional[bytes]
+    text: bytes | None
 
 
 class JobQueue:
@@ -92,7 +93,7 @@ class JobQueue:
 
     async def settle(self, connection: Connection, worker_id: str, ends: Sequence[JobEnd]) -> SettledJobs:
         """Ends jobs that this worker holds; of what it holds no more nothing is changed."""
-        args: List[Word] = [MAX_DEAD, DEAD_MS]
+        args: list[Word] = [MAX_DEAD, DEAD_MS]
         for end in ends:
             delay = end.delay_ms if end.words is None else " ".join(end.words)
             args += [end.id, end.outcome, delay, end.text, end.following]
@@ -109,23 +110,23 @@ class JobQueue:
     async def forget(self, connection: Connection, id: str) -> None:
         await connection.one("DEL", self.keys.came(id))
 
-    async def schedule(self, connection: Connection, name: str, text: str, next_ms: Optional[int]) -> bool:
+    async def schedule(self, connection: Connection, name: str, text: str, next_ms: int | None) -> bool:
         """Writes an entry that has jobs enqueued at its times; without a text removes it, without a time pauses it."""
-        args: List[Word] = [name, text, "" if next_ms is None else next_ms]
+        args: list[Word] = [name, text, "" if next_ms is None else next_ms]
         return bool(await run(connection, "schedule", [self.keys.jobs], args) == 1)
 
     async def tick(
-        self, connection: Connection, due: DueSchedule, next_ms: Optional[int], message: str
+        self, connection: Connection, due: DueSchedule, next_ms: int | None, message: str
     ) -> bool:
         """The time of an entry has come: enqueues its job and sets its next time, unless somebody was quicker."""
-        args: List[Word] = [due.name, due.score, "" if next_ms is None else next_ms, message]
+        args: list[Word] = [due.name, due.score, "" if next_ms is None else next_ms, message]
         return bool(await run(connection, "tick", self._both, args) == 1)
 
-    async def schedule_text(self, connection: Connection, name: str) -> Optional[bytes]:
-        found: Optional[bytes] = await connection.one("HGET", self.keys.cron, name)
+    async def schedule_text(self, connection: Connection, name: str) -> bytes | None:
+        found: bytes | None = await connection.one("HGET", self.keys.cron, name)
         return found
 
-    async def schedules(self, connection: Connection) -> Tuple[Dict[str, bytes], Dict[str, int]]:
+    async def schedules(self, connection: Connection) -> tuple[dict[str, bytes], dict[str, int]]:
         """All entries, and the next times of those that have one, by their names."""
         texts = await connection.one("HGETALL", self.keys.cron)
         times = await connection.one("ZRANGE", self.keys.ticks, 0, -1, "WITHSCORES")
@@ -134,7 +135,7 @@ class JobQueue:
             dict(zip(texts_of(times[::2]), map(_moment_of, times[1::2]))),
         )
 
-    async def due_schedules(self, connection: Connection, now_ms: int) -> List[DueSchedule]:
+    async def due_schedules(self, connection: Connection, now_ms: int) -> list[DueSchedule]:
         """Entries whose time has come; the first ones, until ``now_ms``."""
         limit = ("LIMIT", 0, _DUE_SCHEDULES, "WITHSCORES")
         flat = await connection.one("ZRANGEBYSCORE", self.keys.ticks, "-inf", now_ms, *limit)
@@ -144,7 +145,7 @@ class JobQueue:
         due = zip(texts_of(flat[::2]), flat[1::2], texts)
         return [DueSchedule(name, score, _moment_of(score), text) for name, score, text in due]
 
-    async def next_schedule(self, connection: Connection) -> Optional[int]:
+    async def next_schedule(self, connection: Connection) -> int | None:
         """When the next one is, Redis milliseconds."""
         flat = await connection.one("ZRANGE", self.keys.ticks, 0, 0, "WITHSCORES")
         return _moment_of(flat[1]) if flat else None
@@ -152,7 +153,7 @@ class JobQueue:
     async def count_dead(self, connection: Connection) -> int:
         return int(await connection.one("ZCARD", self.keys.dead))
 
-    async def dead(self, connection: Connection, first: int, last: int) -> List[Tuple[bytes, int]]:
+    async def dead(self, connection: Connection, first: int, last: int) -> list[tuple[bytes, int]]:
         """Dead jobs as they lie there and when each was given up, Redis milliseconds; the latest first."""
         flat = await connection.one("ZRANGE", self.keys.dead, first, last, "REV", "WITHSCORES")
         return [(text, _moment_of(score)) for text, score in zip(flat[::2], flat[1::2])]
@@ -160,9 +161,9 @@ class JobQueue:
     async def delete_dead(self, connection: Connection, texts: Sequence[str]) -> int:
         return int(await connection.one("ZREM", self.keys.dead, *texts))
 
-    async def revive(self, connection: Connection, pairs: Sequence[Tuple[str, str]]) -> int:
+    async def revive(self, connection: Connection, pairs: Sequence[tuple[str, str]]) -> int:
         """Dead jobs, exactly as they lie there, become others that wait. Returns how many were there."""
-        args: List[Word] = [text for pair in pairs for text in pair]
+        args: list[Word] = [text for pair in pairs for text in pair]
         return int(await run(connection, "revive", self._both, args))
 
     async def act_on_key(self, connection: Connection, task: str, key: str, act: str) -> int:
@@ -170,10 +171,10 @@ class JobQueue:
         Has a key ``run`` now, gives up what it is stuck at (``skip``), or deletes its payloads (``delete``). Returns how many jobs or
         payloads that concerned; -1 where nothing can be skipped because it runs, -2 where only a worker could.
         """
-        args: List[Word] = [task, key, act, MAX_DEAD, DEAD_MS]
+        args: list[Word] = [task, key, act, MAX_DEAD, DEAD_MS]
         return int(await run(connection, "key", self._both, args))
 
-    async def has_key(self, connection: Connection, task: str, key: str, epoch: int) -> Optional[bool]:
+    async def has_key(self, connection: Connection, task: str, key: str, epoch: int) -> bool | None:
         """Whether a job of a key waits here, or runs; None where the queue's shards are not those of this epoch."""
         answer = int(await run(connection, "key", self._both, [task, key, "has", epoch, 0]))
         return None if answer == _OTHER_SHARDS else answer == 1
@@ -190,7 +191,7 @@ class JobQueue:
         """A job of the batch has ended, in another queue."""
         await run(connection, "batch", self._both, [batch, id, how, "", 0])
 
-    async def batch(self, connection: Connection, id: str) -> Dict[str, str]:
+    async def batch(self, connection: Connection, id: str) -> dict[str, str]:
         """The record of a batch; empty when there is none."""
         return _fields_of(texts_of(await connection.one("HGETALL", self.keys.batch(id))))
 
@@ -199,21 +200,21 @@ class JobQueue:
         Cancels a tracked job. ``is_to_come``: one that is not there yet, as a later step of a chain, is kept away when it comes.
         Returns its state as it was, empty when none is known.
         """
-        args: List[Word] = [id, CANCEL_MEMORY_MS, DEAD_MS if is_to_come else 0]
+        args: list[Word] = [id, CANCEL_MEMORY_MS, DEAD_MS if is_to_come else 0]
         state: bytes = await run(connection, "withdraw", [self.keys.jobs, self.keys.cancelled], args)
         return state.decode("utf-8", "replace")
 
     async def await_end(
         self, connection: Connection, id: str, ticket: str, hub_id: str, to_come_ms: float = 0
-    ) -> Dict[str, str]:
+    ) -> dict[str, str]:
         """
         The record of a tracked job. As long as it has not ended the hub is told of that, under this ticket; also where it is to come
         within ``to_come_ms``.
         """
-        args: List[Word] = [ticket, hub_id, MAX_WAITERS, math.ceil(to_come_ms)]
+        args: list[Word] = [ticket, hub_id, MAX_WAITERS, math.ceil(to_come_ms)]
         return _fields_of(texts_of(await run(connection, "await", [self.keys.job(id)], args)))
 
-    async def record(self, connection: Connection, id: str) -> Dict[str, str]:
+    async def record(self, connection: Connection, id: str) -> dict[str, str]:
         """The same without waiting for anything."""
         return _fields_of(texts_of(await connection.one("HGETALL", self.keys.job(id))))
 
@@ -223,5 +224,5 @@ def _moment_of(score: bytes) -> int:
     return int(max(0.0, min(float(score), LATEST_MS)))
 
 
-def _fields_of(flat: Sequence[str]) -> Dict[str, str]:
+def _fields_of(flat: Sequence[str]) -> dict[str, str]:
     return dict(zip(flat[::2], flat[1::2]))

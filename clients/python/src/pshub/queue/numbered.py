@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Awaitable, Callable, NamedTuple, Optional
+from collections.abc import Awaitable, Callable
+from typing import Any, NamedTuple
 
 from ..redis.connection import Connection
 from ..redis.refusals import ConnectionLost, NotConnected, is_passing
@@ -17,13 +18,13 @@ class Delivered(NamedTuple):
     #: Redis cannot tell any more whether it had arrived; ``over``: nobody waits for it any more, or this process ends.
     how: str
     answer: Any = None
-    error: Optional[Exception] = None
+    error: Exception | None = None
 
 
 async def deliver_numbered(
     connection: Connection,
     closing: Stop,
-    prepare: Callable[[bool], Optional[Callable[[], Awaitable[Any]]]],
+    prepare: Callable[[bool], Callable[[], Awaitable[Any]] | None],
     on_setback: Callable[[Exception, bool], None],
 ) -> Delivered:
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Optional
+from typing import Any
 
 from ..redis.connection import Connection
 from ..wire.errors import ConfigError
@@ -21,7 +21,7 @@ def check_queue_name(queue: Any) -> None:
         )
 
 
-def _paused_ms(text: Optional[bytes]) -> Optional[int]:
+def _paused_ms(text: bytes | None) -> int | None:
     """What is no time is nobody's pause, whoever wrote it."""
     return int(text) if text is not None and _TIME.fullmatch(text) else None
 
@@ -52,8 +52,8 @@ async def _pause_place(connection: Connection, keys: Keys, queue: str) -> int:
 
 async def resume_queue(connection: Connection, keys: Keys, queue: str) -> bool:
     """
-    Resumes all places of a queue. Returns whether one was paused. A life that ended long ago removes the key, also from a full Redis and never somebody else's of
-    another type.
+    Resumes all places of a queue. Returns whether one was paused. A life that ended long ago removes the key,
+    also from a full Redis and never somebody else's of another type.
     """
     places = await places_of(connection, keys, queue)
     were = [await connection.one("GETEX", keys.queue(name).paused, "PXAT", 1) for name in places]

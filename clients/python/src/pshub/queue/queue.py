@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Awaitable, Callable, Dict, List, NamedTuple, Optional, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple
 
 from ..redis.client import Word
 from ..redis.connection import Connection
@@ -68,21 +69,21 @@ class ClaimOptions(NamedTuple):
 
 
 class PostedClaim(NamedTuple):
-    posted: "asyncio.Future[List[Any]]"
-    call: List[Word]
+    posted: asyncio.Future[list[Any]]
+    call: list[Word]
     wait: bool
     #: How Redis calls the connection, answered when the wait behind it has arrived; None for a wait that is not deaf.
-    arrived: "Optional[asyncio.Future[List[Any]]]"
+    arrived: asyncio.Future[list[Any]] | None
 
 
 class BellWait(NamedTuple):
     """A wait for the bells of several queues that was sent."""
 
-    answer: "asyncio.Future[List[Any]]"
+    answer: asyncio.Future[list[Any]]
     #: How Redis calls the connection, answered when the wait behind it has arrived.
-    arrived: "asyncio.Future[List[Any]]"
+    arrived: asyncio.Future[list[Any]]
     #: Of each bell: which of the queues it is of, and what it rings for.
-    bells: "Dict[str, Rung]"
+    bells: dict[str, Rung]
 
 
 class Rung(NamedTuple):
@@ -99,10 +100,10 @@ class Queue:
         self._all_keys = keys
 
     async def push(
-        self, connection: Connection, hub_id: str, number: int, max_length: int, messages: List[str], counted_at_us: int
+        self, connection: Connection, hub_id: str, number: int, max_length: int, messages: list[str], counted_at_us: int
     ) -> Pushed:
         keys = [self.keys.calls, self.keys.bell, self.keys.pushed(hub_id)]
-        args: List[Word] = [number, PUSH_MEMORY_MS, max_length, counted_at_us, *messages]
+        args: list[Word] = [number, PUSH_MEMORY_MS, max_length, counted_at_us, *messages]
         return read_pushed(await run(connection, "push", keys, args))
 
     def post_claim(self, connection: Connection, worker_id: str, wanted: ClaimOptions) -> PostedClaim:
@@ -112,7 +113,7 @@ class Queue:
         """
         queue = self.keys
         keys = [queue.calls, queue.bell, queue.held(worker_id), queue.leases, queue.jobs, queue.job_bell]
-        args: List[Word] = [worker_id, wanted.slots, wanted.jobs, MAX_BATCH_BYTES, wanted.epoch]
+        args: list[Word] = [worker_id, wanted.slots, wanted.jobs, MAX_BATCH_BYTES, wanted.epoch]
         if wanted.jobs > 0:
             for merged in wanted.merging:
                 args += merged
@@ -124,7 +125,7 @@ class Queue:
         return PostedClaim(connection.post(("BLPOP", *bells, BLOCK_S), call), call, True, arrived)
 
     @staticmethod
-    def post_wait(connection: Connection, queues: "Sequence[Queue]", wants_jobs: bool) -> BellWait:
+    def post_wait(connection: Connection, queues: Sequence[Queue], wants_jobs: bool) -> BellWait:
         """Waits for the bells of these, in this turn of the loop: those of calls before those of jobs, which are listened to when they are wanted."""
         bells = {queue.keys.bell: Rung(at, "calls") for at, queue in enumerate(queues)}
         if wants_jobs:
@@ -134,13 +135,13 @@ class Queue:
         return BellWait(connection.post(("BLPOP", *bells, BLOCK_S)), arrived, bells)
 
     @staticmethod
-    async def rung(wait: BellWait) -> Optional[Rung]:
+    async def rung(wait: BellWait) -> Rung | None:
         """Which bell rang; None when none did, or the wait was ended."""
         found = first(await wait.answer)
         return None if found is None else wait.bells[found[0].decode()]
 
     @staticmethod
-    async def look_at_bells(connection: Connection, queue: "Queue") -> Sequence[bool]:
+    async def look_at_bells(connection: Connection, queue: Queue) -> Sequence[bool]:
         """Whether those for calls and for jobs have a token: there is work that nobody has been woken for."""
         answers = await connection.post(("LLEN", queue.keys.bell), ("LLEN", queue.keys.job_bell))
         return [isinstance(answer, int) and answer > 0 for answer in answers]
@@ -152,7 +153,7 @@ class Queue:
 
     async def claimed(
         self, connection: Connection, claim: PostedClaim, on_due_bell: Callable[[], None]
-    ) -> Optional[Claimed]:
+    ) -> Claimed | None:
         """What a claim took; None when the lease has ended. ``on_due_bell``: what woke it is a job that is due before all others."""
         answer = await answer_to(connection, claim.posted, claim.call)
         if claim.wait:
@@ -162,7 +163,7 @@ class Queue:
                 on_due_bell()
         return read_claimed(answer)
 
-    def reply(self, connection: Connection, hub_id: str, replies: List[bytes]) -> "asyncio.Future[None]":
+    def reply(self, connection: Connection, hub_id: str, replies: list[bytes]) -> asyncio.Future[None]:
         """
         Puts replies on a hub's list, posted at once; the future raises what was refused. As two plain commands, because the function
         costs Redis three times as much, and more the longer the replies are. A full Redis refuses the plain push and takes the
@@ -199,7 +200,7 @@ class Queue:
         queue = self.keys
         keys = [queue.leases, queue.cancelled, queue.reporter, queue.calls, queue.paused, queue.held(worker_id), queue.jobs]
         turns_ms = [TURN_MS if moves else 0, TURN_MS if moves and ticks else 0]
-        args: List[Word] = [worker_id, lease_ms, 1 if is_new else 0, CANCEL_MEMORY_MS, _REPORTS_MS, *turns_ms]
+        args: list[Word] = [worker_id, lease_ms, 1 if is_new else 0, CANCEL_MEMORY_MS, _REPORTS_MS, *turns_ms]
         return read_beat(await run(connection, "beat", keys, args))
 
     async def handback(self, connection: Connection, worker_id: str, side: str, ids: Sequence[str]) -> int:
@@ -208,12 +209,12 @@ class Queue:
         keys = [queue.held(worker_id), queue.calls, queue.bell, queue.jobs, queue.job_bell]
         return int(await run(connection, "handback", keys, [side, *ids]))
 
-    async def adopt(self, connection: Connection, lost_id: str, worker_id: str) -> Optional[Adopted]:
+    async def adopt(self, connection: Connection, lost_id: str, worker_id: str) -> Adopted | None:
         """None: the other worker lives, or this one has no lease itself."""
         queue = self.keys
         keys = [queue.leases, queue.held(lost_id), queue.held(worker_id)]
         keys += [queue.calls, queue.bell, queue.jobs, queue.job_bell]
-        args: List[Word] = [lost_id, worker_id, _ADOPT_BATCH, MAX_BATCH_BYTES, MAX_DEAD, DEAD_MS]
+        args: list[Word] = [lost_id, worker_id, _ADOPT_BATCH, MAX_BATCH_BYTES, MAX_DEAD, DEAD_MS]
         return read_adopted(await run(connection, "adopt", keys, args))
 
     async def cancel(self, connection: Connection, id: str, text: str) -> bool:
@@ -221,12 +222,12 @@ class Queue:
         keys = [self.keys.calls, self.keys.cancelled]
         return bool(await run(connection, "cancel", keys, [id, text, CANCEL_MEMORY_MS]) == 1)
 
-    async def held_ids(self, connection: Connection, worker_id: str) -> List[str]:
+    async def held_ids(self, connection: Connection, worker_id: str) -> list[str]:
         return texts_of(await connection.one("HKEYS", self.keys.held(worker_id)))
 
-    async def held_texts(self, connection: Connection, worker_id: str, ids: Sequence[str]) -> List[HeldText]:
+    async def held_texts(self, connection: Connection, worker_id: str, ids: Sequence[str]) -> list[HeldText]:
         """What is held under some of these ids: one after the other, until the texts are as long as an answer may be."""
-        found: List[HeldText] = []
+        found: list[HeldText] = []
         size = 0
         for id in ids:
             if size >= MAX_BATCH_BYTES:
@@ -237,7 +238,7 @@ class Queue:
                 size += len(text)
         return found
 
-    async def leave(self, connection: Connection, worker_id: str, started: List[str]) -> int:
+    async def leave(self, connection: Connection, worker_id: str, started: list[str]) -> int:
         """Ends the lease and puts back all that may be run by another worker. Returns how many went back."""
         queue = self.keys
         held = queue.held(worker_id)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import binascii
 import re
-from typing import Any, Dict, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple
 
 from ..redis.connection import Connection
 from ..redis.library import run
@@ -23,7 +23,7 @@ _MAX_LENGTH = 100_000
 _EPOCH = re.compile(rb'\{"epoch":([0-9]{1,15}),')
 
 #: The first one is the queue itself, always.
-Names = Tuple[str, ...]
+Names = tuple[str, ...]
 
 
 class Shards(NamedTuple):
@@ -31,7 +31,7 @@ class Shards(NamedTuple):
     names: Names
     is_coming: bool
     #: How it was spread before, as long as something may be left of that.
-    earlier: Optional[Names]
+    earlier: Names | None
 
 
 def epoch_in(raw: bytes) -> int:
@@ -40,7 +40,7 @@ def epoch_in(raw: bytes) -> int:
     return int(found[1]) if found else 0
 
 
-def parse_shards(raw: Optional[bytes], queue: str) -> Optional[Shards]:
+def parse_shards(raw: bytes | None, queue: str) -> Shards | None:
     """None where there is none, or something else, or one of another queue."""
     if raw is None or not raw.startswith(b'{"epoch":'):
         return None
@@ -81,13 +81,13 @@ def home_of(names: Names, key: str) -> str:
     return names[binascii.crc_hqx(key.encode("utf-8", "replace"), 0) % len(names)]
 
 
-def former_home_of(shards: Shards, key: str) -> Optional[str]:
+def former_home_of(shards: Shards, key: str) -> str | None:
     """Where jobs of a key may still wait that came before the change; None where that is where they are put now."""
     home = home_of(shards.earlier, key) if shards.earlier and not shards.is_coming else None
     return None if home == home_of(shards.names, key) else home
 
 
-async def read_shards(connection: Connection, keys: Keys, queue: str) -> Optional[Shards]:
+async def read_shards(connection: Connection, keys: Keys, queue: str) -> Shards | None:
     """Of a queue that is spread; None, too, where this user may not look: an earlier version asked for no such right."""
     if whole_queue(queue) != queue:
         return None
@@ -101,7 +101,7 @@ async def read_shards(connection: Connection, keys: Keys, queue: str) -> Optiona
 
 async def note_shards(connection: Connection, keys: Keys, place: str, shards: Shards) -> None:
     """Notes it in the place of the queue or of one of its shards, unless a higher one is there."""
-    record: Dict[str, Any] = {"epoch": shards.epoch, "names": shards.names}
+    record: dict[str, Any] = {"epoch": shards.epoch, "names": shards.names}
     if shards.is_coming:
         record["coming"] = True
     if shards.earlier is not None:

@@ -20,4 +20,4 @@ async def work_left(connection: Connection, keys: QueueKeys) -> int:
         *(connection.one("HLEN", keys.held(worker.decode())) for worker in workers),
     ]
     counts, of_keys = await asyncio.gather(asyncio.gather(*asked), connection.one("HVALS", keys.lined))
-    return sum(counts) + sum(max(0, int(count)) for count in of_keys)
+    return sum(map(int, counts)) + sum(max(0, int(count)) for count in of_keys)

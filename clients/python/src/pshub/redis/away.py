@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional
+from collections.abc import Callable
+from typing import Any
 
 from ..figures.events import Events
 from .refusals import explained, is_about_rights
@@ -14,11 +15,11 @@ def away_text(target: RedisTarget, reason: str) -> str:
     return f"Redis at {describe_target(target)} {how}: {explained(reason)}; set --redis or PSHUB_REDIS."
 
 
-def watch_redis(events: Events, target: RedisTarget) -> Callable[[], Optional[str]]:
+def watch_redis(events: Events, target: RedisTarget) -> Callable[[], str | None]:
     """Follows the connection that carries commands. What it returns says that it is away, and why; None while it is up."""
-    away: List[Optional[str]] = ["no answer in time"]
+    away: list[str | None] = ["no answer in time"]
 
-    def follow(reason: Optional[str], event: Dict[str, Any]) -> None:
+    def follow(reason: str | None, event: dict[str, Any]) -> None:
         if event["role"].endswith(" commands"):
             away[0] = reason
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
-from typing import List, Sequence
 
 from ..wire.keys import Keys
 from .connection import Connection
@@ -12,7 +12,7 @@ from .refusals import ConnectionLost, NotConnected, ReplyError, explained
 from .rights_check import missing_rights
 
 
-async def find_unfit(connection: Connection, keys: Keys, queues: Sequence[str]) -> List[str]:
+async def find_unfit(connection: Connection, keys: Keys, queues: Sequence[str]) -> list[str]:
     """
     What makes the server unfit for a worker of these queues, one sentence each; of a Cluster all its masters. What one does not tell is no
     reason, and one that is away only counts where the first one is.
@@ -26,7 +26,7 @@ async def find_unfit(connection: Connection, keys: Keys, queues: Sequence[str]) 
     return reasons
 
 
-async def _unfit_here(connection: Connection, keys: Keys, queues: Sequence[str]) -> List[str]:
+async def _unfit_here(connection: Connection, keys: Keys, queues: Sequence[str]) -> list[str]:
     try:
         text = (await connection.one("INFO")).decode("utf-8", "replace")
     except ReplyError:
@@ -63,5 +63,5 @@ async def _unfit_here(connection: Connection, keys: Keys, queues: Sequence[str])
     return reasons
 
 
-def unfit_text(reasons: List[str]) -> str:
+def unfit_text(reasons: list[str]) -> str:
     return f"This Redis cannot be used: {'; '.join(reasons)}."

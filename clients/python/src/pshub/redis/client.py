@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import os
-from typing import Any, Callable, List, Mapping, NamedTuple, Optional, Sequence, Union
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from redis import exceptions
 from redis.asyncio.connection import Connection as Link
@@ -13,7 +13,9 @@ from redis.asyncio.connection import ConnectionPool, SSLConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
-Word = Union[str, bytes, int]
+from .streams import check_streams
+
+Word = str | bytes | int
 Command = Sequence[Word]
 
 
@@ -46,12 +48,18 @@ def make_link(given: Mapping[str, Any]) -> Link:
         own["connection_class"] = SSLConnection
     pool = ConnectionPool(**{**own, **options})
     pool.connection_kwargs.update(options)
-    return pool.make_connection()
+    link: Link = pool.make_connection()  # type: ignore[no-untyped-call]
+    check_streams(link)
+    return link
+
+
+async def connect(link: Link) -> None:
+    await link.connect()  # type: ignore[no-untyped-call]
 
 
 async def with_password(options: Mapping[str, Any]) -> Mapping[str, Any]:
     """The options of a new connection. A password that is a function is asked for each, so that tokens which expire work."""
-    password: Optional[Callable[[], Any]] = options.get("password")
+    password: Callable[[], Any] | None = options.get("password")
     if not callable(password):
         return options
     # It may ask another service, and must not keep this loop from its turns meanwhile.
@@ -65,13 +73,13 @@ class Greeting(NamedTuple):
     #: Its INFO as far as it was asked; empty where that may not be asked.
     info: str
     #: How Redis calls the link, where that was asked and may be.
-    client_id: Optional[int]
+    client_id: int | None
 
 
 async def open_link(link: Link, name: str, asks_id: bool, section: str) -> Greeting:
     """Connects. ``section`` of INFO is what is asked beside whether the data are loaded."""
-    await link.connect()
-    commands: List[Command] = [("CLIENT", "SETNAME", name), ("INFO", "persistence"), ("INFO", section)]
+    await connect(link)
+    commands: list[Command] = [("CLIENT", "SETNAME", name), ("INFO", "persistence"), ("INFO", section)]
     if asks_id:
         commands.append(("CLIENT", "ID"))
     await link.send_packed_command([b"".join(map(pack, commands))], check_health=False)
@@ -89,21 +97,3 @@ async def open_link(link: Link, name: str, asks_id: bool, section: str) -> Greet
     if "\nloading:1" in info:
         raise exceptions.BusyLoadingError("Redis is loading the dataset in memory")
     return Greeting(info, client_id)
-
-
-def abort(link: Link) -> None:
-    """Ends the socket at once. close() alone waits until all is written, which a peer that vanished never allows."""
-    writer = getattr(link, "_writer", None)
-    if writer is not None:
-        writer.transport.abort()
-
-
-def let_go(link: Optional[Link]) -> None:
-    """Without a word to the server."""
-    writer = getattr(link, "_writer", None)
-    sock = writer.get_extra_info("socket") if writer is not None else None
-    if sock is not None and sock.fileno() >= 0:
-        # Another file under its number: closing the number later, whoever does that, then closes nothing of others.
-        null = os.open(os.devnull, os.O_RDWR)
-        os.dup2(null, sock.fileno())
-        os.close(null)

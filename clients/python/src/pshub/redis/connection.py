@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from copy import copy
-from typing import Any, Callable, List, Optional, Tuple, Union
+from typing import Any
 
 from ..wire.clock import Stop, within
 from .client import Command, Word
@@ -26,7 +27,7 @@ class Connection:
 
     def __init__(
         self,
-        target: Union[RedisTarget, Servers],
+        target: RedisTarget | Servers,
         name: str,
         stall_s: float,
         on_up: Callable[[], None] = lambda: None,
@@ -43,18 +44,18 @@ class Connection:
         self._nodes = Nodes(self.servers, make, on_up, on_down)
         self._posting = Posting(self._nodes)
 
-    def at(self, key: Word, waits: bool = True) -> "Connection":
+    def at(self, key: Word, waits: bool = True) -> Connection:
         """Without ``waits`` nothing is under way of what is sent while it is not ready."""
         view = self._standing(slot_of(key))
         view._waits = waits
         return view
 
-    def each_master(self) -> List[Tuple[str, "Connection"]]:
+    def each_master(self) -> list[tuple[str, Connection]]:
         """Of a Cluster every master and its name, else what there is."""
         masters = self._nodes.masters if self._nodes.plain is None else []
         return [(address_text(each), self._standing(each)) for each in masters] or [("", self)]
 
-    def _standing(self, where: Where) -> "Connection":
+    def _standing(self, where: Where) -> Connection:
         view = copy(self)
         view._where = where
         return view
@@ -79,26 +80,26 @@ class Connection:
         return plain.is_ready if plain is not None else self._nodes.is_ready(self._where)
 
     @property
-    def client_id(self) -> Optional[int]:
+    def client_id(self) -> int | None:
         node = self._nodes.open_node_at(self._where)
         return node.client_id if node is not None else None
 
     @property
-    def down_reason(self) -> Optional[str]:
+    def down_reason(self) -> str | None:
         """Why there is no connection at the moment, once an attempt failed."""
         return self._nodes.down_reason(self._where)
 
-    async def when_ready(self, stop: Optional[Stop] = None) -> None:
+    async def when_ready(self, stop: Stop | None = None) -> None:
         """Returns when there is a connection, or when ``stop`` is set or this is closed: look at ``is_ready``."""
         await self._nodes.when_ready(self._where, stop)
 
-    async def ready_within(self, seconds: float, stop: Optional[Stop] = None) -> None:
+    async def ready_within(self, seconds: float, stop: Stop | None = None) -> None:
         """The same, but no longer than that."""
         ready = asyncio.ensure_future(self.when_ready(stop))
         await within(ready, seconds)
         ready.cancel()
 
-    def post(self, *commands: Command) -> "asyncio.Future[List[Any]]":
+    def post(self, *commands: Command) -> asyncio.Future[list[Any]]:
         """
         Sends commands in one write, together with all others of this turn of the loop and in their order. The future has one
         answer per command (an error answer is a ReplyError among them), or raises NotConnected or ConnectionLost.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Tuple
-
 from ..figures.events import Events
 from .connection import Connection
 from .servers import Servers
@@ -15,7 +13,7 @@ BLOCK_S = 2
 _STALL_S = 2.0
 
 
-def make_connections(owner: str, target: RedisTarget, events: Events) -> Tuple[Connection, Connection]:
+def make_connections(owner: str, target: RedisTarget, events: Events) -> tuple[Connection, Connection]:
     """One for requests, which must be answered soon, and one that may block."""
 
     servers = Servers(target)

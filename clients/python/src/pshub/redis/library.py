@@ -6,8 +6,9 @@ it where it is missing or older. Redis keeps it like data: on disk and on replic
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, List, NamedTuple, Optional, Sequence
+from typing import Any, NamedTuple
 
 from .client import Word
 from .connection import Connection
@@ -23,16 +24,16 @@ _FILE = Path(__file__).with_name("library.lua")
 
 class Installed(NamedTuple):
     #: What is there now; None: nothing.
-    revision: Optional[int]
+    revision: int | None
     #: Why it could not be loaded.
-    refusal: Optional[str] = None
+    refusal: str | None = None
 
     @property
     def is_fit(self) -> bool:
         return self.revision is not None and self.revision >= LIBRARY_REVISION
 
 
-def function_call(operation: str, keys: Sequence[Word], args: Sequence[Word]) -> List[Word]:
+def function_call(operation: str, keys: Sequence[Word], args: Sequence[Word]) -> list[Word]:
     return ["FCALL", f"pshub_1_{operation}", len(keys), *keys, *args]
 
 
@@ -41,7 +42,7 @@ async def run(connection: Connection, operation: str, keys: Sequence[Word], args
     return await answer_to(connection, connection.post(call), call)
 
 
-async def answer_to(connection: Connection, posted: "asyncio.Future[List[Any]]", call: Sequence[Word]) -> Any:
+async def answer_to(connection: Connection, posted: asyncio.Future[list[Any]], call: Sequence[Word]) -> Any:
     """
     The answer of a function that was posted last. Where it is missing, which means that nothing was run, the library is loaded and
     it is called again: somebody flushed this Redis, or a replica was promoted that had not heard of it.
@@ -83,7 +84,7 @@ async def install(connection: Connection) -> Installed:
     return Installed(await _revision(connection))
 
 
-async def _revision(connection: Connection) -> Optional[int]:
+async def _revision(connection: Connection) -> int | None:
     try:
         return int(await connection.one(*function_call("revision", [], [])))
     except ReplyError as error:

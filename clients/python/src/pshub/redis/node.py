@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import Any, Callable, List, Optional, Set
+from collections.abc import Callable
+from typing import Any
 
 from redis.asyncio.connection import Connection as Link
 
-from ..wire.clock import Stop, backoff_s, now_s, settle, sleep, within
+from ..wire.clock import Stop, backoff_s, now_s, settle, sleep
 from ..wire.errors import message_of
-from .client import Command, Greeting, abort, let_go, make_link, open_link, pack
+from .client import Command, Greeting, make_link, open_link, pack
 from .link import Flight, Wire
 from .reach import Reach
 from .refusals import ANSWERS, WRONG_SERVER, ConnectionLost, NotConnected, ReplyError, answer_of, code_of
+from .streams import abort, let_go
 from .target import Address
 
 _STALL_CHECK_S = 0.25
@@ -42,21 +44,21 @@ class NodeConnection:
         self._on_up = on_up
         self._on_down = on_down
         self._closing = Stop()
-        self._wire: Optional[Wire] = None
-        self._link: Optional[Link] = None
-        self._broken: Optional["asyncio.Future[None]"] = None
-        self._reason: Optional[Exception] = None
-        self._waiting: List["asyncio.Future[None]"] = []
-        self._watch: Optional[asyncio.TimerHandle] = None
+        self._wire: Wire | None = None
+        self._link: Link | None = None
+        self._broken: asyncio.Future[None] | None = None
+        self._reason: Exception | None = None
+        self._waiting: list[asyncio.Future[None]] = []
+        self._watch: asyncio.TimerHandle | None = None
         self._checked_at = 0.0
         #: When the last piece of an answer was seen, and how many there were by then.
         self._heard_at = 0.0
         self._heard = 0
-        self._life: Optional["asyncio.Task[None]"] = None
+        self._life: asyncio.Task[None] | None = None
         #: Of what looks whether it is still the right server.
         self._let_go_of: Callable[[], None] = lambda: None
         #: Why there is no connection at the moment, once an attempt failed.
-        self.down_reason: Optional[str] = None
+        self.down_reason: str | None = None
 
     def open(self) -> None:
         """Starts connecting; returns at once. Does nothing when already open."""
@@ -77,14 +79,14 @@ class NodeConnection:
         return self._reach.address
 
     @property
-    def client_id(self) -> Optional[int]:
+    def client_id(self) -> int | None:
         return self._wire.client_id if self._wire else None
 
-    async def when_ready(self, stop: Optional[Stop] = None) -> None:
+    async def when_ready(self, stop: Stop | None = None) -> None:
         """Returns when there is a connection, or when ``stop`` is set or this is closed: look at ``is_ready``."""
         if self._wire or self._closing.is_set or (stop is not None and stop.is_set):
             return
-        ready: "asyncio.Future[None]" = asyncio.get_running_loop().create_future()
+        ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(ready)
         key = stop.add(lambda: settle(ready)) if stop else 0
         try:
@@ -93,12 +95,12 @@ class NodeConnection:
             if stop:
                 stop.remove(key)
 
-    def post(self, *commands: Command) -> "asyncio.Future[List[Any]]":
+    def post(self, *commands: Command) -> asyncio.Future[list[Any]]:
         """
         Sends commands in one write, together with all others of this turn of the loop and in their order. The future has one
         answer per command (an error answer is a ReplyError among them), or raises NotConnected or ConnectionLost.
         """
-        future: "asyncio.Future[List[Any]]" = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         wire = self._wire
         if wire is None:
             future.set_exception(NotConnected(self.down_reason or "not connected to Redis yet"))
@@ -160,10 +162,11 @@ class NodeConnection:
         self._broken = loop.create_future()
         broken = self._broken
         opening = loop.create_task(self._open())
-        tasks: Set["asyncio.Future[Any]"] = {opening}
+        tasks: set[asyncio.Future[Any]] = {opening}
+        ends: set[asyncio.Future[Any]] = {opening, broken}
         open_s = self._reach.open_s
         try:
-            await asyncio.wait({opening, broken}, timeout=open_s, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(ends, timeout=open_s, return_when=asyncio.FIRST_COMPLETED)
             if not opening.done():
                 self._reason = self._reason or ConnectionLost(f"no answer within {open_s:g} s")
                 return False
@@ -179,7 +182,8 @@ class NodeConnection:
             self._on_up()
             self._release()
             tasks = {loop.create_task(self._write(wire)), loop.create_task(self._read(wire))}
-            await asyncio.wait({*tasks, broken}, return_when=asyncio.FIRST_COMPLETED)
+            ends = {*tasks, broken}
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             for task in tasks:
                 if task.done() and task.exception() is not None:
                     self._reason = self._reason or _as_reason(task.exception())
@@ -276,7 +280,7 @@ class NodeConnection:
             settle(ready)
 
 
-def _as_reason(error: Optional[BaseException]) -> Exception:
+def _as_reason(error: BaseException | None) -> Exception:
     if isinstance(error, ANSWERS):
         return answer_of(error)
     return ConnectionLost(message_of(error) if error else "Redis closed the connection")

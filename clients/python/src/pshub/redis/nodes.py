@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Callable, Dict, List, Optional, Set, Union
+from collections.abc import Callable
+from typing import Any
 
 from ..wire.clock import Stop, settle, sleep, spawn, within
 from .node import NodeConnection
@@ -14,7 +15,7 @@ from .slot_map import SlotMap
 from .target import Address
 
 #: A slot, a node, or whichever node.
-Where = Union[int, Address, None]
+Where = int | Address | None
 Make = Callable[[Reach, Callable[[], None], Callable[[str], None]], NodeConnection]
 
 #: Commands for a node that is down wait for so long: the loops that send them must not be busy.
@@ -39,13 +40,13 @@ class Nodes:
         self._on_down = on_down
         self._closing = Stop()
         self._is_open = False
-        self._map: Optional[SlotMap] = servers.slot_map
+        self._map: SlotMap | None = servers.slot_map
         self._end_use: Callable[[], None] = lambda: None
-        self._by_address: Dict[Address, NodeConnection] = {}
-        self._waiting: Dict["asyncio.Future[None]", Where] = {}
-        self._under_way: "Set[asyncio.Task[Any]]" = set()
-        self._told: Optional[str] = None
-        self._one: Optional[NodeConnection] = None
+        self._by_address: dict[Address, NodeConnection] = {}
+        self._waiting: dict[asyncio.Future[None], Where] = {}
+        self._under_way: set[asyncio.Task[Any]] = set()
+        self._told: str | None = None
+        self._one: NodeConnection | None = None
         if self._map is None:
             self._one = make(servers.reach(self._greeted), self._up, on_down)
         self.plain = self._one
@@ -67,10 +68,10 @@ class Nodes:
         return self._map is not None
 
     @property
-    def masters(self) -> List[Address]:
+    def masters(self) -> list[Address]:
         return sorted(self._map.masters) if self._map else []
 
-    def node_at(self, where: Where) -> Optional[NodeConnection]:
+    def node_at(self, where: Where) -> NodeConnection | None:
         """The connection to use, which is opened by that; None while nobody knows of a node."""
         if self._one is not None:
             return self._one
@@ -88,7 +89,7 @@ class Nodes:
         node = self.node_at(where) if self._is_open else None
         return node is not None and node.is_ready
 
-    def down_reason(self, where: Where) -> Optional[str]:
+    def down_reason(self, where: Where) -> str | None:
         if self._one is not None:
             return self._one.down_reason
         node = self.node_at(where) if self._is_open and where is not None else None
@@ -98,14 +99,14 @@ class Nodes:
             return self._first_reason() if where is None else f"no node of the Cluster serves slot {where}"
         return self._map.reason if self._map else None
 
-    def _first_reason(self) -> Optional[str]:
+    def _first_reason(self) -> str | None:
         """Of some node that is used, and away."""
         for node in self._by_address.values():
             if node.down_reason:
                 return f"{node.down_reason} ({address_text(node.address)})"
         return None
 
-    async def when_ready(self, where: Where, stop: Optional[Stop] = None) -> None:
+    async def when_ready(self, where: Where, stop: Stop | None = None) -> None:
         while not self._closing.is_set and not (stop is not None and stop.is_set) and not self.is_ready(where):
             plain = self.plain
             if plain is not None:
@@ -113,7 +114,7 @@ class Nodes:
                 if plain is self.plain:
                     return
                 continue
-            ready: "asyncio.Future[None]" = asyncio.get_running_loop().create_future()
+            ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting[ready] = where
             self._note_gap(ready, where)
             key = stop.add(lambda: settle(ready)) if stop else 0
@@ -126,13 +127,13 @@ class Nodes:
                 if stop:
                     stop.remove(key)
 
-    def open_node_at(self, where: Where) -> Optional[NodeConnection]:
+    def open_node_at(self, where: Where) -> NodeConnection | None:
         return self.node_at(where) if self._is_open else None
 
     def why_not(self, where: Where) -> str:
         return self.down_reason(where) or "not connected to Redis yet"
 
-    async def ready_node(self, where: Where) -> Optional[NodeConnection]:
+    async def ready_node(self, where: Where) -> NodeConnection | None:
         """The connection to use, which is waited for; None where there is none in a while."""
         node = self.open_node_at(where)
         if node is None or not node.is_ready:
@@ -178,7 +179,7 @@ class Nodes:
         if self._map is not None:
             self._map.refresh()
 
-    def _address_of(self, where: Where) -> Optional[Address]:
+    def _address_of(self, where: Where) -> Address | None:
         if isinstance(where, tuple):
             return where
         if self._map is None:

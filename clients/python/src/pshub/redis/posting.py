@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Dict, List, Sequence, Set, Tuple
+from collections.abc import Sequence
+from typing import Any
 
 from ..wire.clock import settle, spawn
 from .client import Command
@@ -19,11 +20,11 @@ _MOST_REDIRECTS = 5
 class Posting:
     def __init__(self, nodes: Nodes) -> None:
         self._nodes = nodes
-        self._under_way: "Set[asyncio.Task[Any]]" = set()
+        self._under_way: set[asyncio.Task[Any]] = set()
 
-    def post(self, where: Where, commands: Tuple[Command, ...], waits: bool) -> "asyncio.Future[List[Any]]":
+    def post(self, where: Where, commands: tuple[Command, ...], waits: bool) -> asyncio.Future[list[Any]]:
         """As ``Connection.post``, each command to the node of its key."""
-        groups: Dict[Where, List[int]] = {}
+        groups: dict[Where, list[int]] = {}
         for place, command in enumerate(commands):
             key = key_of(command)
             slot = where if key is None or isinstance(where, tuple) else slot_of(key)
@@ -36,9 +37,9 @@ class Posting:
         ]
         return asyncio.ensure_future(_gathered(posted, list(groups.values()), len(commands)))
 
-    def _post(self, where: Where, waits: bool, commands: Tuple[Command, ...]) -> "asyncio.Future[List[Any]]":
+    def _post(self, where: Where, waits: bool, commands: tuple[Command, ...]) -> asyncio.Future[list[Any]]:
         node = self._nodes.open_node_at(where)
-        result: "asyncio.Future[List[Any]]" = asyncio.get_running_loop().create_future()
+        result: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
         # Not everybody who sends waits for the answer.
         result.add_done_callback(lambda done: done.cancelled() or done.exception())
         if node is not None and node.is_ready:
@@ -49,8 +50,8 @@ class Posting:
             spawn(self._send_when_ready(where, commands, result), self._under_way)
         return result
 
-    def _send(self, node: NodeConnection, commands: Tuple[Command, ...], result: "asyncio.Future[List[Any]]") -> None:
-        def done(posted: "asyncio.Future[List[Any]]") -> None:
+    def _send(self, node: NodeConnection, commands: tuple[Command, ...], result: asyncio.Future[list[Any]]) -> None:
+        def done(posted: asyncio.Future[list[Any]]) -> None:
             if posted.cancelled() or posted.exception() is not None:
                 _fail(result, ConnectionLost("it was given up") if posted.cancelled() else posted.exception())
                 return
@@ -64,17 +65,17 @@ class Posting:
 
         self._write(node, commands).add_done_callback(done)
 
-    def _write(self, node: NodeConnection, commands: Sequence[Command]) -> "asyncio.Future[List[Any]]":
+    def _write(self, node: NodeConnection, commands: Sequence[Command]) -> asyncio.Future[list[Any]]:
         return node.post(*(map(with_absent, commands) if self._nodes.is_cluster else commands))
 
-    async def _send_when_ready(self, where: Where, commands: Tuple[Command, ...], result: "asyncio.Future[List[Any]]") -> None:
+    async def _send_when_ready(self, where: Where, commands: tuple[Command, ...], result: asyncio.Future[list[Any]]) -> None:
         node = await self._nodes.ready_node(where)
         if node is None:
             _fail(result, NotConnected(self._nodes.why_not(where)))
         else:
             self._send(node, commands, result)
 
-    async def _follow(self, node: NodeConnection, found: Rerouted, result: "asyncio.Future[List[Any]]") -> None:
+    async def _follow(self, node: NodeConnection, found: Rerouted, result: asyncio.Future[list[Any]]) -> None:
         """Sends what was not run, because its slot is elsewhere, there; a few times at the most, then the answers are as they are."""
         try:
             for _ in range(_MOST_REDIRECTS):
@@ -96,15 +97,15 @@ class Posting:
             _fail(result, error)
 
 
-def _fail(result: "asyncio.Future[List[Any]]", error: Any) -> None:
+def _fail(result: asyncio.Future[list[Any]], error: Any) -> None:
     if not result.done():
         result.set_exception(error)
 
 
-async def _gathered(posted: "List[asyncio.Future[List[Any]]]", places: List[List[int]], count: int) -> List[Any]:
+async def _gathered(posted: list[asyncio.Future[list[Any]]], places: list[list[int]], count: int) -> list[Any]:
     """The answers of several nodes in the order of their commands; the first failure among them is raised when all have ended."""
     outcomes = await asyncio.gather(*posted, return_exceptions=True)
-    answers: List[Any] = [None] * count
+    answers: list[Any] = [None] * count
     for own, outcome in zip(places, outcomes):
         if isinstance(outcome, BaseException):
             raise outcome

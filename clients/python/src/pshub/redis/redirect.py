@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, List, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple
 
 from .client import Command, Word
 from .refusals import ReplyError, code_of
@@ -20,7 +20,7 @@ class Redirect(NamedTuple):
     address: Address
 
 
-def redirect_of(answer: Any, asked: Address) -> Optional[Redirect]:
+def redirect_of(answer: Any, asked: Address) -> Redirect | None:
     """``MOVED <slot> <host>:<port>`` or ``ASK ...``; without a host it is the one that was asked."""
     if not isinstance(answer, ReplyError) or code_of(answer) not in ("MOVED", "ASK"):
         return None
@@ -36,7 +36,7 @@ def is_down(answer: Any) -> bool:
     return isinstance(answer, ReplyError) and code_of(answer) == "CLUSTERDOWN"
 
 
-def key_of(command: Command) -> Optional[Word]:
+def key_of(command: Command) -> Word | None:
     """The key that says where a command is to be run; None for one without."""
     if command[0] == "FCALL":
         return command[3] if command[2] and int(command[2]) > 0 else None
@@ -67,16 +67,16 @@ def _held_back(command: Command, answer: Any) -> Any:
 class Rerouted:
     """The answers of one post, some of which are to come from other nodes."""
 
-    def __init__(self, commands: Tuple[Command, ...], answers: List[Any]) -> None:
+    def __init__(self, commands: tuple[Command, ...], answers: list[Any]) -> None:
         self.commands = commands
         self.answers = list(map(_held_back, commands, answers))
         #: Nothing of it was run, as far as it was answered.
         self.is_unrun = True
 
-    def next_of(self, asked: Address) -> Tuple[Optional[Redirect], List[int]]:
+    def next_of(self, asked: Address) -> tuple[Redirect | None, list[int]]:
         """Where to go next, and what with: in their order, as far as it is the same for those behind the first one."""
-        first: Optional[Redirect] = None
-        places: List[int] = []
+        first: Redirect | None = None
+        places: list[int] = []
         for place, answer in enumerate(self.answers):
             found = redirect_of(answer, asked)
             if found is None:
@@ -88,14 +88,14 @@ class Rerouted:
             places.append(place)
         return first, places
 
-    def sent(self, redirect: Redirect, places: List[int]) -> List[Command]:
-        commands: List[Command] = []
+    def sent(self, redirect: Redirect, places: list[int]) -> list[Command]:
+        commands: list[Command] = []
         for place in places:
             if redirect.is_once:
                 commands.append(("ASKING",))
             commands.append(self.commands[place])
         return commands
 
-    def put(self, redirect: Redirect, places: List[int], answers: List[Any]) -> None:
+    def put(self, redirect: Redirect, places: list[int], answers: list[Any]) -> None:
         for place, answer in zip(places, answers[1::2] if redirect.is_once else answers):
             self.answers[place] = _held_back(self.commands[place], answer)

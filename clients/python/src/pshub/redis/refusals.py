@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, List
+from typing import Any
 
 from redis import exceptions
 from redis.asyncio.connection import DefaultParser
@@ -60,12 +60,12 @@ def answer_of(error: BaseException) -> ReplyError:
     return ReplyError(text if text.startswith(code) else f"{code} {text}")
 
 
-def first(answers: List[Any]) -> Any:
+def first(answers: list[Any]) -> Any:
     """The first answer of a post, or its error raised."""
     return none_refused(answers[:1])[0]
 
 
-def none_refused(answers: List[Any]) -> List[Any]:
+def none_refused(answers: list[Any]) -> list[Any]:
     """The answers of a post; the first error among them is raised."""
     for answer in answers:
         if isinstance(answer, ReplyError):

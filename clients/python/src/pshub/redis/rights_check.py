@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional
-
 from ..wire.answers import texts_of
 from ..wire.keys import Keys
 from .connection import Connection
@@ -19,7 +17,7 @@ def _is_of_clusters(command: str, key: str) -> bool:
     return command == "CLUSTER|SLOTS" or key.endswith("}:moving")
 
 
-async def missing_rights(connection: Connection, role: str, keys: Keys, queue: str) -> Optional[str]:
+async def missing_rights(connection: Connection, role: str, keys: Keys, queue: str) -> str | None:
     """What the connected user lacks for ``hub`` or ``worker``, as text; None when it may do everything. Raises ReplyError."""
     try:
         denied = texts_of(await run(connection, "denied", [], [role, keys.namespace, queue]))
@@ -27,7 +25,7 @@ async def missing_rights(connection: Connection, role: str, keys: Keys, queue: s
         if code_of(error) != "NOPERM":
             raise
         return "FCALL"
-    by_key: Dict[str, List[str]] = {}
+    by_key: dict[str, list[str]] = {}
     for command, key in zip(denied[::2], denied[1::2]):
         if command not in _DISPENSABLE and (connection.is_cluster or not _is_of_clusters(command, key)):
             by_key.setdefault(key, []).append(command)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from redis.asyncio.connection import Connection as Link
 
 from ..wire.clock import now_s
 from ..wire.errors import message_of
-from .client import Command, abort, make_link, pack, with_password
+from .client import Command, connect, make_link, pack, with_password
 from .reach import Reach, WrongRole, address_text, options_at
 from .refusals import ConnectionLost
+from .streams import abort
 from .target import Address, Place
 
 #: A sentinel that says nothing for so long is passed over.
@@ -23,7 +25,7 @@ _AGAIN_S = 1.0
 _NEWS_S = 5.0
 _SWITCHED = b"+switch-master"
 
-_Held = Tuple[Address, Callable[[Exception], None]]
+_Held = tuple[Address, Callable[[Exception], None]]
 
 
 class Sentinels:
@@ -35,11 +37,11 @@ class Sentinels:
     def __init__(self, place: Place) -> None:
         self.place = place
         self._turn = 0
-        self._holds: Dict[object, _Held] = {}
-        self._subscribers: List["asyncio.Task[None]"] = []
+        self._holds: dict[object, _Held] = {}
+        self._subscribers: list[asyncio.Task[None]] = []
         #: What each sentinel said last.
-        self._said: Dict[Address, Address] = {}
-        self._news: Optional[Tuple[Address, float]] = None
+        self._said: dict[Address, Address] = {}
+        self._news: tuple[Address, float] | None = None
 
     async def master(self) -> Address:
         """Raises ConnectionLost when none of them knows."""
@@ -86,7 +88,7 @@ class Sentinels:
     async def _open(self, sentinel: Address) -> Link:
         link = make_link(await with_password(options_at(self.place.sentinel_options, sentinel)))
         try:
-            await link.connect()
+            await connect(link)
         except BaseException:
             abort(link)
             raise
@@ -120,7 +122,7 @@ class Sentinels:
         await _write(link, self._question, ("SUBSCRIBE", _SWITCHED))
         self._said[sentinel] = self._address_in(await asyncio.wait_for(_read(link), _ASK_S))
         self._compare()
-        reading: "asyncio.Task[Any]" = asyncio.ensure_future(_read(link))
+        reading: asyncio.Task[Any] = asyncio.ensure_future(_read(link))
         is_asked = False
         try:
             while True:
@@ -155,7 +157,7 @@ class Sentinels:
         said = list(self._said.values())
         self._drop({each for each in said if said.count(each) * 2 > len(self.place.nodes)})
 
-    def _drop(self, masters: Set[Address]) -> None:
+    def _drop(self, masters: set[Address]) -> None:
         for address, discard in list(self._holds.values()):
             if masters and address not in masters:
                 discard(ConnectionLost(f"the sentinels say that the master is {address_text(next(iter(masters)))} now"))

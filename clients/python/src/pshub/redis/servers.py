@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, Optional, Union
+from collections.abc import Callable
 
 from .reach import FirstReach, Reach
 from .sentinels import MasterReach, Sentinels
@@ -18,7 +18,7 @@ class Servers:
         place = self._place = read_target(target)
         self._sentinels = Sentinels(place) if place.kind == "sentinel" else None
         #: None while they are no Cluster, as far as it is known.
-        self.slot_map: Optional[SlotMap] = SlotMap(place.nodes, place.options) if place.kind == "cluster" else None
+        self.slot_map: SlotMap | None = SlotMap(place.nodes, place.options) if place.kind == "cluster" else None
 
     def reach(self, on_greeting: Callable[[bool], None]) -> Reach:
         """For one connection that is not to a node of a Cluster, or to the first one. ``on_greeting``: see there."""
@@ -37,5 +37,5 @@ class Servers:
         return self.slot_map
 
 
-def servers_of(target: Union[RedisTarget, Servers]) -> Servers:
+def servers_of(target: RedisTarget | Servers) -> Servers:
     return target if isinstance(target, Servers) else Servers(target)

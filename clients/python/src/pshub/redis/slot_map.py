@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import binascii
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ..wire.clock import now_s, settle
 from ..wire.errors import message_of
-from .client import Word, abort, make_link, pack, with_password
+from .client import Word, connect, make_link, pack, with_password
 from .reach import address_text, options_at
 from .refusals import ANSWERS, ConnectionLost, ReplyError, answer_of
+from .streams import abort
 from .target import Address
 
 SLOTS = 16_384
@@ -40,25 +42,25 @@ class SlotMap:
     def __init__(self, seeds: Sequence[Address], options: Mapping[str, Any]) -> None:
         self._seeds = list(seeds)
         self._options = options
-        self._slots: List[Optional[Address]] = []
-        self.masters: Set[Address] = set()
-        self._others: Set[Address] = set()
+        self._slots: list[Address | None] = []
+        self.masters: set[Address] = set()
+        self._others: set[Address] = set()
         self._turn = 0
         #: Who is told when it has changed, or why it cannot be read.
-        self._users: Dict[object, Callable[[], None]] = {}
+        self._users: dict[object, Callable[[], None]] = {}
         #: What is wrong at the moment, as far as connections noticed: a node that is down, by its address; a slot without one.
-        self._troubles: Dict[object, Optional[Address]] = {}
+        self._troubles: dict[object, Address | None] = {}
         self._is_wanted = False
-        self._wake: Optional["asyncio.Future[None]"] = None
-        self._reading: Optional["asyncio.Task[None]"] = None
+        self._wake: asyncio.Future[None] | None = None
+        self._reading: asyncio.Task[None] | None = None
         #: Why there is none yet.
-        self.reason: Optional[str] = None
+        self.reason: str | None = None
 
     @property
     def is_known(self) -> bool:
         return bool(self._slots)
 
-    def node_of(self, slot: int) -> Optional[Address]:
+    def node_of(self, slot: int) -> Address | None:
         return self._slots[slot] if self._slots else None
 
     def options_of(self, address: Address) -> Mapping[str, Any]:
@@ -95,7 +97,7 @@ class SlotMap:
         self._is_wanted = True
         self._rouse()
 
-    def trouble(self, key: object, address: Optional[Address] = None) -> None:
+    def trouble(self, key: object, address: Address | None = None) -> None:
         """Something is wrong until it is over: a node is down, or a slot has none."""
         self._troubles[key] = address
         self._rouse()
@@ -126,7 +128,7 @@ class SlotMap:
         first = self._turn % len(known)
         in_turn = [*known[first:], *known[:first]]
         setbacks = []
-        refusal: Optional[str] = None
+        refusal: str | None = None
         for address in sorted(in_turn, key=lambda each: each in down):
             try:
                 self._take(address, await asyncio.wait_for(self._ask(address), _ASK_S))
@@ -144,7 +146,7 @@ class SlotMap:
     async def _ask(self, address: Address) -> Any:
         link = make_link(await with_password(self.options_of(address)))
         try:
-            await link.connect()
+            await connect(link)
             await link.send_packed_command([pack(("CLUSTER", "SLOTS"))], check_health=False)
             answer = await link.read_response(disable_decoding=True, disconnect_on_error=False)
         except ANSWERS as error:
@@ -156,7 +158,7 @@ class SlotMap:
         return answer
 
     def _take(self, asked: Address, ranges: Any) -> None:
-        slots: List[Optional[Address]] = [None] * SLOTS
+        slots: list[Address | None] = [None] * SLOTS
         masters, others = set(), set()
         for first, last, *nodes in ranges:
             # Without a host it is the one that was asked.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, Union
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from redis.asyncio.connection import parse_url
@@ -12,10 +13,10 @@ from ..wire.errors import ConfigError
 
 #: A Redis URL, or keyword arguments for redis-py's connections (``host``, ``port``, ``username``, ``password``, ``ssl`` ...), with
 #: ``sentinels`` and ``name``, or ``cluster``, in the place of ``host`` and ``port``.
-RedisTarget = Union[str, Mapping[str, Any]]
+RedisTarget = str | Mapping[str, Any]
 
 #: A host and its port.
-Address = Tuple[str, int]
+Address = tuple[str, int]
 
 _PORT = 6379
 _SENTINEL_PORT = 26379
@@ -56,7 +57,7 @@ def read_target(target: Any) -> Place:
         raise ConfigError(_PLAIN) from None
 
 
-def check_target(value: Any) -> Optional[str]:
+def check_target(value: Any) -> str | None:
     try:
         read_target(value)
     except ConfigError as error:
@@ -142,13 +143,13 @@ def _place_of_options(given: Mapping[str, Any]) -> Place:
 
 
 def _sentinel_place(
-    nodes: Sequence[Address], options: Dict[str, Any], name: Any, username: Optional[str], password: Any
+    nodes: Sequence[Address], options: dict[str, Any], name: Any, username: str | None, password: Any
 ) -> Place:
     if not isinstance(name, str) or not name or "/" in name:
         raise ConfigError(f"must say how the sentinels call the master, {_SENTINEL}; in a dict it is 'name'")
     # User and password are the data servers'. All else, as what TLS needs, is the same for both.
     secrets = ("username", "password", "credential_provider")
-    own: Dict[str, Any] = {key: value for key, value in options.items() if key not in secrets}
+    own: dict[str, Any] = {key: value for key, value in options.items() if key not in secrets}
     if username is not None:
         own["username"] = username
     if password is not None:
@@ -156,7 +157,7 @@ def _sentinel_place(
     return Place("sentinel", nodes, options, own, name)
 
 
-def _parsed(hosts: str, port: int, example: str) -> List[Address]:
+def _parsed(hosts: str, port: int, example: str) -> list[Address]:
     found = [_NODE.fullmatch(text) for text in hosts.split(",")]
     nodes = [(match[1] or match[2], int(match[3] or port)) for match in found if match]
     if len(nodes) < len(found) or not all(0 < at < 65_536 for _, at in nodes):
@@ -164,8 +165,8 @@ def _parsed(hosts: str, port: int, example: str) -> List[Address]:
     return nodes
 
 
-def _listed(key: str, given: Any, port: int) -> List[Address]:
-    nodes: List[Address] = []
+def _listed(key: str, given: Any, port: int) -> list[Address]:
+    nodes: list[Address] = []
     for each in given if isinstance(given, (list, tuple)) else []:
         host, at = (each.get("host"), each.get("port", port)) if isinstance(each, Mapping) else (None, None)
         if not isinstance(host, str) or not host or type(at) is not int or not 0 < at < 65_536:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import socket
-from typing import Any, Dict, Optional
+from typing import Any
 
 from ..redis.target import RedisTarget, check_target
 from ..wire.keys import is_namespace, is_queue_name
@@ -18,32 +18,38 @@ class Settings:
     queue: str
     slots: int
     #: How many of them may run jobs, which only get what calls leave idle. 0: this worker takes none. None: half, rounded up.
-    job_slots: Optional[int]
+    job_slots: int | None
     max_payload_bytes: int
     max_backlog: int
     grace: float
     lease: float
     #: Where probes are answered over HTTP, on all addresses of the host; 0 takes a free port. None: nowhere.
-    health_port: Optional[int]
-    statsd: Optional[str]
+    health_port: int | None
+    statsd: str | None
 
 
-def _statsd(value: Any) -> Optional[str]:
+def _statsd(value: Any) -> str | None:
     fits = value is None or (isinstance(value, str) and re.fullmatch(r"[^\s:]+:[0-9]{1,5}", value))
     return None if fits else "must be host:port"
 
 
-TABLE: Dict[str, Setting] = {
+TABLE: dict[str, Setting] = {
     "redis": Setting(("hub", "worker"), "PSHUB_REDIS", "redis://127.0.0.1:6379", str, check_target),
     "namespace": Setting(
-        ("hub", "worker"), "PSHUB_NAMESPACE", "pshub", str,
+        ("hub", "worker"),
+        "PSHUB_NAMESPACE",
+        "pshub",
+        str,
         lambda value: None if is_namespace(value) else "must be 1 to 32 letters, digits, and _ . -",
-    ),  # fmt: skip
+    ),
     "name": Setting(("hub",), "PSHUB_NAME", lambda: socket.gethostname()[:64], str, text_of_length(1, 64)),
     "queue": Setting(
-        ("worker",), "PSHUB_QUEUE", "default", str,
+        ("worker",),
+        "PSHUB_QUEUE",
+        "default",
+        str,
         lambda value: None if is_queue_name(value) else "must be 1 to 64 letters, digits, and _ . -",
-    ),  # fmt: skip
+    ),
     "slots": Setting(("worker",), "PSHUB_SLOTS", 4, int, integer(1, 256)),
     "job_slots": Setting(("worker",), "PSHUB_JOB_SLOTS", None, int, none_or(integer(0, 256))),
     "max_payload_bytes": Setting(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Iterable, List
+from collections.abc import Iterable
+from typing import Any
 
 from ..wire.errors import ConfigError
 from .task import Task
 
 
-def check_tasks(tasks: Iterable[Any]) -> Dict[str, Task[Any]]:
+def check_tasks(tasks: Iterable[Any]) -> dict[str, Task[..., Any]]:
     """The tasks of a worker by name. Raises ConfigError for anything that @task did not make, and for a task given twice."""
-    by_name: Dict[str, Task[Any]] = {}
+    by_name: dict[str, Task[..., Any]] = {}
     for each in tasks:
         if not isinstance(each, Task):
             raise ConfigError(f"'tasks' holds {each!r}, which @task did not make.")
@@ -22,9 +23,9 @@ def check_tasks(tasks: Iterable[Any]) -> Dict[str, Task[Any]]:
     return by_name
 
 
-def tasks_of(module: Any) -> List[Task[Any]]:
+def tasks_of(module: Any) -> list[Task[..., Any]]:
     """All tasks in a module's namespace: by themselves, or in a list or a dict."""
-    found: Dict[int, Task[Any]] = {}
+    found: dict[int, Task[..., Any]] = {}
     for value in list(vars(module).values()):
         inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else [value]
         for each in inner:

@@ -1,13 +1,15 @@
 """
 The formats of PROTOCOL.md, section 9.3, as their RFCs have them. They are spelled out here and in every client, because libraries
-differ in what they let pass, and a call that one language takes must not be refused by another.
+differ in what they let pass, and a call that one language takes must not be refused by another. What jsonschema[format] brings takes
+``.ada@example.org``, say, and the template ``a b``.
 """
 
 from __future__ import annotations
 
 import datetime
 import re
-from typing import Any, Callable, Dict
+from collections.abc import Callable
+from typing import Any
 
 from .patterns import NotAPattern, PatternBeyond, translated
 
@@ -106,7 +108,7 @@ def _is_pattern(text: str) -> bool:
     return True
 
 
-FORMATS: Dict[str, Callable[[str], bool]] = {
+FORMATS: dict[str, Callable[[str], bool]] = {
     "date": _is_date,
     "time": _is_time,
     "date-time": lambda text: _is_date(text[:10]) and text[10:11] in ("T", "t") and _is_time(text[11:]),

@@ -1,261 +1,153 @@
-"""From a function's signature and docstring to a JSON Schema, and from JSON back to what its hints promise."""
+"""From a hint to its JSON Schema, and to what reads a JSON value as the hint promises it."""
 
 from __future__ import annotations
 
+import collections
 import collections.abc
 import dataclasses
 import enum
 import inspect
-import json
-import re
-import sys
 import types
 import typing
-from typing import Any, Callable, Dict, List, Literal, NamedTuple, Optional, Tuple, Union
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, Union
 
 from ..wire.errors import ConfigError
+from .constraints import constrained
+from .misfit import read_at
+from .models import model_of
+from .natives import NATIVES, enum_of, literal_of
+from .records import (
+    Convert,
+    Described,
+    Place,
+    Schema,
+    array_of,
+    dataclass_of,
+    is_qualified,
+    named_tuple_of,
+    read_places,
+    typed_dict_of,
+)
+from .unions import union_of
 
-Schema = Dict[str, Any]
-#: Turns a JSON value that fits the schema into what the hint says; None: it is that already.
-Convert = Optional[Callable[[Any], Any]]
-
-
-class Parameter(NamedTuple):
-    name: str
-    convert: Convert
-
-
-class Signature(NamedTuple):
-    args: Schema
-    result: Optional[Schema]
-    convert_result: Convert
-    description: str
-    parameters: List[Parameter]
-    #: Takes names that its signature does not list.
-    takes_any: bool
-    #: Takes the arguments as one value, in a parameter named ``args``.
-    takes_whole: bool
-    #: The parameter that is given the context.
-    context: Optional[str]
-
-
-_SIMPLE: Dict[Any, Schema] = {
-    int: {"type": "integer"},
-    float: {"type": "number"},
-    str: {"type": "string"},
-    bool: {"type": "boolean"},
-    None: {"type": "null"},
-    type(None): {"type": "null"},
-    Any: {},
-    inspect.Parameter.empty: {},
-    object: {},
-    dict: {"type": "object"},
-    list: {"type": "array"},
-    tuple: {"type": "array"},
+_SIMPLE: dict[Any, Described] = {
+    int: ({"type": "integer"}, None),
+    float: ({"type": "number"}, None),
+    str: ({"type": "string"}, None),
+    bool: ({"type": "boolean"}, None),
+    None: ({"type": "null"}, None),
+    type(None): ({"type": "null"}, None),
+    Any: ({}, None),
+    inspect.Parameter.empty: ({}, None),
+    object: ({}, None),
+    dict: ({"type": "object"}, None),
+    list: ({"type": "array"}, None),
+    tuple: ({"type": "array"}, tuple),
+    set: ({"type": "array"}, set),
+    frozenset: ({"type": "array"}, frozenset),
+    **NATIVES,
 }
-_UNIONS = [Union] + ([types.UnionType] if sys.version_info >= (3, 10) else [])  # type: ignore[attr-defined]
-_LISTS = (list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection)
+_UNIONS = (Union, types.UnionType)
+_LISTS = (list, collections.abc.Sequence, collections.abc.MutableSequence, collections.abc.Iterable, collections.abc.Collection)
+_SETS = {set: set, collections.abc.Set: set, collections.abc.MutableSet: set, frozenset: frozenset}
 _DICTS = (dict, collections.abc.Mapping, collections.abc.MutableMapping)
 
 
-def read_signature(function: Callable[..., Any], is_context: Callable[[str, Any], bool], what: str) -> Signature:
-    """Raises ConfigError for hints that say nothing about JSON."""
-    try:
-        hints = typing.get_type_hints(function)
-    except Exception as error:
-        raise ConfigError(f"{what}: its type hints cannot be read ({error}); give 'args' and 'result' instead.") from None
-    description, notes = read_docstring(inspect.getdoc(function) or "")
-    properties: Dict[str, Schema] = {}
-    required: List[str] = []
-    parameters: List[Parameter] = []
-    takes_any = False
-    context = None
-    listed = list(inspect.signature(function).parameters.values())
-    plain = [p for p in listed if not is_context(p.name, hints.get(p.name))]
-    takes_whole = len(plain) == 1 and plain[0].name == "args" and plain[0].kind is not plain[0].VAR_POSITIONAL
-    for parameter in listed:
-        hint = hints.get(parameter.name, parameter.empty)
-        if is_context(parameter.name, hint):
-            context = parameter.name
-            continue
-        if parameter.kind is parameter.VAR_KEYWORD:
-            takes_any = True
-            continue
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY):
-            raise ConfigError(f"{what}: arguments come by name, so '{parameter.name}' must be a parameter that has one.")
-        schema, convert = schema_of(hint, f"{what}: parameter '{parameter.name}'")
-        if parameter.name in notes:
-            schema = {**schema, "description": notes[parameter.name]}
-        if parameter.default is parameter.empty:
-            required.append(parameter.name)
-        elif parameter.default is not None and _is_json(parameter.default):
-            schema = {**schema, "default": parameter.default}
-        properties[parameter.name] = schema
-        parameters.append(Parameter(parameter.name, convert))
-    if takes_whole:
-        args = properties["args"]
-    else:
-        args = _object(properties, required, None if takes_any else False)
-    result, convert_result = None, None
-    if "return" in hints:
-        schema, convert_result = schema_of(hints["return"], f"{what}: its result")
-        result = schema or None
-    return Signature(args, result, convert_result, description, parameters, takes_any, takes_whole, context)
-
-
-def _object(properties: Dict[str, Schema], required: List[str], rest: Optional[bool]) -> Schema:
-    schema: Schema = {"type": "object", "properties": properties}
-    if required:
-        schema["required"] = required
-    if rest is not None:
-        schema["additionalProperties"] = rest
-    return schema
-
-
-def _is_json(value: Any) -> bool:
-    try:
-        json.dumps(value, allow_nan=False)
-        return True
-    except (TypeError, ValueError):
-        return False
-
-
-def schema_of(hint: Any, what: str, seen: Tuple[Any, ...] = ()) -> Tuple[Schema, Convert]:
+def schema_of(hint: Any, place: Place) -> Described:
+    """Raises ConfigError for a hint that says nothing about JSON."""
     try:
         if hint in _SIMPLE:
-            return dict(_SIMPLE[hint]), None
+            schema, convert = _SIMPLE[hint]
+            return dict(schema), convert
     except TypeError:
         pass
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in _UNIONS:
-        return _union(inner, what, seen)
+        return union_of([schema_of(member, place) for member in inner], place)
     if origin is Literal:
-        return {"enum": list(inner)}, None
-    if str(origin) == "typing.Annotated" or hasattr(hint, "__metadata__"):
-        return schema_of(inner[0], what, seen)
-    if origin in _LISTS:
-        schema, convert = schema_of(inner[0], what, seen)
-        return {"type": "array", "items": schema}, _each(convert)
+        return literal_of(inner)
+    if origin is Annotated:
+        schema, convert = schema_of(inner[0], place)
+        return constrained(schema, inner[1:], place), convert
+    if is_qualified(origin):
+        return schema_of(inner[0], place)
     if origin is tuple:
-        return _tuple(inner, what, seen)
+        return _tuple(inner, place)
+    if origin in _LISTS or origin in _SETS:
+        schema, convert = schema_of(inner[0], place)
+        return {"type": "array", "items": schema}, _each(convert, _SETS.get(origin))
     if origin in _DICTS:
-        schema, convert = schema_of(inner[1], what, seen)
-        mapped = None if convert is None else _mapped(convert)
-        return {"type": "object", "additionalProperties": schema}, mapped
+        return _mapping(inner, place)
+    return _class(hint, place)
+
+
+def _class(hint: Any, place: Place) -> Described:
+    model = model_of(hint, place)
+    if model is not None:
+        return model
+    # A name for another hint: NewType, and since Python 3.12 'type'.
+    meant = getattr(hint, "__supertype__", None) or getattr(hint, "__value__", None)
+    is_name = meant is not None and not isinstance(hint, type)
+    if (is_name or isinstance(hint, type)) and hint in place.seen:
+        raise ConfigError(f"{place.what}: {hint.__name__} holds itself; give 'args' or 'result' as a schema instead.")
+    if is_name:
+        return schema_of(meant, place.of(hint))
     if isinstance(hint, type):
-        if hint in seen:
-            raise ConfigError(f"{what}: {hint.__name__} holds itself; give 'args' or 'result' as a schema instead.")
         if issubclass(hint, enum.Enum):
-            return {"enum": [member.value for member in hint]}, hint
+            return enum_of(hint, place.what)
         if dataclasses.is_dataclass(hint):
-            return _dataclass(hint, what, (*seen, hint))
+            return dataclass_of(hint, place.of(hint), schema_of)
+        if issubclass(hint, tuple) and hasattr(hint, "_fields"):
+            return named_tuple_of(hint, place.of(hint), schema_of)
         if hasattr(hint, "__required_keys__"):
-            return _typed_dict(hint, what, (*seen, hint))
-    raise ConfigError(f"{what}: nothing is known about {hint!r} in JSON; give 'args' or 'result' as a schema instead.")
+            return typed_dict_of(hint, place.of(hint), schema_of)
+    raise ConfigError(
+        f"{place.what}: nothing is known about {hint!r} in JSON; give 'args' or 'result' as a schema instead."
+    )
 
 
-def _each(convert: Convert) -> Convert:
-    return None if convert is None else lambda value: [convert(each) for each in value]
+def _each(convert: Convert, kind: Callable[[list[Any]], Any] | None) -> Convert:
+    if convert is None:
+        return kind
+
+    def read(value: Any) -> Any:
+        found = [read_at(place, convert, each) for place, each in enumerate(value)]
+        return found if kind is None else kind(found)
+
+    return read
 
 
-def _mapped(convert: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda value: {key: convert(each) for key, each in value.items()}
+def _mapping(inner: tuple[Any, ...], place: Place) -> Described:
+    names, key = schema_of(inner[0], place)
+    schema, convert = schema_of(inner[1], place)
+    whole: Schema = {"type": "object", "additionalProperties": schema}
+    if names == {"type": "integer"}:
+        names, key = {"pattern": "^-?[0-9]+$"}, int
+    elif names and names.get("type") != "string" and not _are_texts(names.get("enum")):
+        raise ConfigError(f"{place.what}: the keys of an object are texts, and {inner[0]!r} is none.")
+    if names not in ({}, {"type": "string"}):
+        whole["propertyNames"] = names
+    return whole, None if key is None and convert is None else _mapped(key, convert)
 
 
-def _union(members: Tuple[Any, ...], what: str, seen: Tuple[Any, ...]) -> Tuple[Schema, Convert]:
-    parts = [schema_of(member, what, seen) for member in members]
-    converts = [convert for _, convert in parts if convert]
-    if not all(schema for schema, _ in parts):
-        return {}, None
-    schemas = [schema for schema, _ in parts]
-    if len(converts) > 1:
-        raise ConfigError(f"{what}: it cannot be told which of several classes a value is meant to be.")
-    names = [schema.get("type") for schema in schemas]
-    is_plain = all(len(schema) == 1 and isinstance(name, str) for schema, name in zip(schemas, names))
-    schema = {"type": names} if is_plain else {"anyOf": schemas}
-    if not converts:
-        return schema, None
-    # Only None beside the class: anything else would need the schema to tell.
-    if len(members) != 2 or type(None) not in members:
-        raise ConfigError(f"{what}: a class can only be joined with None.")
-    convert = converts[0]
-    return schema, lambda value: None if value is None else convert(value)
+def _are_texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(each, str) for each in values)
 
 
-def _tuple(inner: Tuple[Any, ...], what: str, seen: Tuple[Any, ...]) -> Tuple[Schema, Convert]:
+def _mapped(key: Convert, convert: Convert) -> Callable[[Any], Any]:
+    def read(value: Any) -> dict[Any, Any]:
+        return {
+            read_at(name, key, name) if key else name: read_at(name, convert, each) if convert else each for name, each in value.items()
+        }
+
+    return read
+
+
+def _tuple(inner: tuple[Any, ...], place: Place) -> Described:
     if len(inner) == 2 and inner[1] is Ellipsis:
-        schema, convert = schema_of(inner[0], what, seen)
-        return {"type": "array", "items": schema}, lambda value: tuple(convert(v) if convert else v for v in value)
-    parts = [schema_of(each, what, seen) for each in inner]
-    schema = {
-        "type": "array", "prefixItems": [each for each, _ in parts], "items": False, "minItems": len(parts),
-    }  # fmt: skip
+        schema, convert = schema_of(inner[0], place)
+        return {"type": "array", "items": schema}, _each(convert, tuple)
+    parts = [schema_of(each, place) for each in inner]
     converts = [convert for _, convert in parts]
-    return schema, lambda value: tuple(convert(v) if convert else v for convert, v in zip(converts, value))
-
-
-def _dataclass(cls: type, what: str, seen: Tuple[Any, ...]) -> Tuple[Schema, Convert]:
-    hints = typing.get_type_hints(cls)
-    properties, required = {}, []
-    converts: Dict[str, Callable[[Any], Any]] = {}
-    for field in dataclasses.fields(cls):  # type: ignore[arg-type]
-        if not field.init:
-            continue
-        schema, convert = schema_of(hints[field.name], f"{what}, field '{field.name}'", seen)
-        has_default = field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
-        if not has_default:
-            required.append(field.name)
-        elif field.default not in (dataclasses.MISSING, None) and _is_json(field.default):
-            schema = {**schema, "default": field.default}
-        properties[field.name] = schema
-        if convert:
-            converts[field.name] = convert
-
-    fields = _fields(converts)
-    return _object(properties, required, False), lambda value: cls(**fields(value))
-
-
-def _typed_dict(cls: Any, what: str, seen: Tuple[Any, ...]) -> Tuple[Schema, Convert]:
-    properties, converts = {}, {}
-    for name, hint in typing.get_type_hints(cls).items():
-        properties[name], convert = schema_of(hint, f"{what}, key '{name}'", seen)
-        if convert:
-            converts[name] = convert
-    return _object(properties, sorted(cls.__required_keys__), False), _fields(converts) if converts else None
-
-
-def _fields(converts: Dict[str, Callable[[Any], Any]]) -> Callable[[Any], Any]:
-    return lambda value: {name: converts[name](each) if name in converts else each for name, each in value.items()}
-
-
-_PARAM = re.compile(r"^:param\s+(?:\w+\s+)?(\w+):\s*(.*)$")
-_SECTION = re.compile(r"^(Args|Arguments|Parameters|Returns|Return|Raises|Yields|Examples?):\s*$")
-_ENTRY = re.compile(r"^\s+(\w+)(?:\s*\([^)]*\))?:\s*(.+)$")
-
-
-def read_docstring(text: str) -> Tuple[str, Dict[str, str]]:
-    """The description, and what is said about parameters, as reStructuredText fields or in a section ``Args:``."""
-    kept: List[str] = []
-    notes: Dict[str, str] = {}
-    section = current = None
-    for line in text.splitlines():
-        field, heading = _PARAM.match(line), _SECTION.match(line)
-        if field:
-            section, current = "fields", field[1]
-            notes[current] = field[2]
-        elif line.startswith(":"):
-            section, current = "fields", None
-        elif heading:
-            section, current = heading[1], None
-        elif section is None:
-            kept.append(line)
-        elif section in ("Args", "Arguments", "Parameters") and _ENTRY.match(line):
-            entry = _ENTRY.match(line)
-            assert entry is not None
-            current = entry[1]
-            notes[current] = entry[2]
-        elif current and line.strip():
-            notes[current] += f" {line.strip()}"
-        elif not line.strip():
-            current = None
-    return "\n".join(kept).strip(), {name: note.strip() for name, note in notes.items()}
+    return array_of([schema for schema, _ in parts], len(parts)), lambda value: tuple(read_places(converts, value))

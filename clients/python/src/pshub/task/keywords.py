@@ -6,8 +6,9 @@ wrong in it; and where it counts on floats, on ``re`` or on what else happens to
 from __future__ import annotations
 
 import re
+from collections.abc import Hashable, Iterator, Mapping
 from fractions import Fraction
-from typing import Any, Dict, Hashable, Iterator, Mapping
+from typing import Any
 
 import jsonschema
 from jsonschema.exceptions import ValidationError
@@ -25,7 +26,7 @@ WORDED = {
 #: Keywords whose keys are names of the user's and not keywords.
 NAMES = {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
 #: What is under these is data and no schema.
-_DATA = {"const", "enum", "default", "examples"}
+DATA = {"const", "enum", "default", "examples"}
 
 
 def _error(message: str, *path: Any) -> ValidationError:
@@ -116,7 +117,7 @@ def _format(validator: Any, name: Any, instance: Any, schema: Any) -> Errors:
         yield _error("is not of the format")
 
 
-_OURS: Dict[str, Any] = {
+_OURS: dict[str, Any] = {
     "required": _required,
     "dependentRequired": _dependent_required,
     "additionalProperties": _additional_properties,
@@ -128,11 +129,11 @@ _OURS: Dict[str, Any] = {
     "format": _format,
 }
 
-SchemaValidator = jsonschema.validators.extend(jsonschema.Draft202012Validator, _OURS)
+SchemaValidator: Any = jsonschema.validators.extend(jsonschema.Draft202012Validator, _OURS)  # type: ignore[no-untyped-call]
 
 
 #: In the place of ``false``, which jsonschema forgets the path of.
-_NOTHING: Dict[str, Any] = {"not": {}}
+_NOTHING: dict[str, Any] = {"not": {}}
 
 
 def readable(schema: Any, in_names: bool = False) -> Any:
@@ -143,7 +144,7 @@ def readable(schema: Any, in_names: bool = False) -> Any:
         return [readable(inner) for inner in schema]
     if not isinstance(schema, Mapping):
         return schema
-    out: Dict[str, Any] = {}
+    out: dict[str, Any] = {}
     for key, inner in schema.items():
         if not in_names:
             refuse_older(key, inner)
@@ -154,7 +155,7 @@ def readable(schema: Any, in_names: bool = False) -> Any:
             out[key] = _NOTHING
         elif key == "prefixItems" and isinstance(inner, list):
             out[key] = [_NOTHING if item is False else readable(item) for item in inner]
-        elif in_names or key not in _DATA | {"pattern", "patternProperties"}:
+        elif in_names or key not in DATA | {"pattern", "patternProperties"}:
             out[key] = readable(inner, not in_names and key in NAMES)
         elif key == "pattern" and isinstance(inner, str):
             out[key] = translated(inner)

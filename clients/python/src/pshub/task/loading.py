@@ -6,8 +6,9 @@ import importlib
 import importlib.util
 import sys
 import traceback
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, List, Optional, Sequence
+from typing import Any
 
 from ..wire.errors import ConfigError, message_of
 from .collection import tasks_of
@@ -20,7 +21,7 @@ class BrokenModule(Exception):
     """A module was found, and broke while it was loaded."""
 
 
-def load_tasks(names: Sequence[str], folder: str) -> List[Task[Any]]:
+def load_tasks(names: Sequence[str], folder: str) -> list[Task[..., Any]]:
     """
     The tasks of these modules: names of modules, or paths of files from ``folder``. A task that is in several counts once.
 
@@ -28,7 +29,7 @@ def load_tasks(names: Sequence[str], folder: str) -> List[Task[Any]]:
     """
     # As where Python itself runs something: what lies there can be imported.
     sys.path.insert(0, folder)
-    found: List[Task[Any]] = []
+    found: list[Task[..., Any]] = []
     for name in names:
         tasks = tasks_of(_load(name, Path(folder, name)))
         if not tasks:
@@ -79,7 +80,7 @@ def _told(error: BaseException) -> str:
 
 def _place_of(error: BaseException) -> str:
     """The last file and line on the way to it that are neither ours nor of the import system."""
-    place: Optional[str] = None
+    place: str | None = None
     for frame in traceback.extract_tb(error.__traceback__):
         if not frame.filename.startswith((_PACKAGE, "<frozen importlib")) and "/importlib/" not in frame.filename:
             place = f"{frame.filename}:{frame.lineno}"

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import inspect
 import typing
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from ..wire.errors import ConfigError
-from .hints import Convert, Parameter, Schema, Signature, read_docstring, schema_of
+from .definitions import hoisted
+from .docstring import read_docstring
+from .hints import schema_of
+from .misfit import read_at
+from .records import Convert, Place, Schema
+from .signature import Parameter, Signature, hints_of
 
 _MOST_KEYS = 100
 _MOST_PAYLOADS = 10_000
 
 #: What a run brought, as it travelled: keys and their payloads.
-RunArgs = Sequence[Tuple[str, List[Any]]]
+RunArgs = Sequence[tuple[str, list[Any]]]
 
 
 class Merging(NamedTuple):
@@ -25,12 +31,12 @@ class Merging(NamedTuple):
     #: Which score counts where a payload is enqueued that waits already: ``last`` or ``first``.
     scores: str = "last"
     #: What travels of a payload, as JSON; None: the payload.
-    serialize: Optional[Callable[[Any], Any]] = None
+    serialize: Callable[[Any], Any] | None = None
     #: The payload again, for the handler.
-    deserialize: Optional[Callable[[Any], Any]] = None
+    deserialize: Callable[[Any], Any] | None = None
 
 
-def read_merging(name: str, keyed: Optional[str], on_failure: Any, result: Any, given: Dict[str, Any]) -> Merging:
+def read_merging(name: str, keyed: str | None, on_failure: Any, result: Any, given: dict[str, Any]) -> Merging:
     """``given``: what was said of it, by the names of its fields. Raises ConfigError for an option that cannot work."""
     said = {option: value for option, value in given.items() if value is not None}
     if keyed != "merged":
@@ -61,7 +67,7 @@ def read_merged_signature(
     is_context: Callable[[str, Any], bool],
     what: str,
     has_args: bool,
-    deserialize: Optional[Callable[[Any], Any]],
+    deserialize: Callable[[Any], Any] | None,
 ) -> Signature:
     """
     Of a function that is given a dict of keys and their payloads. The schema of one payload is made of its hint, ``Dict[str, List[...]]``,
@@ -69,7 +75,7 @@ def read_merged_signature(
     """
     is_described = has_args or deserialize is not None
     try:
-        hints = typing.get_type_hints(function)
+        hints = hints_of(function)
     except Exception as error:
         if not is_described:
             raise ConfigError(f"{what}: its type hints cannot be read ({error}); give 'args' instead.") from None
@@ -86,14 +92,17 @@ def read_merged_signature(
     convert: Convert = deserialize
     if deserialize is None:
         try:
-            schema, convert = schema_of(_payload_hint(hints.get(parameter.name)), f"{what}: a payload of '{parameter.name}'")
+            place = Place(f"{what}: a payload of '{parameter.name}'", False)
+            schema, convert = schema_of(_payload_hint(hints.get(parameter.name)), place)
+            schema = hoisted(schema)
         except ConfigError:
             # Hints that say nothing about JSON do not matter where the schema is given.
             if not has_args:
                 raise
     description, _ = read_docstring(inspect.getdoc(function) or "")
-    given = Parameter(parameter.name, _by_key(convert))
-    return Signature(schema, None, None, description, [given], False, True, contexts[0] if contexts else None)
+    given = Parameter(parameter.name, _by_key(convert, deserialize is not None))
+    context = contexts[0] if contexts else None
+    return Signature(schema, None, None, description, [given], False, True, context, None if deserialize else convert)
 
 
 def _payload_hint(hint: Any) -> Any:
@@ -106,8 +115,12 @@ def _payload_hint(hint: Any) -> Any:
     return hint
 
 
-def _by_key(convert: Convert) -> Callable[[RunArgs], Dict[str, List[Any]]]:
-    def by_key(run: RunArgs) -> Dict[str, List[Any]]:
-        return {key: [convert(each) for each in payloads] if convert else list(payloads) for key, payloads in run}
+def _by_key(convert: Convert, is_own: bool) -> Callable[[RunArgs], dict[str, list[Any]]]:
+    """What is the user's own raises what it likes, which is a failure of the run."""
 
-    return by_key
+    def read(payloads: list[Any]) -> list[Any]:
+        if convert is None:
+            return list(payloads)
+        return [convert(each) if is_own else read_at(place, convert, each) for place, each in enumerate(payloads)]
+
+    return lambda run: {key: read(payloads) for key, payloads in run}

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Optional, Union
+from collections.abc import Callable
+from typing import Any
 
 from ..wire.errors import ConfigError
 from ..wire.job_part import BACKOFF_KINDS, Backoff, is_backoff, is_keyed, is_wait
@@ -11,7 +12,7 @@ from ..wire.job_part import BACKOFF_KINDS, Backoff, is_backoff, is_keyed, is_wai
 MAX_TIMEOUT_S = 86_400.0
 #: A function is given what was raised (None where nothing was) and how often the job has failed by now; it returns milliseconds, or
 #: None for a job that is to be given up.
-TaskBackoff = Union[Backoff, Callable[[Optional[BaseException], int], Optional[float]]]
+TaskBackoff = Backoff | Callable[[BaseException | None, int], float | None]
 
 
 def check_job_options(name: str, job_timeout_ms: Any, retries: Any, backoff: Any) -> None:

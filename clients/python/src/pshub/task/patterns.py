@@ -9,9 +9,8 @@ import re
 import sys
 import unicodedata
 from functools import lru_cache
-from typing import List, Optional, Tuple
 
-Ranges = List[Tuple[int, int]]
+Ranges = list[tuple[int, int]]
 
 _DIGITS: Ranges = [(0x30, 0x39)]
 _WORDS: Ranges = [(0x30, 0x39), (0x41, 0x5A), (0x5F, 0x5F), (0x61, 0x7A)]
@@ -64,7 +63,7 @@ class _Reader:
         self._at = 0
         # Every "(" that is not escaped, in a class, or the start of something that captures nothing.
         plain = re.sub(r"\\.|\[(?:\\.|[^\]\\])*\]", "", text, flags=re.DOTALL)
-        self._names: List[Optional[str]] = [m[2] for m in _GROUP.finditer(plain) if m[1] is None or m[2] is not None]
+        self._names: list[str | None] = [m[2] for m in _GROUP.finditer(plain) if m[1] is None or m[2] is not None]
         named = [name for name in self._names if name]
         if len(named) != len(set(named)):
             self._fail()
@@ -72,16 +71,16 @@ class _Reader:
     def _fail(self) -> None:
         raise NotAPattern(f"the pattern {self._text[:80]!r} is none of ECMA-262")
 
-    def _take(self, expression: re.Pattern[str]) -> Optional[re.Match[str]]:
+    def _take(self, expression: re.Pattern[str]) -> re.Match[str] | None:
         found = expression.match(self._text, self._at)
         if found:
             self._at = found.end()
         return found
 
     def pattern(self) -> str:
-        out: List[str] = []
+        out: list[str] = []
         # What each open group starts with, which says whether it may be repeated.
-        groups: List[str] = []
+        groups: list[str] = []
         while self._at < len(self._text):
             char = self._text[self._at]
             if char == "(":
@@ -112,7 +111,7 @@ class _Reader:
             self._fail()
         return "".join(out)
 
-    def _open(self, out: List[str]) -> str:
+    def _open(self, out: list[str]) -> str:
         found = self._take(_GROUP)
         if found is None or self._text.startswith("?", self._at):
             self._fail()
@@ -120,7 +119,7 @@ class _Reader:
         out.append(start)
         return start
 
-    def _repeat(self, out: List[str], can_repeat: bool) -> None:
+    def _repeat(self, out: list[str], can_repeat: bool) -> None:
         found = self._take(_QUANTIFIER)
         if found is None:
             return
@@ -128,7 +127,7 @@ class _Reader:
             self._fail()
         out.append(found[0])
 
-    def _boundary(self, out: List[str]) -> bool:
+    def _boundary(self, out: list[str]) -> bool:
         char = self._text[self._at : self._at + 1]
         if char not in ("b", "B"):
             return False
@@ -139,7 +138,7 @@ class _Reader:
         out.append(f"(?:{'|'.join(ends if char == 'b' else within)})")
         return True
 
-    def _escape(self, out: List[str]) -> bool:
+    def _escape(self, out: list[str]) -> bool:
         """Outside of a class, behind the backslash. Always True: what it stands for may be repeated."""
         reference = self._take(re.compile(r"[1-9][0-9]*|k<([^>]*)>"))
         if reference is None:
@@ -189,7 +188,7 @@ class _Reader:
     def _ranges(self) -> Ranges:
         """What an escape stands for, behind the backslash."""
         char = self._text[self._at : self._at + 1]
-        code: Optional[int] = None
+        code: int | None = None
         hexadecimal = self._take(_HEX)
         if hexadecimal:
             code = int(hexadecimal[1] or hexadecimal[2] or hexadecimal[3], 16)
@@ -262,7 +261,7 @@ _SHORT = {
 
 
 @lru_cache(maxsize=64)
-def _category(name: str) -> Optional[Ranges]:
+def _category(name: str) -> Ranges | None:
     short = _CATEGORIES.get(name, name)
     if short not in _SHORT:
         return None

@@ -5,7 +5,10 @@ some thirty times slower.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Mapping, Optional
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .formats import fits_format
 
 Fits = Callable[[Any], bool]
 
@@ -16,7 +19,7 @@ def _is_number(value: Any) -> bool:
     return type(value) in (int, float)
 
 
-_TYPES: Dict[str, Fits] = {
+_TYPES: dict[str, Fits] = {
     "string": lambda value: type(value) is str,
     "boolean": lambda value: type(value) is bool,
     "null": lambda value: value is None,
@@ -27,13 +30,13 @@ _TYPES: Dict[str, Fits] = {
 }
 
 
-def quick_check(schema: Any) -> Optional[Fits]:
+def quick_check(schema: Any) -> Fits | None:
     """None for a schema with anything that this does not know."""
     if schema is True or schema == {}:
         return lambda value: True
     if not isinstance(schema, Mapping):
         return None
-    checks: List[Fits] = []
+    checks: list[Fits] = []
     for keyword, given in schema.items():
         if keyword in _IGNORED or keyword in _TOGETHER:
             continue
@@ -55,8 +58,8 @@ def quick_check(schema: Any) -> Optional[Fits]:
 _TOGETHER = {"properties", "required", "additionalProperties"}
 
 
-def _fields(schema: Mapping[str, Any]) -> Optional[Fits]:
-    checks: Dict[str, Fits] = {}
+def _fields(schema: Mapping[str, Any]) -> Fits | None:
+    checks: dict[str, Fits] = {}
     for name, inner in schema.get("properties", {}).items():
         check = quick_check(inner)
         if check is None:
@@ -82,7 +85,7 @@ def _fields(schema: Mapping[str, Any]) -> Optional[Fits]:
     return fits
 
 
-def _type(given: Any) -> Optional[Fits]:
+def _type(given: Any) -> Fits | None:
     names = given if isinstance(given, list) else [given]
     checks = [_TYPES[name] for name in names if name in _TYPES]
     if len(checks) != len(names):
@@ -90,41 +93,42 @@ def _type(given: Any) -> Optional[Fits]:
     return checks[0] if len(checks) == 1 else lambda value: any([check(value) for check in checks])
 
 
-def _items(given: Any) -> Optional[Fits]:
+def _items(given: Any) -> Fits | None:
     check = quick_check(given)
     if check is None:
         return None
     return lambda value: type(value) is not list or all(map(check, value))
 
 
-def _any_of(given: Any) -> Optional[Fits]:
+def _any_of(given: Any) -> Fits | None:
     checks = [quick_check(inner) for inner in given]
     if None in checks:
         return None
     return lambda value: any([check(value) for check in checks if check])
 
 
-def _enum(given: Any) -> Optional[Fits]:
+def _enum(given: Any) -> Fits | None:
     # Equality of texts is that of JSON; of numbers and booleans it is not (1 == True).
     if not all(type(each) is str or each is None for each in given):
         return None
     return lambda value: (type(value) is str or value is None) and value in given
 
 
-def _bound(compare: Callable[[Any, Any], bool]) -> Callable[[Any], Optional[Fits]]:
+def _bound(compare: Callable[[Any, Any], bool]) -> Callable[[Any], Fits | None]:
     return lambda limit: lambda value: not _is_number(value) or compare(value, limit)
 
 
-def _length(kind: type, compare: Callable[[int, int], bool]) -> Callable[[Any], Optional[Fits]]:
+def _length(kind: type[str] | type[list[Any]], compare: Callable[[int, int], bool]) -> Callable[[Any], Fits | None]:
     return lambda limit: lambda value: type(value) is not kind or compare(len(value), limit)
 
 
-_KEYWORDS: Dict[str, Callable[[Any], Optional[Fits]]] = {
+_KEYWORDS: dict[str, Callable[[Any], Fits | None]] = {
     "type": _type,
     "items": _items,
     "anyOf": _any_of,
     "enum": _enum,
     "const": lambda given: _enum([given]),
+    "format": lambda given: lambda value: fits_format(given, value),
     "minimum": _bound(lambda value, limit: value >= limit),
     "maximum": _bound(lambda value, limit: value <= limit),
     "exclusiveMinimum": _bound(lambda value, limit: value > limit),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Callable, Dict, List, Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import jsonschema
 import referencing
@@ -18,9 +19,9 @@ from .older_drafts import OlderDraft
 from .patterns import NotAPattern, PatternBeyond
 from .quick_check import quick_check
 
-Problem = Dict[str, str]
+Problem = dict[str, str]
 #: Checks a value as it travels; an empty list says it fits.
-Validate = Callable[[Any], List[Problem]]
+Validate = Callable[[Any], list[Problem]]
 
 #: More offending fields than these are not listed.
 _MAX_PROBLEMS = 50
@@ -60,7 +61,7 @@ def compile_foreign(text: str) -> Validate:
 
 
 #: With one value of each type a reference that leads back to itself without going into the value is found.
-_ONE_OF_EACH_TYPE: List[Any] = [None, True, 0, "", [], {}]
+_ONE_OF_EACH_TYPE: list[Any] = [None, True, 0, "", [], {}]
 #: Formats in schemas, of which "regex" is one, are ours to judge and not those of what is installed.
 _NO_FORMATS = jsonschema.FormatChecker(formats=())
 
@@ -89,10 +90,10 @@ def _compile(schema: Mapping[str, Any]) -> Validate:
     except RecursionError:
         raise UnusableSchema("it is nested too deep, or refers to itself without end") from None
 
-    def check(value: Any) -> List[Problem]:
+    def check(value: Any) -> list[Problem]:
         if fits is not None and fits(value):
             return []
-        problems: List[Problem] = []
+        problems: list[Problem] = []
         for error in validator.iter_errors(value):
             # The pointer names the offending field itself: for a missing or surplus one, the field and not its parent.
             path = "".join(f"/{escape_pointer(step)}" for step in error.absolute_path)
@@ -153,7 +154,7 @@ def _describe(error: Any) -> str:
     return f"fails '{error.validator}'"
 
 
-def _survey(schema: Dict[str, Any]) -> None:
+def _survey(schema: dict[str, Any]) -> None:
     nodes = 0
 
     def walk(value: Any, depth: int, in_names: bool) -> None:

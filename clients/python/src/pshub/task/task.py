@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from typing import Any, Callable, Coroutine, Dict, Generic, Mapping, Optional, Protocol, TypeVar, cast, overload
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
 from ..wire.errors import ConfigError, InvalidResult, message_of
 from ..wire.names import TaskName, parse_task_name
 from ..wire.payload import compact
-from .hints import Signature, read_signature
 from .merged import Merging, read_merged_signature, read_merging
+from .misfit import Misfit, read_whole
 from .options import MAX_TIMEOUT_S, TaskBackoff, check_job_options, check_keyed
-from .schema import Validate, compile_own
+from .schema import Problem, Validate, compile_own
+from .signature import Signature, read_signature
 
+P = ParamSpec("P")
 R = TypeVar("R")
 #: What the function of a task returns.
 R_co = TypeVar("R_co", covariant=True)
@@ -28,10 +31,10 @@ class TaskContext:
     """What a handler is told about its call: its parameter ``ctx`` gets it, or one with this class, or one made of it, as its hint."""
 
 
-class Task(Generic[R_co]):
+class Task(Generic[P, R_co]):
     """
     A declared task: give it to a Worker, or to ``hub.call``, whose result then is what the function's hint says. Calling it calls the
-    function itself.
+    function itself. ``P`` are the function's parameters and ``R_co`` is its result.
     """
 
     is_async = False
@@ -39,18 +42,18 @@ class Task(Generic[R_co]):
     def __init__(
         self,
         name: TaskName,
-        function: Callable[..., R_co],
+        function: Callable[P, R_co],
         signature: Signature,
-        args: Optional[Mapping[str, Any]],
-        result: Optional[Mapping[str, Any]],
+        args: Mapping[str, Any] | None,
+        result: Mapping[str, Any] | None,
         description: str,
         timeout: float,
         idempotent: bool,
         job_timeout_ms: float = DEFAULT_JOB_TIMEOUT_MS,
-        retries: Optional[int] = None,
-        backoff: Optional[TaskBackoff] = None,
-        keyed: Optional[str] = None,
-        on_failure: Optional[str] = None,
+        retries: int | None = None,
+        backoff: TaskBackoff | None = None,
+        keyed: str | None = None,
+        on_failure: str | None = None,
         merging: Merging = Merging(),
     ) -> None:
         self.name = name
@@ -67,8 +70,8 @@ class Task(Generic[R_co]):
         self.on_failure = on_failure or "hold"
         self.merging = merging
         self._signature = signature
-        self.check_args: Optional[Validate] = None if args is None else compile_own(args, f"{name.full}: 'args'")
-        self.check_result: Optional[Validate] = None if result is None else compile_own(result, f"{name.full}: 'result'")
+        self.check_args: Validate | None = None if args is None else compile_own(args, f"{name.full}: 'args'")
+        self.check_result: Validate | None = None if result is None else compile_own(result, f"{name.full}: 'result'")
         length = len(compact([description, args, result]))
         if length > _MAX_DECLARATION:
             raise ConfigError(
@@ -79,7 +82,7 @@ class Task(Generic[R_co]):
         self.__doc__ = function.__doc__
         self.__name__ = getattr(function, "__name__", name.name)
 
-    def __call__(self, *args: Any, **named: Any) -> R_co:
+    def __call__(self, *args: P.args, **named: P.kwargs) -> R_co:
         return self.function(*args, **named)
 
     def __repr__(self) -> str:
@@ -88,10 +91,10 @@ class Task(Generic[R_co]):
     def run(self, args: Any, context: TaskContext) -> Any:
         """
         Calls the function with arguments as they came; of a task that merges its jobs with what a run brought, a RunArgs. What an ``async
-        def`` returns is to be awaited.
+        def`` returns is to be awaited. Raises Misfit instead where a hint does not take what its schema lets pass.
         """
         signature = self._signature
-        named: Dict[str, Any] = {}
+        named: dict[str, Any] = {}
         if signature.takes_whole:
             convert = signature.parameters[0].convert
             named[signature.parameters[0].name] = convert(args) if convert else args
@@ -104,7 +107,18 @@ class Task(Generic[R_co]):
                     named.setdefault(name, value)
         if signature.context is not None:
             named[signature.context] = context
-        return self.function(**named)
+        call: Callable[..., Any] = self.function
+        return call(**named)
+
+    def problems_of(self, payload: Any) -> list[Problem]:
+        """What is wrong with one payload of a task that merges its jobs; its own ``deserialize`` is not asked."""
+        problems = self.check_args(payload) if self.check_args else []
+        try:
+            if not problems and self._signature.convert_payload:
+                read_whole(self._signature.convert_payload, payload)
+        except Misfit as misfit:
+            return misfit.problems
+        return problems
 
     @property
     def reads_results(self) -> bool:
@@ -121,8 +135,8 @@ class Task(Generic[R_co]):
             told = f"The result of {self.name.full} is not what its function promises here: {message_of(error)}."
             raise InvalidResult(told, task=self.name.full) from error
 
-    def card(self, queue: str, max_payload_bytes: int, max_backlog: int, at_s: int) -> Dict[str, Any]:
-        card: Dict[str, Any] = {"task": self.name.full, "queue": queue, "description": self.description}
+    def card(self, queue: str, max_payload_bytes: int, max_backlog: int, at_s: int) -> dict[str, Any]:
+        card: dict[str, Any] = {"task": self.name.full, "queue": queue, "description": self.description}
         if self.args is not None:
             card["args"] = self.args
         if self.result is not None:
@@ -140,12 +154,12 @@ class Task(Generic[R_co]):
         return card
 
 
-class AsyncTask(Task[R_co]):
+class AsyncTask(Task[P, R_co]):
     """The same of an ``async def``: calling it returns a coroutine."""
 
     is_async = True
 
-    def __call__(self, *args: Any, **named: Any) -> "Coroutine[Any, Any, R_co]":  # type: ignore[override]
+    def __call__(self, *args: P.args, **named: P.kwargs) -> Coroutine[Any, Any, R_co]:  # type: ignore[override]
         return cast("Coroutine[Any, Any, R_co]", self.function(*args, **named))
 
 
@@ -153,10 +167,10 @@ class Declare(Protocol):
     """What makes a task of a function."""
 
     @overload
-    def __call__(self, function: "Callable[..., Coroutine[Any, Any, R]]", /) -> AsyncTask[R]: ...
+    def __call__(self, function: Callable[P, Coroutine[Any, Any, R]], /) -> AsyncTask[P, R]: ...
 
     @overload
-    def __call__(self, function: Callable[..., R], /) -> Task[R]: ...
+    def __call__(self, function: Callable[P, R], /) -> Task[P, R]: ...
 
 
 def _whole(value: float) -> Any:
@@ -166,21 +180,21 @@ def _whole(value: float) -> Any:
 def task(
     name: str,
     *,
-    args: Optional[Mapping[str, Any]] = None,
-    result: Optional[Mapping[str, Any]] = None,
-    description: Optional[str] = None,
+    args: Mapping[str, Any] | None = None,
+    result: Mapping[str, Any] | None = None,
+    description: str | None = None,
     timeout: float = DEFAULT_TIMEOUT_S,
     idempotent: bool = False,
     job_timeout_ms: float = DEFAULT_JOB_TIMEOUT_MS,
-    retries: Optional[int] = None,
-    backoff: Optional[TaskBackoff] = None,
-    keyed: Optional[str] = None,
-    on_failure: Optional[str] = None,
-    batch: Optional[int] = None,
-    max_payloads: Optional[int] = None,
-    scores: Optional[str] = None,
-    serialize: Optional[Callable[[Any], Any]] = None,
-    deserialize: Optional[Callable[[Any], Any]] = None,
+    retries: int | None = None,
+    backoff: TaskBackoff | None = None,
+    keyed: str | None = None,
+    on_failure: str | None = None,
+    batch: int | None = None,
+    max_payloads: int | None = None,
+    scores: str | None = None,
+    serialize: Callable[[Any], Any] | None = None,
+    deserialize: Callable[[Any], Any] | None = None,
 ) -> Declare:
     """
     Declares a function as a task. Its arguments come by name; a function with a single parameter ``args`` gets them as one value.
@@ -218,7 +232,7 @@ def task(
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout <= MAX_TIMEOUT_S:
         raise ConfigError(f"{name}: 'timeout' must be above 0 and at most {MAX_TIMEOUT_S:.0f} seconds (a day).")
 
-    def declare(function: Callable[..., Any], /) -> Task[Any]:
+    def declare(function: Callable[..., Any], /) -> Task[..., Any]:
         if not callable(function):
             raise ConfigError(f"{name}: @task declares a function.")
         if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
@@ -249,7 +263,8 @@ def task(
 
 
 def _is_coroutine_function(function: Callable[..., Any]) -> bool:
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))
+    """Also of an instance whose class says how it is called."""
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(type(function), "__call__", None))  # noqa: B004
 
 
 def _is_context(name: str, hint: Any) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 
 class Pushed(NamedTuple):
@@ -21,7 +22,7 @@ class Pushed(NamedTuple):
 class ClaimedRequest(NamedTuple):
     text: bytes
     #: Made up for a message without one; None: the one in the message.
-    made_up_id: Optional[str]
+    made_up_id: str | None
     is_job: bool
 
 
@@ -34,28 +35,28 @@ class Claimed(NamedTuple):
     #: Dropped because their deadline had passed.
     expired: int
     #: Calls first, then jobs.
-    requests: List[ClaimedRequest]
+    requests: list[ClaimedRequest]
 
 
 class Beat(NamedTuple):
     now_us: int
     held: bool
     #: Requests whose callers gave up in the last seconds.
-    cancelled: List[str]
+    cancelled: list[str]
     #: Other workers of the queue whose leases have ended.
-    ended: List[str]
+    ended: list[str]
     #: Since when the queue is paused, Redis milliseconds; None when it is served.
-    paused_ms: Optional[int]
+    paused_ms: int | None
     #: When the first job is due, Redis milliseconds; None when none waits, or another worker looks after that.
-    due_ms: Optional[int]
+    due_ms: int | None
     #: The same of schedules.
-    tick_ms: Optional[int]
+    tick_ms: int | None
     #: Over which shards its queue is spread, as it lies there; None where nothing says so.
-    shards: Optional[bytes] = None
+    shards: bytes | None = None
 
 
 #: A request, behind the id that it is held under.
-HeldText = Tuple[str, bytes]
+HeldText = tuple[str, bytes]
 
 
 class Told(NamedTuple):
@@ -74,15 +75,15 @@ class Adopted(NamedTuple):
     #: Nothing is left to take over.
     done: bool
     #: Held by this worker now, whose callers are to be told.
-    to_answer: List[HeldText]
+    to_answer: list[HeldText]
     #: What went back to its list.
-    redelivered: List[HeldText]
+    redelivered: list[HeldText]
     #: Jobs that were given up.
-    dead: List[HeldText]
+    dead: list[HeldText]
     #: Who waits for these.
-    told: List[Told]
+    told: list[Told]
     #: What is to be done in other queues, held by this worker now.
-    outs: List[HeldText]
+    outs: list[HeldText]
 
 
 def read_pushed(answer: Sequence[Any]) -> Pushed:
@@ -91,7 +92,7 @@ def read_pushed(answer: Sequence[Any]) -> Pushed:
     return Pushed(accepted, length, at.decode(), repeated == 1, late_ms)
 
 
-def read_claimed(answer: Sequence[Any]) -> Optional[Claimed]:
+def read_claimed(answer: Sequence[Any]) -> Claimed | None:
     """None when the lease has ended."""
     if answer[1] == -1:
         return None
@@ -104,12 +105,12 @@ def read_claimed(answer: Sequence[Any]) -> Optional[Claimed]:
 
 def read_beat(answer: Sequence[Any]) -> Beat:
     now, held, cancelled, ended = answer[:4]
-    times = (int(answer[at]) if len(answer) > at and answer[at] else None for at in (5, 6, 7))
+    paused_ms, due_ms, tick_ms = (int(answer[at]) if len(answer) > at and answer[at] else None for at in (5, 6, 7))
     shards = answer[9] if len(answer) > 9 and answer[9] else None
-    return Beat(int(now), held == 1, texts_of(cancelled), texts_of(ended), *times, shards)
+    return Beat(int(now), held == 1, texts_of(cancelled), texts_of(ended), paused_ms, due_ms, tick_ms, shards)
 
 
-def read_adopted(answer: Sequence[Any]) -> Optional[Adopted]:
+def read_adopted(answer: Sequence[Any]) -> Adopted | None:
     """None: the other worker lives, or this one has no lease itself."""
     state, *lists = answer
     if state == -1:
@@ -126,16 +127,16 @@ class Enqueued(NamedTuple):
     #: An earlier try of the same batch had arrived after all; this one did nothing.
     repeated: bool
     #: Which of the batch, counted from 0, are not there because a job of the same uniqueness is, and the id of that one.
-    twins: Dict[int, str]
+    twins: dict[int, str]
 
 
 class Moved(NamedTuple):
     """What was moved of the jobs whose time had come."""
 
     now_us: int
-    count: int
+    jobs: int
     #: When the next one is due, Redis milliseconds; None when none waits.
-    due_ms: Optional[int]
+    due_ms: int | None
 
 
 class SettledJobs(NamedTuple):
@@ -144,9 +145,9 @@ class SettledJobs(NamedTuple):
     #: Dead jobs that made room.
     dropped: int
     #: Who waits for them.
-    told: List[Told]
+    told: list[Told]
     #: What is to be done in other queues, held by this worker now.
-    outs: List[HeldText]
+    outs: list[HeldText]
 
 
 def read_enqueued(answer: Sequence[Any]) -> Enqueued:
@@ -169,13 +170,13 @@ def read_settled_jobs(answer: Sequence[Any], ids: Sequence[str]) -> SettledJobs:
     return SettledJobs(dropped, waiting, _pairs_of(outs))
 
 
-def _pairs_of(flat: Sequence[bytes]) -> List[HeldText]:
+def _pairs_of(flat: Sequence[bytes]) -> list[HeldText]:
     return list(zip(texts_of(flat[::2]), flat[1::2]))
 
 
-def _told_of(flat: Sequence[str]) -> List[Told]:
+def _told_of(flat: Sequence[str]) -> list[Told]:
     return [Told(*each) for each in zip(flat[::3], flat[1::3], flat[2::3])]
 
 
-def texts_of(values: Sequence[bytes]) -> List[str]:
+def texts_of(values: Sequence[bytes]) -> list[str]:
     return [value.decode("utf-8", "replace") for value in values]

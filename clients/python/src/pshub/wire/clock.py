@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from typing import Any, Callable, Coroutine, Dict, Optional, Set
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 now_s: Callable[[], float] = time.monotonic
 
@@ -15,7 +16,7 @@ class Stop:
 
     def __init__(self) -> None:
         self.is_set = False
-        self._callbacks: Dict[int, Callable[[], None]] = {}
+        self._callbacks: dict[int, Callable[[], None]] = {}
         self._next = 0
 
     def set(self) -> None:
@@ -33,17 +34,17 @@ class Stop:
         self._callbacks.pop(key, None)
 
 
-def settle(future: "asyncio.Future[Any]", value: Any = None) -> None:
+def settle(future: asyncio.Future[Any], value: Any = None) -> None:
     if not future.done():
         future.set_result(value)
 
 
-def ignore(future: "asyncio.Future[Any]") -> None:
+def ignore(future: asyncio.Future[Any]) -> None:
     """Nobody asks how this ends."""
     future.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 
-def spawn(work: Coroutine[Any, Any, Any], under_way: "Set[asyncio.Task[Any]]") -> "asyncio.Task[Any]":
+def spawn(work: Coroutine[Any, Any, Any], under_way: set[asyncio.Task[Any]]) -> asyncio.Task[Any]:
     """Lets it run by itself, in this set while it does: an event loop does not keep the tasks that it runs."""
     task = asyncio.get_running_loop().create_task(work)
     under_way.add(task)
@@ -51,12 +52,12 @@ def spawn(work: Coroutine[Any, Any, Any], under_way: "Set[asyncio.Task[Any]]") -
     return task
 
 
-async def sleep(seconds: float, stop: Optional[Stop] = None) -> None:
+async def sleep(seconds: float, stop: Stop | None = None) -> None:
     """Returns after ``seconds``, or at once when ``stop`` is set."""
     if stop is not None and stop.is_set:
         return
     loop = asyncio.get_running_loop()
-    woken: "asyncio.Future[None]" = loop.create_future()
+    woken: asyncio.Future[None] = loop.create_future()
     key = stop.add(lambda: settle(woken)) if stop else 0
     timer = loop.call_later(seconds, settle, woken)
     try:
@@ -67,10 +68,10 @@ async def sleep(seconds: float, stop: Optional[Stop] = None) -> None:
             stop.remove(key)
 
 
-async def within(work: "asyncio.Future[Any]", seconds: Optional[float], stop: Optional[Stop] = None) -> None:
+async def within(work: asyncio.Future[Any], seconds: float | None, stop: Stop | None = None) -> None:
     """Waits for ``work`` but not longer than ``seconds`` (None: no limit) or until ``stop``; its outcome is not looked at."""
     loop = asyncio.get_running_loop()
-    over: "asyncio.Future[None]" = loop.create_future()
+    over: asyncio.Future[None] = loop.create_future()
     work.add_done_callback(lambda _: settle(over))
     key = stop.add(lambda: settle(over)) if stop else 0
     if stop is not None and stop.is_set:
@@ -90,5 +91,5 @@ def backoff_s(attempt: int, first_s: float = 0.05, most_s: float = 1.0) -> float
     Wait before attempt 0, 1, 2 ...: doubles up to ``most_s``, each spread over half to all of it, so that many processes do not
     come back in step after an outage.
     """
-    full = min(most_s, first_s * 2 ** min(attempt, 20))
+    full = min(most_s, first_s * 2.0 ** min(attempt, 20))
     return full / 2 + full / 2 * random.random()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import Any, Dict, Optional
+from typing import Any
 
 from .clock import now_s
 
@@ -19,8 +19,8 @@ class Deadlines:
     _PAUSE_S = 0.005
 
     def __init__(self) -> None:
-        self._entries: Dict[Any, None] = {}
-        self._timer: Optional[asyncio.TimerHandle] = None
+        self._entries: dict[Any, None] = {}
+        self._timer: asyncio.TimerHandle | None = None
         self._next_look = math.inf
 
     def add(self, entry: Any) -> None:

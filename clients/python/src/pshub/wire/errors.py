@@ -5,12 +5,12 @@ from __future__ import annotations
 import concurrent.futures
 import json
 import re
-from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Type
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .payload import encode_payload
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeGuard
+    from typing import TypeGuard
 
 
 class HubError(Exception):
@@ -31,13 +31,13 @@ class HubError(Exception):
 
     def __init__(
         self,
-        message: Optional[str] = None,
+        message: str | None = None,
         *,
-        task: Optional[str] = None,
-        id: Optional[str] = None,
-        retryable: Optional[bool] = None,
+        task: str | None = None,
+        id: str | None = None,
+        retryable: bool | None = None,
         data: Any = None,
-        ran: Optional[str] = None,
+        ran: str | None = None,
     ) -> None:
         self.message = self.meaning if message is None else message
         super().__init__(self.message)
@@ -49,7 +49,7 @@ class HubError(Exception):
         self.task = task
         self.id = id
 
-    def to_json(self) -> Dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """What may be told to others: no stack, no cause."""
         told = {"code": self.code, "message": self.message, "ran": self.ran, "retryable": self.retryable}
         for name in ("task", "id", "data"):
@@ -133,10 +133,10 @@ class InvalidResult(HubError):
     meaning = "The handler returned something that is not JSON, too large, or against its result schema."
 
 
-ERROR_CLASSES: Dict[str, Type[HubError]] = {cls.code: cls for cls in HubError.__subclasses__()}
+ERROR_CLASSES: dict[str, type[HubError]] = {cls.code: cls for cls in HubError.__subclasses__()}
 
 
-def hub_error(code: str, message: Optional[str] = None, **details: Any) -> HubError:
+def hub_error(code: str, message: str | None = None, **details: Any) -> HubError:
     """An error of this code; a code that this version does not know is a failed task as far as a caller can tell."""
     return ERROR_CLASSES.get(code, TaskFailed)(message, **details)
 
@@ -164,11 +164,11 @@ def _shown(given: Any) -> str:
 _MOST_SHOWN = 80
 
 
-def is_failed_status(status: Any) -> "TypeGuard[float]":
+def is_failed_status(status: Any) -> TypeGuard[float]:
     return isinstance(status, (int, float)) and not isinstance(status, bool) and 400 <= status <= 599 and status == int(status)
 
 
-def from_wire(error: Dict[str, Any], **details: Any) -> HubError:
+def from_wire(error: dict[str, Any], **details: Any) -> HubError:
     """The error of a reply."""
     retryable, code, status = error.get("retryable"), error["code"], error.get("status")
     if isinstance(retryable, bool):
@@ -191,8 +191,8 @@ class ToldError(NamedTuple):
     #: All of it, as JSON.
     text: str
     #: What the handler chose: a code, and an HTTP status.
-    own: Optional[str] = None
-    status: Optional[int] = None
+    own: str | None = None
+    status: int | None = None
 
 
 def told_error(code: str, message: str, retryable: bool = False) -> ToldError:
@@ -217,7 +217,7 @@ class TaskError(Exception):
 
     # Also of a subclass whose own __init__ leaves ours out, and of one that says them once for all its instances.
     code: str = "TaskFailed"
-    http_status: Optional[int] = None
+    http_status: int | None = None
     retryable: bool = False
     #: ``retryable`` was said to be False.
     is_final: bool = False
@@ -227,9 +227,9 @@ class TaskError(Exception):
         self,
         message: str,
         *,
-        code: Optional[str] = None,
-        http_status: Optional[int] = None,
-        retryable: Optional[bool] = None,
+        code: str | None = None,
+        http_status: int | None = None,
+        retryable: bool | None = None,
         data: Any = None,
     ) -> None:
         super().__init__(message)
@@ -240,7 +240,7 @@ class TaskError(Exception):
         if http_status is not None and not (isinstance(http_status, int) and is_failed_status(http_status)):
             raise ConfigError(f"The http_status of a TaskError is a whole number from 400 to 599, not {_shown(http_status)}.")
         self.code = code
-        self.http_status = http_status
+        self.http_status = None if http_status is None else int(http_status)
         if retryable is not None:
             self.retryable = retryable
             self.is_final = not retryable
@@ -268,7 +268,7 @@ class PutOff(Exception):
 _LONGEST_PUT_OFF_MS = 10 * 365 * 24 * 3600 * 1000
 
 
-def problem_error(code: str, problems: List[Dict[str, str]], task: Optional[str], id: Optional[str] = None) -> HubError:
+def problem_error(code: str, problems: list[dict[str, str]], task: str | None, id: str | None = None) -> HubError:
     """An InvalidArgs or InvalidResult whose message names each offending field."""
     what = "arguments" if code == "InvalidArgs" else "result"
     shown = "; ".join(f"{p['pointer'] or what} {p['message']}" for p in problems[:5])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any, Dict, List
+from typing import Any
 
 from .errors import HubError, PutOff, TaskError, ToldError, is_failed_status, is_own_code, message_of
 from .payload import PayloadProblem, encode_payload
@@ -15,22 +15,22 @@ _MAX_DATA_LENGTH = 65_536
 
 def verdict_of(error: HubError) -> ToldError:
     """What the worker itself found wrong with the arguments or the result."""
-    told: Dict[str, Any] = {"code": error.code, "message": error.message, "retryable": False}
+    told: dict[str, Any] = {"code": error.code, "message": error.message, "retryable": False}
     return ToldError(error.code, error.message, _with_data(told, error.data))
 
 
-def problems_of(error: ToldError) -> List[Dict[str, str]]:
+def problems_of(error: ToldError) -> list[dict[str, str]]:
     """What was found wrong with the arguments or the result, field by field; nothing for other errors."""
     if error.code not in ("InvalidArgs", "InvalidResult"):
         return []
-    problems: List[Dict[str, str]] = json.loads(error.text).get("data", {}).get("problems", [])
+    problems: list[dict[str, str]] = json.loads(error.text).get("data", {}).get("problems", [])
     return problems
 
 
 def failure_of(raised: BaseException) -> ToldError:
     """What the caller is told of a failure: class, message and the handler's own data, never a stack. Never raises."""
     message = message_of(raised)[:_MAX_MESSAGE_LENGTH]
-    told: Dict[str, Any] = {"code": "TaskFailed", "message": message, "retryable": False}
+    told: dict[str, Any] = {"code": "TaskFailed", "message": message, "retryable": False}
     try:
         text = _failure_text(raised, told)
     except BaseException:
@@ -40,7 +40,7 @@ def failure_of(raised: BaseException) -> ToldError:
     return ToldError("TaskFailed", message, text, own, told.get("status"))
 
 
-def _failure_text(raised: BaseException, told: Dict[str, Any]) -> str:
+def _failure_text(raised: BaseException, told: dict[str, Any]) -> str:
     if isinstance(raised, TaskError):
         told["retryable"] = raised.retryable is True
         # As far as it is still what may be said: both can have been assigned since.
@@ -62,7 +62,7 @@ def _failure_text(raised: BaseException, told: Dict[str, Any]) -> str:
     return text
 
 
-def _with_data(told: Dict[str, Any], data: Any) -> str:
+def _with_data(told: dict[str, Any], data: Any) -> str:
     if data is not None:
         try:
             # With the level that the reply puts around it.

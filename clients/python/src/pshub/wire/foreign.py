@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any, Callable, Dict, NamedTuple, Optional
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from .payload import nests_deeper_than
 
@@ -36,7 +37,7 @@ class UnreadableRecord(NamedTuple):
 
     key: str
     #: Of a hash; None where the key as a whole is meant.
-    field: Optional[str]
+    field: str | None
     reason: str
 
 
@@ -54,7 +55,7 @@ def _integer(text: str) -> Any:
 _decode = json.JSONDecoder(parse_constant=_refused, parse_int=_integer).decode
 
 
-def object_of(raw: bytes, max_length: int) -> Dict[str, Any]:
+def object_of(raw: bytes, max_length: int) -> dict[str, Any]:
     """Raises Unreadable for what is no JSON object, longer than ``max_length`` characters or nested too deeply."""
     text = raw.decode("utf-8", "replace") if len(raw) <= max_length * _MAX_UTF8_BYTES else None
     if text is None or len(text) > max_length:
@@ -97,7 +98,7 @@ def text_of(value: Any, max_length: int) -> str:
     return value[:max_length] if isinstance(value, str) else ""
 
 
-def name_of(record: Dict[str, Any], member: str) -> str:
+def name_of(record: dict[str, Any], member: str) -> str:
     """A name that keys and lists are made of. Raises Unreadable."""
     name = record.get(member)
     if isinstance(name, str) and 0 < len(name) <= _MAX_NAME_LENGTH:

@@ -6,16 +6,17 @@ failures in it. No text in it has a brace or a bracket of its own (they are esca
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple, TypedDict, Union
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypedDict
 
 from .errors import is_failed_status
 from .foreign import LATEST_MS, is_count, text_of
 from .payload import STRINGS, SURROGATES, compact
 
 #: How long a job waits before it is tried again, in milliseconds; what its kinds are the function ``delay_after`` says.
-Backoff = Union[str, int, Sequence[int]]
+Backoff = str | int | Sequence[int]
 #: Queue and task of a step of a chain.
-Place = Tuple[str, str]
+Place = tuple[str, str]
 
 #: What ``backoff`` may be, for people.
 BACKOFF_KINDS = "'exponential', 'polynomial', a number of milliseconds or a list of them"
@@ -62,7 +63,7 @@ class JobPart(TypedDict, total=False):
     #: How often it has failed.
     tries: int
     #: The last ten failures, oldest first.
-    errors: List[JobFailure]
+    errors: list[JobFailure]
     retries: int
     backoff: Backoff
     #: Milliseconds from its push, or Redis milliseconds.
@@ -82,7 +83,7 @@ class JobPart(TypedDict, total=False):
     score: float
     scores: str
     #: What a run took of several keys: said by the claim.
-    run: List[RunKey]
+    run: list[RunKey]
     #: A token that is higher than those of all runs before it that had its key: said by the claim, never kept.
     fence: int
     #: The batch it is one of: ``<queue>/<id>``.
@@ -90,7 +91,7 @@ class JobPart(TypedDict, total=False):
     #: The chain that it is a step of: id of its first job, which one it is, counted from 1, and the place of each.
     chain: str
     step: int
-    steps: List[Place]
+    steps: list[Place]
 
 
 def job_part_text(part: Mapping[str, Any]) -> str:
@@ -98,9 +99,9 @@ def job_part_text(part: Mapping[str, Any]) -> str:
     return _without_brackets(whole(compact(part)))
 
 
-def failure_text(code: str, message: str, status: Optional[int] = None) -> str:
+def failure_text(code: str, message: str, status: int | None = None) -> str:
     """A failure as functions in Redis take it: JSON without its braces, to which they add the time."""
-    failure: Dict[str, Any] = {"code": code, "message": message[:MAX_FAILURE_MESSAGE]}
+    failure: dict[str, Any] = {"code": code, "message": message[:MAX_FAILURE_MESSAGE]}
     if status is not None:
         failure["status"] = status
     return _without_brackets(whole(compact(failure)))[1:-1]
@@ -109,7 +110,7 @@ def failure_text(code: str, message: str, status: Optional[int] = None) -> str:
 def _without_brackets(json_text: str) -> str:
     """Braces and brackets inside the texts of some JSON, as escapes."""
 
-    def escaped(text: "re.Match[str]") -> str:
+    def escaped(text: re.Match[str]) -> str:
         return _BRACKETS.sub(lambda bracket: f"\\u{ord(bracket[0]):04x}", text[0])
 
     return STRINGS.sub(escaped, json_text)
@@ -123,7 +124,7 @@ def whole(text: str) -> str:
 def read_job_part(value: Any) -> JobPart:
     """What others wrote there, as far as it can be used."""
     found = value if isinstance(value, dict) else {}
-    part: Dict[str, Any] = {"tries": 0, "errors": []}
+    part: dict[str, Any] = {"tries": 0, "errors": []}
     for name, read in _READERS.items():
         usable = read(found[name]) if name in found else None
         if usable is not None:
@@ -131,7 +132,7 @@ def read_job_part(value: Any) -> JobPart:
     return part  # type: ignore[return-value]
 
 
-def read_steps(value: Any) -> Optional[List[Place]]:
+def read_steps(value: Any) -> list[Place] | None:
     """Queue and task of the steps of a chain; None for what is none."""
     if not isinstance(value, list):
         return None
@@ -139,10 +140,10 @@ def read_steps(value: Any) -> Optional[List[Place]]:
     return steps if len(steps) == len(value) else None
 
 
-def read_failure(value: Any) -> Optional[JobFailure]:
+def read_failure(value: Any) -> JobFailure | None:
     if not isinstance(value, dict):
         return None
-    at = value.get("at")
+    at: Any = value.get("at")
     failure: JobFailure = {
         "at": int(at) if is_count(at, LATEST_MS) else 0,
         "code": text_of(value.get("code"), 64),
@@ -176,25 +177,25 @@ def _are_texts(values: Sequence[Any]) -> bool:
     return len(values) == 2 and all(isinstance(value, str) for value in values)
 
 
-def _count(most: float = 2**40) -> Callable[[Any], Optional[int]]:
+def _count(most: float = 2**40) -> Callable[[Any], int | None]:
     return lambda value: int(value) if is_count(value, most) else None
 
 
-def _text(most: int) -> Callable[[Any], Optional[str]]:
+def _text(most: int) -> Callable[[Any], str | None]:
     return lambda value: value if isinstance(value, str) and len(value) <= most else None
 
 
-def _one_of(*known: str) -> Callable[[Any], Optional[str]]:
+def _one_of(*known: str) -> Callable[[Any], str | None]:
     return lambda value: value if isinstance(value, str) and value in known else None
 
 
-def _failures(value: Any) -> Optional[List[JobFailure]]:
+def _failures(value: Any) -> list[JobFailure] | None:
     if not isinstance(value, list):
         return None
     return [failure for failure in map(read_failure, value[-_MAX_FAILURES:]) if failure is not None]
 
 
-def _score(value: Any) -> Optional[float]:
+def _score(value: Any) -> float | None:
     """Beyond that it is none that anybody gave, and could not be written again."""
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 1e300 else None
 
@@ -202,7 +203,7 @@ def _score(value: Any) -> Optional[float]:
 _tries = _count()
 
 
-def _run_keys(value: Any) -> Optional[List[RunKey]]:
+def _run_keys(value: Any) -> list[RunKey] | None:
     """``[[key, tries, [bytes, score, ...]], ...]``"""
     if not isinstance(value, list):
         return None
@@ -213,7 +214,7 @@ def _run_keys(value: Any) -> Optional[List[RunKey]]:
     ]
 
 
-def _backoff(value: Any) -> Optional[Backoff]:
+def _backoff(value: Any) -> Backoff | None:
     if not is_backoff(value):
         return None
     if isinstance(value, str):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, Optional
+from typing import Any
 
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _QUEUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
@@ -29,7 +29,7 @@ def forward_queue(forwarder: str) -> str:
     return f"forward.{forwarder}"
 
 
-def forwarder_of(queue: Any) -> Optional[str]:
+def forwarder_of(queue: Any) -> str | None:
     """Whose queue it is; None for that of a worker."""
     return queue[len("forward.") :] if isinstance(queue, str) and queue.startswith("forward.") else None
 
@@ -128,7 +128,7 @@ class Keys:
         #: Hubs by when they last wrote what they refused.
         self.refusing = f"{namespace}:refusing"
         self._reply = f"{namespace}:reply:{{"
-        self._queues: Dict[str, QueueKeys] = {}
+        self._queues: dict[str, QueueKeys] = {}
 
     def queue(self, name: str) -> QueueKeys:
         keys = self._queues.get(name)
@@ -145,7 +145,7 @@ class Keys:
     def read(self, hub_id: str) -> str:
         return f"{self._reply}{hub_id}}}:read"
 
-    def hub_id_of(self, result_queue: Any) -> Optional[str]:
+    def hub_id_of(self, result_queue: Any) -> str | None:
         """The hub whose reply list this is, or None: a worker never writes to a name that it was handed."""
         if not isinstance(result_queue, str) or not result_queue.startswith(self._reply):
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, Dict, Optional
+from typing import Any
 
 from .errors import ERROR_CLASSES, ToldError
 from .foreign import is_amount
@@ -42,16 +42,16 @@ class Request:
     #: Its name in the held hash: the same, unless the claim made one up.
     held_id: str
     #: Redis microseconds at the push; None in a message that did not go through the push function.
-    at_us: Optional[int]
+    at_us: int | None
     #: From ``at`` to the deadline; 0 is none.
     ttl_ms: float
     task: str
     args: Any
     #: Whose reply list to answer on; None when nobody waits.
-    hub_id: Optional[str]
-    from_: Optional[str]
-    traceparent: Optional[str]
-    tracestate: Optional[str]
+    hub_id: str | None
+    from_: str | None
+    traceparent: str | None
+    tracestate: str | None
     #: Its caller said that running it twice does no harm.
     idempotent: bool
     #: How many workers died holding it.
@@ -59,7 +59,7 @@ class Request:
     #: An earlier worker may have started it.
     may_have_run: bool
     #: What it carries as a job; None when that is nothing but its arguments.
-    job: Optional[JobPart]
+    job: JobPart | None
     #: The steps that follow it in a chain, unread.
     then: Any
     #: The message as it was in the list.
@@ -72,14 +72,14 @@ def request_body(id: str, task: str, idempotent: bool, args_json: str, tail: str
     return f'"id":"{id}",{mark}"task":"{task}","args":{args_json}{tail}'
 
 
-def job_body(id: str, part: Optional[str], task: str, args_json: str, tail: str) -> str:
+def job_body(id: str, part: str | None, task: str, args_json: str, tail: str) -> str:
     """The same of a job; ``part`` is what it carries beside its arguments, as job_part_text() has it, if that is anything."""
     job = "" if part is None else f'"job":{part},'
     return f'"id":"{id}",{job}"task":"{task}","args":{args_json}{tail}'
 
 
 def request_tail(
-    result_queue: Optional[str], from_: Optional[str], traceparent: Optional[str], tracestate: Optional[str] = None
+    result_queue: str | None, from_: str | None, traceparent: str | None, tracestate: str | None = None
 ) -> str:
     """The constant end of all requests of one caller. Without ``result_queue`` nobody waits."""
     tail = "" if result_queue is None else f',"result_queue":{compact(result_queue)}'
@@ -107,7 +107,7 @@ def _number(value: Any) -> float:
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else 0
 
 
-def decode_request(raw: Any, held_id: Optional[str], keys: Keys) -> Request:
+def decode_request(raw: Any, held_id: str | None, keys: Keys) -> Request:
     """Reads a claimed list element, bytes or text. Raises MalformedMessage with a reason that names no content."""
     try:
         text = raw.decode("utf-8") if isinstance(raw, bytes) else raw
@@ -154,7 +154,7 @@ def decode_request(raw: Any, held_id: Optional[str], keys: Keys) -> Request:
     return request
 
 
-def leading_id(text: str) -> Optional[str]:
+def leading_id(text: str) -> str | None:
     """The id that the claim read: the one in the leading fields, whatever else the message says further on."""
     match = _LEADING.match(text)
     return match[1] if match else None
@@ -168,7 +168,7 @@ def ok_reply(id: str, result_json: str, worker: str, us: Phases) -> str:
     return f'{{"id":"{id}","ok":true,"result":{result_json},"worker":"{worker}",{_phases(us)}}}'
 
 
-def error_reply(request: Request, error: ToldError, worker: str, us: Optional[Phases]) -> str:
+def error_reply(request: Request, error: ToldError, worker: str, us: Phases | None) -> str:
     """The reply of a request that did not end well; its error goes through told() here, on whatever way it comes."""
     phases = f",{_phases(us)}" if us else ""
     return f'{{"id":"{request.id}","ok":false,"error":{told(request, error).text},"worker":"{worker}"{phases}}}'
@@ -188,7 +188,7 @@ def _are_phases(us: Any) -> bool:
     return isinstance(us, dict) and all(is_amount(us.get(name)) for name in Phases._fields)
 
 
-def decode_reply(raw: Any) -> Optional[Dict[str, Any]]:
+def decode_reply(raw: Any) -> dict[str, Any] | None:
     """Reads a reply; None for anything that is not one."""
     text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
     try:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Iterable, List, NamedTuple, Optional, Tuple
+from collections.abc import Iterable
+from typing import Any, NamedTuple
 
 from .errors import ConfigError
 
@@ -20,11 +21,11 @@ class TaskName(NamedTuple):
 
 class CalledName(NamedTuple):
     name: str
-    major: Optional[int]
-    minor: Optional[int]
+    major: int | None
+    minor: int | None
 
 
-def try_parse_task_name(full: Any) -> Optional[TaskName]:
+def try_parse_task_name(full: Any) -> TaskName | None:
     match = _FULL.fullmatch(full) if isinstance(full, str) else None
     return TaskName(full, match[1], int(match[2]), int(match[3])) if match else None
 
@@ -39,7 +40,7 @@ def parse_task_name(full: Any) -> TaskName:
     return parsed
 
 
-def parse_called_name(called: Any) -> Optional[CalledName]:
+def parse_called_name(called: Any) -> CalledName | None:
     """``name:1.0``, ``name:1`` or ``name``; None when it is none of these."""
     match = _CALLED.fullmatch(called) if isinstance(called, str) else None
     if match is None:
@@ -48,12 +49,12 @@ def parse_called_name(called: Any) -> Optional[CalledName]:
     return CalledName(match[1], major, minor)
 
 
-def newest_first(name: TaskName) -> Tuple[int, int]:
+def newest_first(name: TaskName) -> tuple[int, int]:
     """A key for ``sorted``."""
     return (-name.major, -name.minor)
 
 
-def near_names(called: str, known: Iterable[str]) -> List[str]:
+def near_names(called: str, known: Iterable[str]) -> list[str]:
     """Those that look most like ``called``, best first, at most three."""
     wanted = called.split(":")[0].lower()
     scored = []

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
-import enum
 import json
 import re
-from typing import Any, Dict
+from typing import Any
+
+from .natives import plain, plain_keys
 
 #: Deepest nesting of arrays and objects in arguments and results.
 MAX_DEPTH = 64
@@ -22,18 +22,10 @@ class PayloadProblem(ValueError):
 
     def __init__(self, message: str, pointer: str = "") -> None:
         super().__init__(message)
-        self.problem: Dict[str, str] = {"pointer": pointer, "message": message}
+        self.problem: dict[str, str] = {"pointer": pointer, "message": message}
 
 
-def _default(value: Any) -> Any:
-    if isinstance(value, enum.Enum):
-        return value.value
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    raise TypeError(f"a {type(value).__name__} is not JSON")
-
-
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=_default).encode
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False, default=plain).encode
 
 
 def _refuse_word(word: str) -> Any:
@@ -43,10 +35,19 @@ def _refuse_word(word: str) -> Any:
 _decode = json.JSONDecoder(parse_constant=_refuse_word).decode
 
 
-def encode_payload(value: Any) -> str:
-    """``value`` as JSON text. Enum members travel as their values, dataclasses as objects. Raises PayloadProblem."""
+def _encoded(value: Any) -> str:
     try:
-        text = _encode(value)
+        return _encode(value)
+    except TypeError as error:
+        if not str(error).startswith("keys must be"):
+            raise
+        return _encode(plain_keys(value))
+
+
+def encode_payload(value: Any) -> str:
+    """``value`` as JSON text; what Python has beside that is written by wire/natives.py. Raises PayloadProblem."""
+    try:
+        text = _encoded(value)
     except RecursionError:
         raise PayloadProblem(_TOO_DEEP) from None
     except (TypeError, ValueError, OverflowError) as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 
 class Phases(NamedTuple):
@@ -13,6 +13,6 @@ class Phases(NamedTuple):
     exec: int
 
 
-def phases_of(us: Optional[Dict[str, Any]]) -> Optional[Phases]:
+def phases_of(us: dict[str, Any] | None) -> Phases | None:
     """Of a reply that was read."""
     return Phases(*(int(us[name]) for name in Phases._fields)) if us else None

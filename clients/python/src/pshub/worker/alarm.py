@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import Awaitable, Callable, NamedTuple, Optional
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
 from ..redis.refusals import ReplyError
 from ..wire.clock import now_s
@@ -18,7 +19,7 @@ class Next(NamedTuple):
     """When to do it next."""
 
     #: Redis milliseconds; None where nobody knows of any.
-    at_ms: Optional[int]
+    at_ms: int | None
     #: Not sooner than this from now on.
     least_s: float = 0.0
     #: There is more to do at once.
@@ -37,15 +38,15 @@ class Alarm:
         self._clock = clock
         self._act = act
         self._on_problem = on_problem
-        self._timer: Optional[asyncio.TimerHandle] = None
+        self._timer: asyncio.TimerHandle | None = None
         #: When that fires, Redis milliseconds.
         self._wakes_at = math.inf
-        self._under_way: Optional["asyncio.Task[None]"] = None
+        self._under_way: asyncio.Task[None] | None = None
         #: It rang while something was under way, whose answer may not know of it.
         self._must_repeat = False
         self._is_stopped = False
 
-    def sleep_until(self, at_ms: Optional[int], least_s: float = 0.0) -> None:
+    def sleep_until(self, at_ms: int | None, least_s: float = 0.0) -> None:
         """``at_ms``: Redis milliseconds; what a sooner time is known for already changes nothing."""
         if at_ms is None or self._is_stopped or at_ms >= self._wakes_at:
             return
@@ -78,7 +79,7 @@ class Alarm:
             self._timer.cancel()
             self._timer = None
 
-    def _ended(self, _: "asyncio.Task[None]") -> None:
+    def _ended(self, _: asyncio.Task[None]) -> None:
         self._under_way = None
         # It may have rung between the last look and here.
         if self._must_repeat:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine
 from contextvars import Context as Variables
-from typing import Any, Callable, Coroutine, Dict, Optional
+from typing import Any
 
 from ..figures.events import Events
 from ..hub.loop import LoopThread
@@ -17,17 +18,17 @@ Work = Callable[[], Coroutine[Any, Any, Any]]
 class AsyncRuns:
     """Started and stopped by the worker's own thread."""
 
-    def __init__(self, events: Events, whose: Callable[[], Dict[str, Any]], variables: Variables) -> None:
+    def __init__(self, events: Events, whose: Callable[[], dict[str, Any]], variables: Variables) -> None:
         """``whose`` is told of a loop that is blocked: worker and queue. ``variables``: what handlers find in their context variables."""
         self._events = events
         self._whose = whose
         self._variables = variables
-        self._thread: Optional[LoopThread] = None
-        self._watch: Optional[LoopWatch] = None
+        self._thread: LoopThread | None = None
+        self._watch: LoopWatch | None = None
         #: What runs, with its task's name; of the loop's thread, as what it holds.
-        self._running: "Dict[asyncio.Task[Any], str]" = {}
+        self._running: dict[asyncio.Task[Any], str] = {}
 
-    def start(self, name: str, work: Work, ended: Callable[[Any], None]) -> "AsyncRun":
+    def start(self, name: str, work: Work, ended: Callable[[Any], None]) -> AsyncRun:
         """
         Runs a coroutine of this task. ``ended`` is called on the loop's thread, with what it returned; with None when it was cancelled
         before it began.
@@ -47,12 +48,12 @@ class AsyncRuns:
         if self._thread is not None:
             self._thread.stop()
 
-    def _begin(self, run: "AsyncRun", name: str, work: Work, ended: Callable[[Any], None]) -> None:
+    def _begin(self, run: AsyncRun, name: str, work: Work, ended: Callable[[Any], None]) -> None:
         # With a copy of these variables of its own, which the loop makes.
         task = run.task = self._variables.run(asyncio.get_running_loop().create_task, work())
         self._running[task] = name
 
-        def over(task: "asyncio.Task[Any]") -> None:
+        def over(task: asyncio.Task[Any]) -> None:
             del self._running[task]
             run.task = None
             ended(None if task.cancelled() else task.result())
@@ -68,7 +69,7 @@ class AsyncRun:
 
     def __init__(self, thread: LoopThread) -> None:
         self._thread = thread
-        self.task: "Optional[asyncio.Task[Any]]" = None
+        self.task: asyncio.Task[Any] | None = None
 
     def cancel(self) -> None:
         # Behind the post that begins it.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Callable, List, Optional, Sequence, Set
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ..queue.queue import BellWait, Queue
 from ..redis.refusals import first
@@ -19,7 +20,7 @@ class Wait:
         self.posted = posted
         self.is_deaf = is_deaf
         self.is_ending = False
-        self.task: "Optional[asyncio.Task[None]]" = None
+        self.task: asyncio.Task[None] | None = None
 
 
 class BellWaits:
@@ -32,8 +33,8 @@ class BellWaits:
         #: Told which bell it was: ``calls``, ``jobs`` or ``due``.
         self._on_rung = on_rung
         self._on_failed = on_failed
-        self._waits: Set[Wait] = set()
-        self._ending: "Set[asyncio.Task[None]]" = set()
+        self._waits: set[Wait] = set()
+        self._ending: set[asyncio.Task[None]] = set()
 
     def is_on(self, place: ServedQueue) -> bool:
         return any(place in wait.places for wait in self._waits)
@@ -51,7 +52,7 @@ class BellWaits:
                 wait.is_ending = True
                 spawn(self._end(wait), self._ending)
 
-    def tasks(self, place: Optional[ServedQueue] = None) -> "List[asyncio.Task[Any]]":
+    def tasks(self, place: ServedQueue | None = None) -> list[asyncio.Task[Any]]:
         """Of those that are under way, for one place or for any."""
         return [wait.task for wait in self._waits if wait.task and (place is None or place in wait.places)]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import Any, Callable, List, Set
+from collections.abc import Callable
+from typing import Any
 
 from ..queue.queue import ClaimOptions, Queue
 from ..redis.connections import BLOCK_S
@@ -16,12 +17,12 @@ _LOOK_S = 0.02
 
 
 class BellWatch:
-    def __init__(self, places: List[ServedQueue], is_waited_for: Callable[[ServedQueue], bool]) -> None:
+    def __init__(self, places: list[ServedQueue], is_waited_for: Callable[[ServedQueue], bool]) -> None:
         #: As they are at the moment.
         self._places = places
         self._is_waited_for = is_waited_for
         self._looked_at = self._doubted_at = -math.inf
-        self._looking: "Set[asyncio.Task[Any]]" = set()
+        self._looking: set[asyncio.Task[Any]] = set()
 
     @property
     def doubts_at(self) -> float:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from typing import Any, Callable, Dict, Optional, Set, overload
+from collections.abc import Callable
+from typing import Any, overload
 
 from ..hub.arguments import MISSING, Called, arguments_of
 from ..hub.pending import PendingCall
@@ -15,7 +16,7 @@ from ..wire.errors import HubError
 from ..wire.message import Request
 
 #: Begins a call: of a task, with arguments, a limit in seconds, and a queue.
-NestedCall = Callable[["Context", Called, Any, Optional[float], Optional[str]], PendingCall[Any]]
+NestedCall = Callable[["Context", Called, Any, float | None, str | None], PendingCall[Any]]
 
 
 class Context(TaskContext):
@@ -25,14 +26,14 @@ class Context(TaskContext):
         self._request = request
         self._end = end
         self._nested_call = nested_call
-        self._aborted: Optional[threading.Event] = None
+        self._aborted: threading.Event | None = None
         self._lock = threading.Lock()
         #: Why it was told to stop, once it was.
-        self.reason: Optional[HubError] = None
+        self.reason: HubError | None = None
         #: What goes when this call does: its nested ones, and its coroutine.
-        self._bound: Set[Any] = set()
+        self._bound: set[Any] = set()
         #: The thread whose event loop runs the handler, of one that is a coroutine.
-        self._loop_thread: Optional[int] = None
+        self._loop_thread: int | None = None
 
     @property
     def id(self) -> str:
@@ -45,7 +46,7 @@ class Context(TaskContext):
         return self._request.task
 
     @property
-    def caller(self) -> Optional[str]:
+    def caller(self) -> str | None:
         """The calling service, as it named itself."""
         return self._request.from_
 
@@ -56,7 +57,7 @@ class Context(TaskContext):
         return max([job.get("tries", 0), *(key.tries for key in job.get("run", []))]) + 1
 
     @property
-    def fence(self) -> Optional[int]:
+    def fence(self) -> int | None:
         """
         Of a job with a key: higher than that of all runs before it which had the same key; else None. Storage that refuses what comes
         with a lower one than it saw last is safe from a worker that was taken for dead.
@@ -64,12 +65,12 @@ class Context(TaskContext):
         return (self._request.job or {}).get("fence")
 
     @property
-    def traceparent(self) -> Optional[str]:
+    def traceparent(self) -> str | None:
         """W3C trace context of the call."""
         return self._request.traceparent
 
     @property
-    def tracestate(self) -> Optional[str]:
+    def tracestate(self) -> str | None:
         """What tracing systems add to it."""
         return self._request.tracestate
 
@@ -101,12 +102,12 @@ class Context(TaskContext):
     @overload
     def call(
         self,
-        task: Task[R],
+        task: Task[..., R],
         args: Any = ...,
         /,
         *,
-        timeout: Optional[float] = None,
-        queue: Optional[str] = None,
+        timeout: float | None = None,
+        queue: str | None = None,
         **named: Any,
     ) -> R: ...
 
@@ -117,8 +118,8 @@ class Context(TaskContext):
         args: Any = ...,
         /,
         *,
-        timeout: Optional[float] = None,
-        queue: Optional[str] = None,
+        timeout: float | None = None,
+        queue: str | None = None,
         **named: Any,
     ) -> Any: ...
 
@@ -128,8 +129,8 @@ class Context(TaskContext):
         args: Any = MISSING,
         /,
         *,
-        timeout: Optional[float] = None,
-        queue: Optional[str] = None,
+        timeout: float | None = None,
+        queue: str | None = None,
         **named: Any,
     ) -> Any:
         """
@@ -138,7 +139,7 @@ class Context(TaskContext):
         :raises HubError: by the deadline of this call at the latest
         """
         if self._loop_thread == threading.get_ident():
-            raise RuntimeError(f"ctx.call would hold up all coroutines of this worker: await ctx.acall(...) instead.")
+            raise RuntimeError("ctx.call would hold up all coroutines of this worker: await ctx.acall(...) instead.")
         pending = self._begin(task, args, named, timeout, queue)
         try:
             return pending.result()
@@ -148,12 +149,12 @@ class Context(TaskContext):
     @overload
     async def acall(
         self,
-        task: Task[R],
+        task: Task[..., R],
         args: Any = ...,
         /,
         *,
-        timeout: Optional[float] = None,
-        queue: Optional[str] = None,
+        timeout: float | None = None,
+        queue: str | None = None,
         **named: Any,
     ) -> R: ...
 
@@ -164,8 +165,8 @@ class Context(TaskContext):
         args: Any = ...,
         /,
         *,
-        timeout: Optional[float] = None,
-        queue: Optional[str] = None,
+        timeout: float | None = None,
+        queue: str | None = None,
         **named: Any,
     ) -> Any: ...
 
@@ -175,8 +176,8 @@ class Context(TaskContext):
         args: Any = MISSING,
         /,
         *,
-        timeout: Optional[float] = None,
-        queue: Optional[str] = None,
+        timeout: float | None = None,
+        queue: str | None = None,
         **named: Any,
     ) -> Any:
         """The same for handlers that are coroutines. Cancelling it gives the nested call up."""
@@ -187,7 +188,7 @@ class Context(TaskContext):
             self._unbind(pending)
 
     def _begin(
-        self, task: Called, args: Any, named: Dict[str, Any], timeout: Optional[float], queue: Optional[str]
+        self, task: Called, args: Any, named: dict[str, Any], timeout: float | None, queue: str | None
     ) -> PendingCall[Any]:
         for name in ("traceparent", "tracestate"):
             if args is MISSING and name in named:

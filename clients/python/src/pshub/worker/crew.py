@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Callable, Coroutine, Dict, List, Mapping, NamedTuple, Optional, Set
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any, NamedTuple
 
 from ..catalogue.registrar import Registrar
 from ..figures.events import Events
@@ -51,7 +52,7 @@ class Common(NamedTuple):
     """What the crews of one worker share."""
 
     settings: Settings
-    tasks: Mapping[str, Task[Any]]
+    tasks: Mapping[str, Task[..., Any]]
     events: Events
     keys: Keys
     pool: SlotPool
@@ -66,7 +67,7 @@ class Common(NamedTuple):
 
 class Crew:
     def __init__(
-        self, common: Common, name: str, commands: Connection, waiting: Connection, on_gone: Callable[["Crew"], None]
+        self, common: Common, name: str, commands: Connection, waiting: Connection, on_gone: Callable[[Crew], None]
     ) -> None:
         """
         ``commands`` and ``waiting`` stand where the place is. ``on_gone`` is told when this holds nothing, and its place is none of
@@ -85,7 +86,7 @@ class Crew:
         self._queue = Queue(name, common.keys)
         self._job_queue = JobQueue(name, common.keys)
         self._registrar = Registrar(common.keys, self._queue, common.tasks, common.settings, common.events, common.serves)
-        self._under_way: "Set[asyncio.Task[Any]]" = set()
+        self._under_way: set[asyncio.Task[Any]] = set()
         self._is_serving = False
         #: Redis may have something of this worker: a lease, cards, requests that it holds.
         self._is_known = False
@@ -95,7 +96,7 @@ class Crew:
         )
         self._make_roles(common.tasks)
 
-    def _make_roles(self, tasks: Mapping[str, Task[Any]]) -> None:
+    def _make_roles(self, tasks: Mapping[str, Task[..., Any]]) -> None:
         common, queue, commands, slots, events = self._common, self._queue, self._commands, self.slots, self._events
         worker_id, keys = self._worker_id, self._common.keys
         unserved = Unserved(queue.name, lambda task: self._registrar.whereabouts(task, commands))
@@ -163,7 +164,7 @@ class Crew:
         if self._is_known:
             await self._farewell.announce()
 
-    async def leave(self, grace_over: Stop) -> Dict[str, Any]:
+    async def leave(self, grace_over: Stop) -> dict[str, Any]:
         """
         When nothing is claimed here any more: lets what runs finish until ``grace_over`` is set, puts the rest back, ends the lease. Returns
         what is told of the end.
@@ -216,10 +217,10 @@ class Crew:
             self._measures.repeat()
             raise
 
-    def _stats(self, seen_ms: int) -> Dict[str, Any]:
+    def _stats(self, seen_ms: int) -> dict[str, Any]:
         return self._measures.stats(seen_ms, not self._is_serving)
 
-    def _on_beat(self, beat: Beat, held: Optional[List[str]]) -> None:
+    def _on_beat(self, beat: Beat, held: list[str] | None) -> None:
         self._pause.on_beat(beat)
         if beat.held and self._is_serving:
             self._common.sharding.on_beat(self.name, beat.shards)
@@ -260,7 +261,7 @@ class Crew:
         self._due.on_bell()
         self._tick.on_bell()
 
-    async def _hand_back_to_others(self, ids: List[str]) -> None:
+    async def _hand_back_to_others(self, ids: list[str]) -> None:
         try:
             await self._queue.handback(self._commands, self.id, "tail", ids)
         except Exception as error:

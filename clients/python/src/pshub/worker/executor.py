@@ -6,8 +6,9 @@ the registry.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable, Mapping
 from queue import SimpleQueue
-from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional
+from typing import Any, NamedTuple
 
 from ..task.task import Task
 from ..wire.clock import now_s
@@ -24,7 +25,7 @@ ABANDON_AFTER_S = 1.0
 
 class Execution(NamedTuple):
     #: None: its time was up before it was its turn, so it was not started.
-    outcome: Optional[Outcome]
+    outcome: Outcome | None
     #: From the claim's arrival to the handler's start.
     queue_s: float
     exec_s: float
@@ -35,7 +36,7 @@ class Execution(NamedTuple):
 class _Run:
     """One running request, with its deadline."""
 
-    def __init__(self, executor: "Executor", request: Request, task: Task[Any], received_at: float, end: float, done: Any) -> None:
+    def __init__(self, executor: Executor, request: Request, task: Task[..., Any], received_at: float, end: float, done: Any) -> None:
         self.executor = executor
         self.request = request
         self.task = task
@@ -43,7 +44,7 @@ class _Run:
         self.end = self.deadline = end
         self.done: Callable[[Execution], None] = done
         self.context = Context(request, end, executor.nested_call)
-        self.started_at: Optional[float] = None
+        self.started_at: float | None = None
         self.over = False
         self.is_late = False
 
@@ -64,7 +65,7 @@ class Executor:
 
     def __init__(
         self,
-        tasks: Mapping[str, Task[Any]],
+        tasks: Mapping[str, Task[..., Any]],
         slots: int,
         max_payload_bytes: int,
         post: Callable[..., None],
@@ -78,8 +79,8 @@ class Executor:
         self._post = post
         self.nested_call = nested_call
         self.deadlines = Deadlines()
-        self._running: Dict[str, _Run] = {}
-        self._jobs: "SimpleQueue[Optional[_Run]]" = SimpleQueue()
+        self._running: dict[str, _Run] = {}
+        self._jobs: SimpleQueue[_Run | None] = SimpleQueue()
         self._threads = 0
         #: Threads that run something, also what was given up.
         self._occupied = 0
@@ -167,7 +168,7 @@ class Executor:
     # On the thread of the coroutines.
 
     def _start_async(self, run: _Run) -> None:
-        def ended(outcome: Optional[Outcome]) -> None:
+        def ended(outcome: Outcome | None) -> None:
             started_at, reason = run.started_at, run.context.reason
             if started_at is None and reason is not None:
                 outcome = given_up(reason)
@@ -177,7 +178,7 @@ class Executor:
 
         run.context._bind(self._async_runs.start(run.request.task, lambda: self._run_async(run), ended))
 
-    async def _run_async(self, run: _Run) -> Optional[Outcome]:
+    async def _run_async(self, run: _Run) -> Outcome | None:
         started_at = run.started_at = now_s()
         if started_at >= run.end or run.over:
             return None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from types import CoroutineType
-from typing import Any, NamedTuple, Optional, Tuple
+from typing import Any, NamedTuple
 
 from ..queue.job_queue import JobEnd
+from ..task.misfit import Misfit
 from ..task.task import Task
 from ..wire.errors import HubError, ToldError, hub_error, problem_error, told_error
 from ..wire.failures import failure_of, verdict_of
@@ -23,11 +24,11 @@ class Outcome(NamedTuple):
     """How a request ended in this worker: with ``result``, which is JSON already, or with ``error``."""
 
     result: str = ""
-    error: Optional[ToldError] = None
+    error: ToldError | None = None
     #: Stays in this process, for its log.
-    raised: Optional[BaseException] = None
+    raised: BaseException | None = None
     #: Of a run that was not started, because one of its payloads is none that its task takes.
-    refused: Optional[JobEnd] = None
+    refused: JobEnd | None = None
 
 
 class Handling:
@@ -36,7 +37,7 @@ class Handling:
     def __init__(self, max_payload_bytes: int) -> None:
         self._max_payload_bytes = max_payload_bytes
 
-    def run(self, task: Task[Any], request: Request, context: Context) -> Outcome:
+    def run(self, task: Task[..., Any], request: Request, context: Context) -> Outcome:
         """With a handler that is an ordinary function. Never raises."""
         try:
             refused, args = self._before(task, request)
@@ -48,11 +49,13 @@ class Handling:
                 value.close()
                 raise TypeError("Its function returned a coroutine; declare it with async def.")
             return self._after(task, request, value)
+        except Misfit as misfit:
+            return _not_taken(request, misfit)
         except BaseException as raised:
             # Also SystemExit: a handler must not end a thread that serves others.
             return Outcome(error=failure_of(raised), raised=raised)
 
-    async def run_async(self, task: Task[Any], request: Request, context: Context) -> Outcome:
+    async def run_async(self, task: Task[..., Any], request: Request, context: Context) -> Outcome:
         """With one that is a coroutine. Never raises, also when it is cancelled."""
         try:
             refused, args = self._before(task, request)
@@ -62,10 +65,12 @@ class Handling:
         except asyncio.CancelledError as raised:
             # What it waited for may have been cancelled by others.
             return Outcome(error=failure_of(raised), raised=raised) if context.reason is None else given_up(context.reason)
+        except Misfit as misfit:
+            return _not_taken(request, misfit)
         except BaseException as raised:
             return Outcome(error=failure_of(raised), raised=raised)
 
-    def _before(self, task: Task[Any], request: Request) -> Tuple[Optional[Outcome], Any]:
+    def _before(self, task: Task[..., Any], request: Request) -> tuple[Outcome | None, Any]:
         """How it ends without being run, or else what its handler is given."""
         if task.keyed == "merged":
             return self._before_merged(task, request)
@@ -80,7 +85,7 @@ class Handling:
             return Outcome(error=verdict_of(problem_error("InvalidArgs", problems, request.task))), None
         return None, request.args
 
-    def _before_merged(self, task: Task[Any], request: Request) -> Tuple[Optional[Outcome], Any]:
+    def _before_merged(self, task: Task[..., Any], request: Request) -> tuple[Outcome | None, Any]:
         brought = run_args(request)
         if brought is None:
             message = f"{request.task} merges its jobs: enqueue it with a key, instead of calling it."
@@ -91,7 +96,7 @@ class Handling:
             return Outcome(error=told_error("InvalidArgs", message), refused=refused), None
         return None, brought
 
-    def _after(self, task: Task[Any], request: Request, value: Any) -> Outcome:
+    def _after(self, task: Task[..., Any], request: Request, value: Any) -> Outcome:
         if task.keyed == "merged":
             # Nobody is told what it returned, so that may be anything.
             return Outcome("null")
@@ -108,6 +113,11 @@ class Handling:
             if problems:
                 return Outcome(error=verdict_of(problem_error("InvalidResult", problems, request.task)))
         return Outcome(text)
+
+
+def _not_taken(request: Request, misfit: Misfit) -> Outcome:
+    """Of a request whose arguments fit the schema, and make no instance of what the hints name."""
+    return Outcome(error=verdict_of(problem_error("InvalidArgs", misfit.problems, request.task)))
 
 
 def given_up(reason: HubError) -> Outcome:

@@ -7,8 +7,9 @@ import errno
 import json
 import socket
 from collections import deque
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
-from typing import Any, Callable, Deque, Dict, Optional, Sequence, Set, Tuple
+from typing import Any
 
 from ..outlets.log import log_probes
 from ..settings.table import Settings
@@ -23,7 +24,7 @@ _PATIENCE_S = 5.0
 _MOST_BYTES = 8192
 _UNREADABLE = (400, {"error": "That is no request of HTTP."})
 
-Answer = Tuple[int, Dict[str, Any]]
+Answer = tuple[int, dict[str, Any]]
 
 
 class Health:
@@ -43,11 +44,11 @@ class Health:
         self._state = state
         self._uncertain = uncertain
         self._is_connected = is_connected
-        self._server: Optional[asyncio.AbstractServer] = None
-        self._under_way: "Set[asyncio.Task[Any]]" = set()
+        self._server: asyncio.AbstractServer | None = None
+        self._under_way: set[asyncio.Task[Any]] = set()
         self._ticked_at = now_s()
         #: When it went on, and how late that was.
-        self._stalls: Deque[Tuple[float, float]] = deque(maxlen=64)
+        self._stalls: deque[tuple[float, float]] = deque(maxlen=64)
 
     async def open(self) -> None:
         """Does nothing without a port. Raises ConfigError when the port cannot be had."""
@@ -102,7 +103,7 @@ class Health:
         reason = self._why_not_ready()
         return (200, {"ready": True}) if reason is None else (503, {"ready": False, "reason": reason})
 
-    def _why_not_ready(self) -> Optional[str]:
+    def _why_not_ready(self) -> str | None:
         state = self._state()
         if state != "serving":
             return state

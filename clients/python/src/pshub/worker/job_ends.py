@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from collections.abc import Mapping
+from typing import Any
 
 from ..figures.events import Events
 from ..jobs.verdict import Fate, done_end, failed_end, fates_of, unrun
@@ -15,7 +16,7 @@ from .handling import Outcome
 
 
 class JobEnds:
-    def __init__(self, queue_name: str, tasks: Mapping[str, Task[Any]], events: Events, counters: Dict[str, int]) -> None:
+    def __init__(self, queue_name: str, tasks: Mapping[str, Task[..., Any]], events: Events, counters: dict[str, int]) -> None:
         self._queue_name = queue_name
         self._tasks = tasks
         self._events = events
@@ -27,14 +28,14 @@ class JobEnds:
         self._events.emit("request:expired", queue=self._queue_name, task=request.task, id=request.id)
         return unrun(request.held_id, "expired")
 
-    def unserved(self, request: Request, verdict: Tuple[str, str]) -> JobEnd:
+    def unserved(self, request: Request, verdict: tuple[str, str]) -> JobEnd:
         """No worker of this queue takes its task."""
         self._counters["unserved"] += 1
         end = failed_end(request, None, told_error(*verdict), None)
         self._tell(request, end, *verdict)
         return end
 
-    def ran(self, request: Request, outcome: Outcome, execution: Execution) -> Optional[JobEnd]:
+    def ran(self, request: Request, outcome: Outcome, execution: Execution) -> JobEnd | None:
         """None when it is done and nothing is left to do but to forget it."""
         if outcome.error is None:
             return done_end(request, outcome.result, self._queue_name)
@@ -48,12 +49,12 @@ class JobEnds:
         self._tell(request, end, error.code, error.message, error.own)
         return end
 
-    def _tell(self, request: Request, end: JobEnd, code: str, message: str, own: Optional[str] = None) -> None:
+    def _tell(self, request: Request, end: JobEnd, code: str, message: str, own: str | None = None) -> None:
         """What became of a job that failed, or of each key of a run."""
-        fates: List[Fate] = fates_of(request, end)
+        fates: list[Fate] = fates_of(request, end)
         for number, fate in enumerate(fates, 1):
             id = request.id if end.words is None else f"{request.id}-{number}"
-            more: Dict[str, Any]
+            more: dict[str, Any]
             if fate.event == "job:dead":
                 more = {"reason": f"{own or code}: {message}"}
             elif fate.event == "job:putoff":

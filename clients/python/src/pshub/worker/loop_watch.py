@@ -7,8 +7,9 @@ import itertools
 import sys
 import threading
 import traceback
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional
+from typing import Any
 
 from ..hub.loop import LoopThread
 from ..wire.clock import now_s
@@ -26,18 +27,18 @@ class LoopWatch:
     """Asks the loop for a sign of life while anything runs there."""
 
     def __init__(
-        self, thread: LoopThread, running: "Dict[asyncio.Task[Any], str]", tell: Callable[..., None]
+        self, thread: LoopThread, running: dict[asyncio.Task[Any], str], tell: Callable[..., None]
     ) -> None:
         """``running``: names of tasks. ``tell`` is given ``loop:stuck`` while it is blocked, and ``loop:blocked`` when that is over."""
         self._thread = thread
         self._running = running
         self._tell = tell
-        self._timer: Optional[asyncio.TimerHandle] = None
+        self._timer: asyncio.TimerHandle | None = None
         self._asked_at = 0.0
         #: When the last answer was given.
         self._turned_at = 0.0
         #: Who is to blame, once it is late.
-        self._tasks: Optional[List[str]] = None
+        self._tasks: list[str] | None = None
         self._is_told = False
         self._is_stopped = False
 
@@ -85,7 +86,7 @@ class LoopWatch:
             self._tell("loop:stuck", tasks=self._tasks, ms=ms, stack=self._stack())
         self._sleep()
 
-    def _culprits(self) -> List[str]:
+    def _culprits(self) -> list[str]:
         """The task whose handler does not let go; all that run where it is something that one of them has started."""
         task = asyncio.current_task(self._thread.loop)
         running = dict(self._running)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, Optional
+from typing import Any
 
 from ..catalogue.registrar import Measured
 from ..figures.busy_share import BusyShare
@@ -27,7 +27,7 @@ class Measures:
         self._failures = RecentFailures()
         self._must_repeat = False
 
-    def ran(self, request: Request, error: Optional[ToldError], us: Phases) -> None:
+    def ran(self, request: Request, error: ToldError | None, us: Phases) -> None:
         """A call ended that ran; ``error`` is what its caller is told, None when it ended well."""
         self._task_stats.ran(request.task, error.code if error else None, us, request.from_)
         if error is not None:
@@ -38,9 +38,9 @@ class Measures:
         self._task_stats.expired(request.task, request.from_)
         self._keep_failure(request, error, 0)
 
-    def stats(self, seen_ms: int, draining: bool) -> Dict[str, Any]:
+    def stats(self, seen_ms: int, draining: bool) -> dict[str, Any]:
         """Of the worker itself, at a beat."""
-        stats: Dict[str, Any] = {
+        stats: dict[str, Any] = {
             "seen": seen_ms,
             "busy": self._slots.busy,
             "draining": draining,
@@ -69,7 +69,7 @@ class Measures:
         self._failures.keep(request.task, request.id, at_us, error.code, error.message, request.from_, exec_us)
 
 
-def _rss_bytes() -> Optional[int]:
+def _rss_bytes() -> int | None:
     """This process's memory, where the system tells."""
     try:
         with open("/proc/self/statm", "rb") as file:

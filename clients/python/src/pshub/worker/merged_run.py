@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any, List, Optional
+from typing import Any
 
 from ..jobs.held_job import held_as_job
 from ..queue.job_queue import JobEnd
@@ -26,7 +26,7 @@ _LEADING_RUN = re.compile(
 )
 
 
-def cut_run(raw: bytes, keys: Keys) -> Optional[Request]:
+def cut_run(raw: bytes, keys: Keys) -> Request | None:
     """The request of a run, with its payloads as far as they can be read; None for what is no run."""
     head = _LEADING_RUN.match(raw)
     if head is None:
@@ -37,7 +37,7 @@ def cut_run(raw: bytes, keys: Keys) -> Optional[Request]:
     except (MalformedMessage, ValueError, TypeError, IndexError, OverflowError, RecursionError):
         # Somebody wrote it by hand.
         return None
-    args: List[Any] = []
+    args: list[Any] = []
     start = head.end()
     for size in sizes:
         args.append(_read_payload(raw[start : start + size]))
@@ -54,7 +54,7 @@ def _read_payload(raw: bytes) -> Any:
         return _UNREADABLE
 
 
-def run_args(request: Request) -> Optional[RunArgs]:
+def run_args(request: Request) -> RunArgs | None:
     """Keys and payloads of a request for a task that merges its jobs; None for what came without a key."""
     job = request.job or {}
     if "key" in job:
@@ -70,10 +70,10 @@ def run_args(request: Request) -> Optional[RunArgs]:
     return brought
 
 
-def refused_run(request: Request, task: Task[Any], run: RunArgs) -> Optional[JobEnd]:
+def refused_run(request: Request, task: Task[..., Any], run: RunArgs) -> JobEnd | None:
     """The end of a run that is not started, because a payload of it is none that its task takes: that one is given up."""
-    reason: Optional[str] = None
-    words: List[str] = []
+    reason: str | None = None
+    words: list[str] = []
     for _, payloads in run:
         word = "b0"
         for place, payload in enumerate(payloads, 1):
@@ -88,8 +88,8 @@ def refused_run(request: Request, task: Task[Any], run: RunArgs) -> Optional[Job
     return JobEnd(request.held_id, "retry", 0, failure_text("InvalidArgs", reason), words=tuple(words))
 
 
-def _problem_of(task: Task[Any], payload: Any) -> Optional[str]:
+def _problem_of(task: Task[..., Any], payload: Any) -> str | None:
     if payload is _UNREADABLE:
         return "It is no JSON that can be used."
-    problems = task.check_args(payload) if task.check_args else None
+    problems = task.problems_of(payload)
     return problem_error("InvalidArgs", problems, task.name.full).message if problems else None

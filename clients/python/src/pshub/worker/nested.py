@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Optional
+from typing import Any
 
 from ..figures.events import Events
 from ..hub.arguments import Called, name_of, reader_of, wrong_arguments
@@ -24,10 +24,10 @@ class NestedCalls:
         self._events = events
         self._thread = thread
         self._lock = threading.Lock()
-        self._dispatch: Optional[Dispatch] = None
+        self._dispatch: Dispatch | None = None
 
     def begin(
-        self, context: Context, task: Called, args: Any, timeout_s: Optional[float], queue: Optional[str]
+        self, context: Context, task: Called, args: Any, timeout_s: float | None, queue: str | None
     ) -> PendingCall[Any]:
         """From any thread: with what remains of the outer call's time, and under its trace. Raises HubError for what cannot be called."""
         called = name_of(task)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Awaitable, Callable, Optional
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from ..redis.connection import Connection
 from ..redis.refusals import ConnectionLost, NotConnected, is_full, is_passing
@@ -34,7 +35,7 @@ class Patience:
         self,
         act: Callable[[], Awaitable[Any]],
         is_worth_it: Callable[[Exception], bool] = lambda error: True,
-        under_way: Optional[Awaitable[Any]] = None,
+        under_way: Awaitable[Any] | None = None,
     ) -> bool:
         """
         Tries until Redis has done it, or refuses it in a way that is not worth another try, or this ends. Returns whether it was done.

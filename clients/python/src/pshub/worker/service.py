@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from ..figures.events import Events
 from ..redis.boot_check import find_unfit, unfit_text
@@ -32,7 +33,7 @@ class Service:
     def __init__(
         self,
         settings: Settings,
-        tasks: Mapping[str, Task[Any]],
+        tasks: Mapping[str, Task[..., Any]],
         events: Events,
         post: Callable[..., None],
         nested: NestedCalls,
@@ -44,23 +45,23 @@ class Service:
         self._state = "new"
         self._all_commands, self._all_waiting = make_connections("worker", settings.redis, events)
         #: Waits of further places on a Cluster.
-        self._apart: Dict[str, Connection] = {}
+        self._apart: dict[str, Connection] = {}
         self._fetch = FetchLoop(self.pool)
         keys = self._keys = Keys(settings.namespace)
         self._common = Common(
             settings, tasks, events, keys, self.pool, self._fetch, Sharding(settings.queue, keys, self._serve_also), post,
             nested.begin, async_runs, self._serves,
         )  # fmt: skip
-        self._crews: List[Crew] = []
+        self._crews: list[Crew] = []
         self._named = self._make_crew(settings.queue)
         self._commands = self._at(self._all_commands, settings.queue)
         self._inspect = Inspect(self._commands, events, lambda: find_unfit(self._commands, keys, [crew.name for crew in self._crews]))
         self._health = Health(settings, self._health_state, self._uncertain, lambda: self._commands.is_ready)
         self._is_serving = False
         self._grace_over = Stop()
-        self._stopped: Optional["asyncio.Task[None]"] = None
-        self._under_way: "Set[asyncio.Task[Any]]" = set()
-        self._parting: "Set[asyncio.Task[Any]]" = set()
+        self._stopped: asyncio.Task[None] | None = None
+        self._under_way: set[asyncio.Task[Any]] = set()
+        self._parting: set[asyncio.Task[Any]] = set()
 
     @property
     def id(self) -> str:
@@ -154,7 +155,7 @@ class Service:
     def _health_state(self) -> str:
         return "stopping" if self._state != "running" else "serving" if self._is_serving else "starting"
 
-    def _uncertain(self) -> List[str]:
+    def _uncertain(self) -> list[str]:
         return [crew.name for crew in self._crews if not crew.is_certain]
 
     # Life.

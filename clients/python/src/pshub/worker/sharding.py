@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict, NamedTuple, Optional, Sequence
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from ..jobs.held_job import is_held_job
 from ..queue.shards import Shards, epoch_in, home_of, note_shards, parse_shards, served_shards
@@ -25,15 +26,15 @@ class Sharding:
         self._keys = keys
         #: Told which shards are to be served, when that is news.
         self._on_shards = on_shards
-        self._known: Optional[Shards] = None
-        self._read: Dict[str, _Read] = {}
+        self._known: Shards | None = None
+        self._read: dict[str, _Read] = {}
 
     def epoch_of(self, place: str) -> int:
         """0 where nothing is said."""
         read = self._read.get(place)
         return read.epoch if read else 0
 
-    def on_beat(self, place: str, text: Optional[bytes]) -> None:
+    def on_beat(self, place: str, text: bytes | None) -> None:
         # Each beat brings it, and it is nearly always what it was.
         read = self._read.get(place)
         if text == (read.text if read else None):
@@ -57,7 +58,7 @@ class Sharding:
         """It was a shard, and is none any more; nor may there be anything of before."""
         return self._known is not None and place not in served_shards(self._known)
 
-    def shard_of(self, place: str, request: Request, now_us: int) -> Optional[str]:
+    def shard_of(self, place: str, request: Request, now_us: int) -> str | None:
         """
         The shard into which a job is to be moved that was taken here; None for what is run here. Where its key belongs elsewhere, others of
         that key may run at the same time.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, Iterable, List, Optional, Set
+from collections.abc import Iterable
 
 from ..wire.clock import now_s
 from .slot_pool import SlotPool
@@ -33,10 +33,10 @@ class Slots:
     def __init__(self, pool: SlotPool) -> None:
         """``pool``: the worker's, for all places."""
         self._pool = pool
-        self._known: Dict[str, None] = {}
+        self._known: dict[str, None] = {}
         #: Of these what waits for another server than the one that this worker's queue is at.
-        self._stuck: Set[str] = set()
-        self._busy: Dict[Slot, float] = {}
+        self._stuck: set[str] = set()
+        self._busy: dict[Slot, float] = {}
         self._released = _RecentIds()
         self._used_s = 0.0
 
@@ -77,7 +77,7 @@ class Slots:
                 self._stuck.add(id)
                 self._pool.stuck += 1
 
-    def known_ids(self) -> List[str]:
+    def known_ids(self) -> list[str]:
         return list(self._known)
 
     def take(self, is_job: bool = False) -> Slot:
@@ -88,7 +88,7 @@ class Slots:
         self._pool.busy_jobs += is_job
         return slot
 
-    def free(self, slot: Optional[Slot]) -> None:
+    def free(self, slot: Slot | None) -> None:
         """It ended; the slot can be given to another one at once. Repeating it is harmless."""
         since = self._busy.pop(slot, None) if slot is not None else None
         if slot is not None and since is not None:
@@ -131,8 +131,8 @@ class _RecentIds:
     """Ids of the last one to two minutes, or the last 200,000 to 400,000 if these are fewer. Nothing is forgotten while nothing comes."""
 
     def __init__(self) -> None:
-        self._ids: Set[str] = set()
-        self._before: Set[str] = set()
+        self._ids: set[str] = set()
+        self._before: set[str] = set()
         self._since = now_s()
 
     def add(self, id: str) -> None:

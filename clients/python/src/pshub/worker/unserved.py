@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Awaitable, Callable, Dict, NamedTuple, Optional, Set, Tuple
+from collections.abc import Awaitable, Callable
+from typing import NamedTuple
 
 from ..catalogue.registrar import Whereabouts
 from ..wire.clock import now_s, spawn
@@ -20,7 +21,7 @@ class _Sight(NamedTuple):
     #: When the first of an unbroken row of looks found nobody who takes it.
     missing_since: float
     #: Code and message.
-    verdict: Tuple[str, str]
+    verdict: tuple[str, str]
 
 
 class Unserved:
@@ -33,11 +34,11 @@ class Unserved:
         self._queue_name = queue_name
         #: Asks the registry.
         self._whereabouts = whereabouts
-        self._sights: Dict[str, _Sight] = {}
-        self._looking: Set[str] = set()
-        self._looks: "Set[asyncio.Task[None]]" = set()
+        self._sights: dict[str, _Sight] = {}
+        self._looking: set[str] = set()
+        self._looks: set[asyncio.Task[None]] = set()
 
-    def verdict(self, task: str) -> Optional[Tuple[str, str]]:
+    def verdict(self, task: str) -> tuple[str, str] | None:
         """What to answer; None as long as somebody may take it. Looks behind the question: it is asked again soon."""
         sight = self._sights.get(task)
         now = now_s()
@@ -70,7 +71,7 @@ class Unserved:
         missing_since = before.missing_since if before and is_unbroken else looked_at
         self._sights[task] = _Sight(looked_at, missing_since, self._verdict_of(task, where))
 
-    def _verdict_of(self, task: str, where: Whereabouts) -> Tuple[str, str]:
+    def _verdict_of(self, task: str, where: Whereabouts) -> tuple[str, str]:
         if not where.is_declared:
             return "NoSuchTask", f"No worker ever declared {task}."
         elsewhere = "" if where.served_in is None else f" It is served in queue {where.served_in}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import Callable, Optional
+from collections.abc import Callable
 
 from ..wire.clock import now_s
 
@@ -12,7 +12,7 @@ from ..wire.clock import now_s
 class WakeUp:
     def __init__(self, act: Callable[[], None]) -> None:
         self._act = act
-        self._timer: Optional[asyncio.TimerHandle] = None
+        self._timer: asyncio.TimerHandle | None = None
         self._at = math.inf
 
     def set(self, at: float) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextvars
 import os
 import threading
-from typing import Any, Dict, Iterable, Optional
+from collections.abc import Iterable
+from typing import Any
 
 from ..figures.events import Events
 from ..hub.loop import LoopThread
@@ -44,19 +45,19 @@ class Worker:
 
     def __init__(
         self,
-        redis: Optional[RedisTarget] = None,
+        redis: RedisTarget | None = None,
         *,
-        tasks: Iterable[Task[Any]],
-        queue: Optional[str] = None,
-        slots: Optional[int] = None,
-        job_slots: Optional[int] = None,
-        namespace: Optional[str] = None,
-        grace: Optional[float] = None,
-        lease: Optional[float] = None,
-        max_payload_bytes: Optional[int] = None,
-        max_backlog: Optional[int] = None,
-        health_port: Optional[int] = None,
-        statsd: Optional[str] = None,
+        tasks: Iterable[Task[..., Any]],
+        queue: str | None = None,
+        slots: int | None = None,
+        job_slots: int | None = None,
+        namespace: str | None = None,
+        grace: float | None = None,
+        lease: float | None = None,
+        max_payload_bytes: int | None = None,
+        max_backlog: int | None = None,
+        health_port: int | None = None,
+        statsd: str | None = None,
     ) -> None:
         options = {
             "redis": redis, "queue": queue, "slots": slots, "job_slots": job_slots, "namespace": namespace, "grace": grace,
@@ -73,14 +74,14 @@ class Worker:
         self.events = Events()
         log_events(self.events)
         self._statsd = send_metrics(self.events, self._settings.statsd)
-        self._thread: Optional[LoopThread] = None
-        self._service: Optional[Service] = None
-        self._async_runs: Optional[AsyncRuns] = None
+        self._thread: LoopThread | None = None
+        self._service: Service | None = None
+        self._async_runs: AsyncRuns | None = None
         self._pid = os.getpid()
         self._stopped = threading.Event()
 
     @property
-    def id(self) -> Optional[str]:
+    def id(self) -> str | None:
         """Changes when the lease was lost. None before the start."""
         return self._service.id if self._service else None
 
@@ -94,7 +95,7 @@ class Worker:
         """Requests that run now."""
         return self._service.pool.busy if self._service else 0
 
-    def start(self) -> "Worker":
+    def start(self) -> Worker:
         """
         Starts serving. Returns when the worker is registered, or after some two seconds while Redis is away: it goes on trying then.
 
@@ -116,7 +117,7 @@ class Worker:
             raise
         return self
 
-    def stop(self, grace: Optional[float] = None) -> None:
+    def stop(self, grace: float | None = None) -> None:
         """
         Takes no more work, lets what runs finish for ``grace`` seconds (default: the setting), puts the rest back, and says goodbye to
         the registry. Never raises. A second call may shorten the grace of the first.
@@ -135,14 +136,14 @@ class Worker:
             self._statsd.close()
         self._stopped.set()
 
-    def _whose(self) -> Dict[str, Any]:
+    def _whose(self) -> dict[str, Any]:
         return {"worker": self.id, "queue": self._settings.queue}
 
-    def wait(self, timeout: Optional[float] = None) -> bool:
+    def wait(self, timeout: float | None = None) -> bool:
         """Waits until the worker was stopped."""
         return self._stopped.wait(timeout)
 
-    def __enter__(self) -> "Worker":
+    def __enter__(self) -> Worker:
         return self.start()
 
     def __exit__(self, *_: Any) -> None:

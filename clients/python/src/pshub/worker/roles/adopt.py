@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Callable, List, Optional, Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from ...figures.events import Events
 from ...jobs.held_job import plain_id
@@ -58,9 +59,9 @@ class Adopt:
         self._on_problem = on_problem
         self._last_beat_at = now_s()
         self._not_before = now_s() + _GRACE_S
-        self._under_way: Optional["asyncio.Task[None]"] = None
+        self._under_way: asyncio.Task[None] | None = None
 
-    def on_beat(self, ended: List[str]) -> None:
+    def on_beat(self, ended: list[str]) -> None:
         """``ended`` are workers whose leases have ended."""
         now = now_s()
         if now - self._last_beat_at > _INTERRUPTION_S:
@@ -76,10 +77,10 @@ class Adopt:
         if self._under_way is not None:
             await asyncio.wait({self._under_way})
 
-    def _ended(self, _: "asyncio.Task[None]") -> None:
+    def _ended(self, _: asyncio.Task[None]) -> None:
         self._under_way = None
 
-    async def _adopt_from(self, ended: List[str]) -> None:
+    async def _adopt_from(self, ended: list[str]) -> None:
         for lost in ended:
             try:
                 await self._adopt_all(lost)
@@ -136,7 +137,7 @@ class Adopt:
                 more: Any = {"reason": _reason_of(request)} if event == "job:dead" else {"losses": request.losses}
                 self._events.emit(event, queue=self._queue.name, task=request.task, id=request.id, **more)
 
-    def _decode(self, id: str, text: bytes) -> Optional[Request]:
+    def _decode(self, id: str, text: bytes) -> Request | None:
         try:
             return decode_request(text, plain_id(id), self._keys)
         except MalformedMessage:

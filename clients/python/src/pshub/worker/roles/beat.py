@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from typing import Any, Awaitable, Callable, List, Optional, Tuple
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from ...queue.queue import Queue
 from ...redis.connection import Connection
@@ -30,7 +31,7 @@ class BeatLoop:
         is_serving: Callable[[], bool],
         ticks: bool,
         publish: Callable[[int], Awaitable[None]],
-        on_beat: Callable[[Beat, Optional[List[str]]], None],
+        on_beat: Callable[[Beat, list[str] | None], None],
         on_registered: Callable[[], None],
         on_problem: Callable[[Exception], None],
     ) -> None:
@@ -51,12 +52,12 @@ class BeatLoop:
         self._on_registered = on_registered
         self._on_problem = on_problem
         self._stopping = Stop()
-        self._loop: Optional["asyncio.Task[None]"] = None
-        self._registered: Optional[str] = None
+        self._loop: asyncio.Task[None] | None = None
+        self._registered: str | None = None
         #: When the last beat that kept the lease was sent.
         self._sent_at = -math.inf
-        self._under_way: Optional["asyncio.Task[Optional[Beat]]"] = None
-        self._publishing: Optional["asyncio.Task[None]"] = None
+        self._under_way: asyncio.Task[Beat | None] | None = None
+        self._publishing: asyncio.Task[None] | None = None
 
     def start(self) -> None:
         if self._loop is None:
@@ -80,7 +81,7 @@ class BeatLoop:
         """When the last beat that kept the lease was sent, monotonic seconds."""
         return self._sent_at
 
-    async def beat_now(self) -> Optional[Beat]:
+    async def beat_now(self) -> Beat | None:
         """Returns the beat when the lease is held, None when the connection is gone again."""
         task = self._under_way
         if task is None:
@@ -89,7 +90,7 @@ class BeatLoop:
         await asyncio.wait({task})
         return None if task.cancelled() else task.result()
 
-    async def beat_anew(self) -> Optional[Beat]:
+    async def beat_anew(self) -> Beat | None:
         """The same with an answer of now, and not of one that waited here while this process had no turn."""
         if self._under_way is not None:
             await asyncio.wait({self._under_way})
@@ -108,7 +109,7 @@ class BeatLoop:
             await self.beat_now()
             await sleep(max(0.05, every - (now_s() - started_at)), self._stopping)
 
-    async def _beat(self) -> Optional[Beat]:
+    async def _beat(self) -> Beat | None:
         is_first = self._registered is None
         try:
             beat, held = await self._renew()
@@ -127,7 +128,7 @@ class BeatLoop:
         if isinstance(error, ReplyError):
             self._on_problem(error)
 
-    async def _renew(self) -> Tuple[Beat, Optional[List[str]]]:
+    async def _renew(self) -> tuple[Beat, list[str] | None]:
         worker_id = self._worker_id()
         if not self._connection.is_ready:
             raise NotConnected(self._connection.down_reason or "not connected to Redis yet")
@@ -152,7 +153,7 @@ class BeatLoop:
         await within(self._publishing, self._lease_s / BEATS_PER_LEASE)
         return beat, held
 
-    async def _held_ids(self, worker_id: str) -> Optional[List[str]]:
+    async def _held_ids(self, worker_id: str) -> list[str] | None:
         try:
             return await self._queue.held_ids(self._connection, worker_id)
         except Exception:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable
+from collections.abc import Callable
 
 from ...queue.job_queue import JobQueue
 from ...redis.connection import Connection
@@ -40,5 +40,5 @@ class Due:
     async def _move(self) -> Next:
         moved = await self._job_queue.move_due(self._connection)
         self._clock.learn(moved.now_us, now_s())
-        is_more = moved.due_ms is not None and moved.count > 0 and moved.due_ms * 1000 <= moved.now_us
+        is_more = moved.due_ms is not None and moved.jobs > 0 and moved.due_ms * 1000 <= moved.now_us
         return Next(moved.due_ms, is_more=is_more)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Awaitable, Callable, Dict
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from ...catalogue.registrar import Registrar
 from ...jobs.held_job import is_held_lost, is_held_out
@@ -27,7 +28,7 @@ class Farewell:
         clock: RedisClock,
         registrar: Registrar,
         worker_id: Callable[[], str],
-        stats: Callable[[int], Dict[str, Any]],
+        stats: Callable[[int], dict[str, Any]],
         on_problem: Callable[[Exception], None],
     ) -> None:
         self._queue = queue

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-from typing import Any, Callable, List, NamedTuple, Optional, Sequence, Set
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from ...queue.queue import ClaimOptions, PostedClaim
 from ...redis.connection import Connection
@@ -30,7 +31,7 @@ class _Sent(NamedTuple):
     connection: Connection
     claim: PostedClaim
     #: What was known to wait there.
-    knew: "tuple[bool, bool]"
+    knew: tuple[bool, bool]
 
 
 class FetchLoop:
@@ -52,17 +53,17 @@ class FetchLoop:
 
     def __init__(self, pool: SlotPool) -> None:
         self._pool = pool
-        self._places: List[ServedQueue] = []
+        self._places: list[ServedQueue] = []
         self._stopping = Stop()
         self._waits = BellWaits(self._on_rung, self._failed)
-        self._under_way: Optional["asyncio.Task[None]"] = None
-        self._claiming: Optional[_Sent] = None
+        self._under_way: asyncio.Task[None] | None = None
+        self._claiming: _Sent | None = None
         self._is_scheduled = False
         self._wake_up = WakeUp(self._next)
         self._watch = BellWatch(self._places, self._waits.is_on)
         #: The wait of a single place that listens for calls alone, though jobs are taken here.
-        self._deaf: Optional[PostedClaim] = None
-        self._beside: "Set[asyncio.Task[Any]]" = set()
+        self._deaf: PostedClaim | None = None
+        self._beside: set[asyncio.Task[Any]] = set()
 
     # What others tell.
 
@@ -150,7 +151,7 @@ class FetchLoop:
             self._begin(awake[0], True, awake)
         self._wake_later(now)
 
-    def _choose(self, awake: Sequence[ServedQueue]) -> Optional[ServedQueue]:
+    def _choose(self, awake: Sequence[ServedQueue]) -> ServedQueue | None:
         """The one to claim from without waiting for a bell."""
         ready = [place for place in awake if place.calls_wait]
         if not ready and self._pool.job_room > 0:
@@ -252,7 +253,7 @@ class FetchLoop:
 
     # Bells.
 
-    async def _end_deaf(self, place: ServedQueue, deaf: PostedClaim, arrived: "asyncio.Future[List[Any]]") -> None:
+    async def _end_deaf(self, place: ServedQueue, deaf: PostedClaim, arrived: asyncio.Future[list[Any]]) -> None:
         """Refused or lost: the wait ends by itself within seconds."""
         try:
             client_id = int(first(await arrived))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from typing import Callable, Dict, Optional, Sequence, Set
+from collections.abc import Callable, Sequence
 
 from ...jobs.held_job import held_out
 from ...jobs.job_text import moved_message
@@ -51,8 +51,8 @@ class Forward:
         self._on_room = on_room
         self._on_problem = on_problem
         self._patience = Patience(connection, on_problem)
-        self._queues: Dict[str, JobQueue] = {}
-        self._under_way: "Set[asyncio.Task[None]]" = set()
+        self._queues: dict[str, JobQueue] = {}
+        self._under_way: set[asyncio.Task[None]] = set()
 
     def send(self, outs: Sequence[HeldText], worker_id: str) -> None:
         for held_id, text in outs:
@@ -90,9 +90,9 @@ class Forward:
             # Not remembered: should Redis forget this, it is done again, and known to have come where it did.
             self._slots.forget([held_id])
 
-        if await self._patience.until_done(act) and worker_id == self._worker_id():
-            if target is not None and out is not None and tally is None:
-                await self._forget(target, out[1])
+        is_done = await self._patience.until_done(act) and worker_id == self._worker_id()
+        if is_done and target is not None and out is not None and tally is None:
+            await self._forget(target, out[1])
 
     async def _move(self, job: Request, shard: str, worker_id: str) -> None:
         target = self._queue_of(shard)
@@ -110,7 +110,7 @@ class Forward:
         if await self._patience.until_done(act) and worker_id == self._worker_id():
             await self._forget(target, job.id)
 
-    async def _hand_over(self, target: JobQueue, tally: "Optional[re.Match[str]]", text: str, held_id: str) -> None:
+    async def _hand_over(self, target: JobQueue, tally: re.Match[str] | None, text: str, held_id: str) -> None:
         timer = asyncio.get_running_loop().call_later(STUCK_S, self._stick, held_id)
         try:
             # What was pushed by hand there goes as it came.
@@ -134,7 +134,7 @@ class Forward:
                 self._on_problem(error)
 
     def _queue_of(self, name: str) -> JobQueue:
-        queue: Optional[JobQueue] = self._queues.get(name)
+        queue: JobQueue | None = self._queues.get(name)
         if queue is None:
             queue = self._queues[name] = JobQueue(name, self._keys)
         return queue

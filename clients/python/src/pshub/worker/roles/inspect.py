@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Awaitable, Callable, List, Optional
+from collections.abc import Awaitable, Callable
 
 from ...figures.events import Events
 from ...redis.boot_check import unfit_text
@@ -15,14 +15,14 @@ _EVERY_S = 60.0
 
 
 class Inspect:
-    def __init__(self, connection: Connection, events: Events, find_unfit: Callable[[], Awaitable[List[str]]]) -> None:
+    def __init__(self, connection: Connection, events: Events, find_unfit: Callable[[], Awaitable[list[str]]]) -> None:
         self._connection = connection
         self._events = events
         self._find_unfit = find_unfit
         self._stopping = Stop()
         self._told = ""
 
-    async def look(self) -> Optional[List[str]]:
+    async def look(self) -> list[str] | None:
         """What makes the server unfit; None when it could not be asked."""
         try:
             return await self._find_unfit()
@@ -50,7 +50,7 @@ class Inspect:
     def stop(self) -> None:
         self._stopping.set()
 
-    def _tell(self, reasons: Optional[List[str]]) -> None:
+    def _tell(self, reasons: list[str] | None) -> None:
         text = self._told if reasons is None else "; ".join(reasons)
         if text != self._told:
             self._told = text

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Callable, Dict, Iterable, List, Mapping, NamedTuple, Optional, Set, Tuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from ...figures.events import Events
 from ...jobs.held_job import held_as_job, is_held_job
@@ -47,7 +48,7 @@ class Intake:
         self,
         keys: Keys,
         queue_name: str,
-        tasks: Mapping[str, Task[Any]],
+        tasks: Mapping[str, Task[..., Any]],
         executor: Executor,
         slots: Slots,
         clock: RedisClock,
@@ -57,8 +58,8 @@ class Intake:
         worker_id: Callable[[], str],
         settle: Callable[[Settlement], None],
         moves: Callable[[Request, str, int], bool],
-        unserved: Callable[[str], Optional[Tuple[str, str]]],
-        hand_back: Callable[[List[str]], Any],
+        unserved: Callable[[str], tuple[str, str] | None],
+        hand_back: Callable[[list[str]], Any],
         problem: Callable[[str], Callable[[Exception], None]],
     ) -> None:
         self._keys = keys
@@ -80,11 +81,11 @@ class Intake:
         self._hand_back = hand_back
         self._problem = problem
         #: Requests that reconcile put back, and Redis' time then: the late answer of an earlier claim must not run them.
-        self._put_back: Dict[str, int] = {}
+        self._put_back: dict[str, int] = {}
         self._rest_s = 0.0
         self._running = 0
-        self._on_idle: List["asyncio.Future[None]"] = []
-        self._handing_back: Set["asyncio.Task[None]"] = set()
+        self._on_idle: list[asyncio.Future[None]] = []
+        self._handing_back: set[asyncio.Task[None]] = set()
 
     def take(self, claimed: Claimed, worker_id: str, age_s: float = 0.0) -> float:
         """
@@ -97,7 +98,7 @@ class Intake:
         # Deadlines go on while an answer is on its way.
         way_s = (self._clock.at_us(now) - claimed.now_us) / 1e6
         received_at = now - max(age_s, way_s)
-        foreign: List[Request] = []
+        foreign: list[Request] = []
         for element in claimed.requests:
             request = self._accepted(element, worker_id, claimed.now_us)
             if request is None or self._moves(request, worker_id, claimed.now_us):
@@ -121,7 +122,7 @@ class Intake:
     async def idle(self) -> None:
         """Returns when nothing runs."""
         if self._running:
-            waiting: "asyncio.Future[None]" = asyncio.get_running_loop().create_future()
+            waiting: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._on_idle.append(waiting)
             await waiting
 
@@ -133,7 +134,7 @@ class Intake:
                 "claim:taken", queue=self._queue_name, count=count, left=claimed.left, expired=claimed.expired
             )
 
-    def _accepted(self, element: ClaimedRequest, worker_id: str, now_us: int) -> Optional[Request]:
+    def _accepted(self, element: ClaimedRequest, worker_id: str, now_us: int) -> Request | None:
         """The request of a list element that is to be run, here or elsewhere; None when it is none, or not to be run."""
         request = self._decode(element, worker_id)
         if request is None or self._put_back.get(request.held_id, 0) >= now_us:
@@ -143,7 +144,7 @@ class Intake:
             return None
         return request if self._slots.know(request.held_id) else None
 
-    def _decode(self, element: ClaimedRequest, worker_id: str) -> Optional[Request]:
+    def _decode(self, element: ClaimedRequest, worker_id: str) -> Request | None:
         text, made_up_id, is_job = element
         run = cut_run(text, self._keys) if is_job else None
         if run is not None:
@@ -200,15 +201,15 @@ class Intake:
 
         self._executor.start(request, received_at, remaining_s, done)
 
-    def _fail(self, request: Request, worker_id: str, error: ToldError, slot: Optional[Slot] = None) -> None:
+    def _fail(self, request: Request, worker_id: str, error: ToldError, slot: Slot | None = None) -> None:
         reply = error_reply(request, error, worker_id, None)
         self._settle(Settlement(request.held_id, worker_id, request.hub_id, reply, slot))
 
-    def _end_job(self, request: Request, worker_id: str, end: Optional[JobEnd], slot: Optional[Slot] = None) -> None:
+    def _end_job(self, request: Request, worker_id: str, end: JobEnd | None, slot: Slot | None = None) -> None:
         """Without ``end`` it need only be released."""
         self._settle(Settlement(request.held_id, worker_id, None, "", slot, end))
 
-    def _expire(self, request: Request, worker_id: str, slot: Optional[Slot] = None) -> None:
+    def _expire(self, request: Request, worker_id: str, slot: Slot | None = None) -> None:
         """Its time was up, where the claim could not see that, or before it was its turn here."""
         error = told(request, told_error("Expired", "The deadline passed before the task was started.", True))
         self._measures.counters["expired"] += 1
@@ -274,7 +275,7 @@ class Intake:
             self._settle(Settlement(request.held_id, worker_id, hub_id, reply, slot))
         self._tell_settled(request, outcome, error, us)
 
-    def _tell_settled(self, request: Request, outcome: Outcome, error: Optional[ToldError], us: Phases) -> None:
+    def _tell_settled(self, request: Request, outcome: Outcome, error: ToldError | None, us: Phases) -> None:
         if self._events.has("task:settled"):
             self._events.emit(
                 "task:settled",
@@ -289,7 +290,7 @@ class Intake:
                 us=us,
             )
 
-    async def _return_foreign(self, foreign: List[Request]) -> None:
+    async def _return_foreign(self, foreign: list[Request]) -> None:
         ids = [request.held_id for request in foreign]
         self._events.emit("request:handedback", queue=self._queue_name, task=foreign[0].task, count=len(ids))
         # Before they are sent back, since they may come again ahead of the answer. Did it fail, reconcile finds them.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Callable, Dict, List, Sequence
+from collections.abc import Callable, Sequence
 
 from ...jobs.held_job import is_held_lost, is_held_out
 from ...queue.queue import Queue
@@ -15,8 +15,8 @@ from ..slots import Slots
 
 class Reconcile:
     """
-    It would stay for ever: a live worker's lease never ends, so nobody adopts from it. Run with each beat, which brings what is held. An id counts as lost
-    when two looks in a row found it unknown, because at a single look its claim may just be on its way here; and when the beat of
+    It would stay for ever: a live worker's lease never ends, so nobody adopts from it. Run with each beat, which brings what is held. An id counts as
+    lost when two looks in a row found it unknown, because at a single look its claim may just be on its way here; and when the beat of
     the second one was sent behind the first one: of two beats close by both looks may meet the same claim on its way.
 
     1. A claim whose answer was lost goes back to the list. It is not run here, because a claim for all idle slots is under way
@@ -46,7 +46,7 @@ class Reconcile:
         self._forward = forward
         self._problem = problem
         #: Unknown at the last look, and since when, monotonic seconds.
-        self._suspects: Dict[str, float] = {}
+        self._suspects: dict[str, float] = {}
 
     async def look(self, held: Sequence[str], now_us: int, sent_at: float) -> None:
         """``held``: ids of what is held; ``now_us`` is the beat's own time; ``sent_at`` when it was sent, monotonic seconds."""
@@ -67,13 +67,13 @@ class Reconcile:
             self._answer([held for held in found if is_held_lost(held[0])], worker_id)
             self._forward([held for held in found if is_held_out(held[0])], worker_id)
 
-    async def _release_again(self, ids: List[str], held_by: str) -> None:
+    async def _release_again(self, ids: list[str], held_by: str) -> None:
         if ids:
             reason = f"Redis had forgotten that {len(ids)} requests had ended here; they are not run again"
             self._problem("failover")(RuntimeError(reason))
             await self._queue.release(self._connection, held_by, ids)
 
-    async def _put_back(self, ids: List[str], held_by: str, now_us: int) -> None:
+    async def _put_back(self, ids: list[str], held_by: str, now_us: int) -> None:
         """
         The mark is the beat's own time, which is later than the claim that was lost and earlier than any that follows: an estimate
         of now would void the next claim too, again and again.

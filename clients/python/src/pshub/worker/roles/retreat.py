@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from typing import Callable, Optional, Sequence
+from collections.abc import Callable, Sequence
 
 from ...queue.work_left import work_left
 from ...redis.connection import Connection
@@ -38,7 +38,7 @@ class Retreat:
         self._on_problem = on_problem
         self._is_looking = False
 
-    async def look(self, beat: Beat, held: Optional[Sequence[str]]) -> None:
+    async def look(self, beat: Beat, held: Sequence[str] | None) -> None:
         """With each beat, and what Redis says that this worker holds."""
         if self._is_looking or held != [] or beat.ended or self._slots.known_ids() or not self._is_gone():
             return

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Awaitable, Callable, Dict, List, NamedTuple, Optional, Sequence, Set
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, NamedTuple
 
 from ...jobs.verdict import answer_of
 from ...queue.batches import batches_of
@@ -27,12 +28,12 @@ class Settlement(NamedTuple):
     #: The worker id it was claimed under.
     worker_id: str
     #: None when nobody waits for a reply.
-    hub_id: Optional[str]
+    hub_id: str | None
     reply: str
     #: What it ran in; None for what did not run.
-    slot: Optional[Slot] = None
+    slot: Slot | None = None
     #: How a job ended, unless all that is left to do is to release it.
-    job: Optional[JobEnd] = None
+    job: JobEnd | None = None
 
     @property
     def size(self) -> int:
@@ -41,7 +42,7 @@ class Settlement(NamedTuple):
 
 class _Release(NamedTuple):
     worker_id: str
-    ids: List[str]
+    ids: list[str]
 
 
 class Settle:
@@ -79,12 +80,12 @@ class Settle:
         self._problem = problem
         self._on_problem = problem("settle")
         self._patience = Patience(connection, self._on_problem)
-        self._batch: List[Settlement] = []
+        self._batch: list[Settlement] = []
         #: Their replies are in Redis: to be released with the next flush.
-        self._answered: List[_Release] = []
+        self._answered: list[_Release] = []
         self._is_due = False
-        self._later: Optional[asyncio.TimerHandle] = None
-        self._under_way: Set["asyncio.Task[None]"] = set()
+        self._later: asyncio.TimerHandle | None = None
+        self._under_way: set[asyncio.Task[None]] = set()
 
     def add(self, settlement: Settlement) -> None:
         self._batch.append(settlement)
@@ -125,14 +126,14 @@ class Settle:
         if ended:
             self._on_slots_idle()
 
-    def _batches_of(self, ended: List[Settlement]) -> List[List[Settlement]]:
+    def _batches_of(self, ended: list[Settlement]) -> list[list[Settlement]]:
         """Where hubs hear at servers of their own, one that is away must not keep the others waiting."""
-        by_hub: Dict[Optional[str], List[Settlement]] = {}
+        by_hub: dict[str | None, list[Settlement]] = {}
         for each in ended:
             by_hub.setdefault(each.hub_id if self._connection.is_spread else None, []).append(each)
         return [batch for own in by_hub.values() for batch in batches_of(own, lambda each: each.size)]
 
-    async def _deliver(self, batch: List[Settlement], replying: Optional[Awaitable[None]]) -> None:
+    async def _deliver(self, batch: list[Settlement], replying: Awaitable[None] | None) -> None:
         async def again() -> None:
             if not self._is_lease_certain():
                 await self._renew_lease()
@@ -152,7 +153,7 @@ class Settle:
         if ids and not self._patience.is_over:
             self._release_soon(_Release(worker_id, ids))
 
-    def _stick(self, batch: List[Settlement]) -> None:
+    def _stick(self, batch: list[Settlement]) -> None:
         self._slots.stick(each.id for each in batch)
         self._on_slots_idle()
 
@@ -181,17 +182,17 @@ class Settle:
         elif self._later is None:
             self._later = asyncio.get_running_loop().call_later(_RELEASE_S, self._flush)
 
-    def _post(self, batch: List[Settlement]) -> Awaitable[None]:
+    def _post(self, batch: list[Settlement]) -> Awaitable[None]:
         worker_id = self._worker_id()
-        by_hub: Dict[str, List[bytes]] = {}
+        by_hub: dict[str, list[bytes]] = {}
         for each in batch:
             # Claimed under an identity that was lost: somebody else answers for it by now.
             if each.hub_id is not None and each.worker_id == worker_id:
                 by_hub.setdefault(each.hub_id, []).append(each.reply.encode())
         return self._replied([self._queue.reply(self._connection, hub_id, texts) for hub_id, texts in by_hub.items()])
 
-    async def _replied(self, replies: List["asyncio.Future[None]"]) -> None:
-        refused: Optional[Exception] = None
+    async def _replied(self, replies: list[asyncio.Future[None]]) -> None:
+        refused: Exception | None = None
         for reply in replies:
             try:
                 await reply
@@ -204,14 +205,14 @@ class Settle:
         if refused is not None:
             raise refused
 
-    def _release(self, answered: List[_Release]) -> None:
+    def _release(self, answered: list[_Release]) -> None:
         worker_id = self._worker_id()
         ids = [id for release in answered if release.worker_id == worker_id for id in release.ids]
         if ids:
             releasing = self._queue.release(self._connection, worker_id, ids)
             spawn(self._confirm(worker_id, ids, releasing), self._under_way)
 
-    async def _confirm(self, worker_id: str, ids: List[str], releasing: Awaitable[None]) -> None:
+    async def _confirm(self, worker_id: str, ids: list[str], releasing: Awaitable[None]) -> None:
         async def again() -> None:
             if worker_id == self._worker_id():
                 await self._queue.release(self._connection, worker_id, ids)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Awaitable, Callable, Optional
+from collections.abc import Awaitable, Callable
 
 from ...figures.events import Events
 from ...jobs.cron import NO_CRON
@@ -86,7 +86,7 @@ class Tick:
     async def _tick(self, due: DueSchedule) -> bool:
         """False for what could not be done."""
         entry, message = read_entry(due.text), ""
-        next_ms: Optional[int] = None
+        next_ms: int | None = None
         is_usable = entry is not None
         if entry is not None:
             try:

@@ -1,0 +1,124 @@
+"""Classes with fields as hints: dataclasses, TypedDict and NamedTuple."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from ..wire.payload import PayloadProblem, decode_payload, encode_payload
+from .misfit import read_at
+
+Schema = dict[str, Any]
+#: Turns a JSON value that fits the schema into what the hint says; None: it is that already. What it raises says why it cannot.
+Convert = Callable[[Any], Any] | None
+Described = tuple[Schema, Convert]
+
+
+class Place(NamedTuple):
+    """Where a hint stands."""
+
+    #: For who reads an error.
+    what: str
+    is_result: bool
+    #: The classes around it.
+    seen: tuple[Any, ...] = ()
+
+    def inside(self, part: str) -> Place:
+        return self._replace(what=f"{self.what}, {part}")
+
+    def of(self, cls: Any) -> Place:
+        return self._replace(seen=(*self.seen, cls))
+
+
+#: schema_of() of task/hints.py.
+Describe = Callable[[Any, Place], Described]
+
+
+def object_of(properties: dict[str, Schema], required: list[str], rest: bool | None) -> Schema:
+    schema: Schema = {"type": "object", "properties": properties}
+    if required:
+        schema["required"] = required
+    if rest is not None:
+        schema["additionalProperties"] = rest
+    return schema
+
+
+def array_of(schemas: Sequence[Schema], least: int) -> Schema:
+    if not schemas:
+        return {"type": "array", "maxItems": 0}
+    return {"type": "array", "prefixItems": list(schemas), "items": False, "minItems": least}
+
+
+def with_default(schema: Schema, default: Any) -> Schema:
+    """The schema that names its default, as that would travel; None, and what cannot travel, is named nowhere."""
+    if default is None:
+        return schema
+    try:
+        return {**schema, "default": decode_payload(encode_payload(default))}
+    except PayloadProblem:
+        return schema
+
+
+def read_places(converts: Sequence[Convert], value: Iterable[Any]) -> list[Any]:
+    """What each place of a list says of what is there."""
+    return [read_at(place, convert, each) if convert else each for place, (convert, each) in enumerate(zip(converts, value))]
+
+
+def dataclass_of(cls: Any, place: Place, describe: Describe) -> Described:
+    hints = typing.get_type_hints(cls, include_extras=True)
+    properties: dict[str, Schema] = {}
+    required: list[str] = []
+    converts: dict[str, Callable[[Any], Any]] = {}
+    for field in dataclasses.fields(cls):
+        if not field.init:
+            continue
+        schema, convert = describe(hints[field.name], place.inside(f"field '{field.name}'"))
+        if field.default is not dataclasses.MISSING:
+            schema = with_default(schema, field.default)
+        elif field.default_factory is dataclasses.MISSING:
+            required.append(field.name)
+        properties[field.name] = schema
+        if convert:
+            converts[field.name] = convert
+    fields = _fields(converts)
+    return object_of(properties, required, False), lambda value: cls(**fields(value))
+
+
+def typed_dict_of(cls: Any, place: Place, describe: Describe) -> Described:
+    properties: dict[str, Schema] = {}
+    required = set(cls.__required_keys__)
+    converts: dict[str, Callable[[Any], Any]] = {}
+    for name, hint in typing.get_type_hints(cls, include_extras=True).items():
+        # Where hints are texts, the class itself has not read them.
+        if is_qualified(typing.get_origin(hint), "NotRequired"):
+            required.discard(name)
+        elif is_qualified(typing.get_origin(hint), "Required"):
+            required.add(name)
+        properties[name], convert = describe(hint, place.inside(f"key '{name}'"))
+        if convert:
+            converts[name] = convert
+    return object_of(properties, sorted(required), False), _fields(converts) if converts else None
+
+
+def named_tuple_of(cls: Any, place: Place, describe: Describe) -> Described:
+    """A list, as Python itself writes it."""
+    hints = typing.get_type_hints(cls, include_extras=True)
+    defaults: dict[str, Any] = cls._field_defaults
+    parts = [describe(hints.get(name, Any), place.inside(f"field '{name}'")) for name in cls._fields]
+    schemas = [with_default(schema, defaults.get(name)) for name, (schema, _) in zip(cls._fields, parts)]
+    converts = [convert for _, convert in parts]
+    return array_of(schemas, len(parts) - len(defaults)), lambda value: cls(*read_places(converts, value))
+
+
+def is_qualified(origin: Any, *names: str) -> bool:
+    """What TypedDict says around the hint of a key, of ``typing`` or ``typing_extensions``."""
+    return str(origin).rpartition(".")[2] in (names or ("Required", "NotRequired", "ReadOnly"))
+
+
+def _fields(converts: dict[str, Callable[[Any], Any]]) -> Callable[[Any], dict[str, Any]]:
+    def read(value: Any) -> dict[str, Any]:
+        return {name: read_at(name, converts[name], each) if name in converts else each for name, each in value.items()}
+
+    return read

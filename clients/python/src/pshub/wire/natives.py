@@ -1,0 +1,89 @@
+"""Values of Python that have no JSON of their own, as they travel: by what they are, whatever a task says of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import decimal
+import enum
+import sys
+import uuid
+from typing import Any
+
+_MINUTE = datetime.timedelta(minutes=1)
+_NO_ZONE = "has no time zone, so it is not known when that is; give it one, as datetime.now(timezone.utc) has"
+
+
+def plain(value: Any) -> Any:
+    """One step towards JSON: what is in the answer may need the next one. Raises TypeError or ValueError for what cannot travel."""
+    if isinstance(value, enum.Enum):
+        return value.value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, (datetime.date, datetime.time)):
+        return _iso(value)
+    if isinstance(value, datetime.timedelta):
+        return value.total_seconds()
+    if isinstance(value, uuid.UUID):
+        return str(value)
+    if isinstance(value, decimal.Decimal):
+        if not value.is_finite():
+            raise ValueError(f"a Decimal that is {value} is no number")
+        return str(value)
+    if isinstance(value, (set, frozenset)):
+        return _listed(value)
+    return _of_model(value)
+
+
+def plain_keys(value: Any) -> Any:
+    """All of a value, where a dict has keys that are no texts. Raises as ``plain`` does."""
+    if isinstance(value, dict):
+        return {_key(key): plain_keys(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain_keys(inner) for inner in value]
+    if value is None or isinstance(value, (str, int, float)):
+        return value
+    return plain_keys(plain(value))
+
+
+def _key(key: Any) -> Any:
+    while not (key is None or isinstance(key, (str, int, float))):
+        if isinstance(key, (tuple, frozenset)):
+            raise TypeError("keys must be texts, or what travels as one")
+        key = plain(key)
+        if isinstance(key, dict):
+            raise TypeError("keys must be texts, or what travels as one")
+    return key
+
+
+def _iso(value: Any) -> str:
+    """RFC 3339, as the formats of JSON Schema have it."""
+    if isinstance(value, datetime.date) and not isinstance(value, datetime.datetime):
+        return value.isoformat()
+    offset = value.utcoffset()
+    if offset is None:
+        raise ValueError(f"a {type(value).__name__} that {_NO_ZONE}")
+    if isinstance(value, datetime.datetime) and offset % _MINUTE:
+        # Zones of before there were zones have seconds, which no text has.
+        value = value.astimezone(datetime.timezone.utc)
+    text: str = value.isoformat()
+    return f"{text[:-6]}Z" if text.endswith("+00:00") else text
+
+
+def _listed(value: Any) -> list[Any]:
+    """Always in the same order: what is unique by its arguments is told by their text."""
+    try:
+        return sorted(value)
+    except TypeError:
+        return sorted(value, key=repr)
+
+
+def _of_model(value: Any) -> Any:
+    """Models of pydantic and structs of msgspec, known by their looks: neither is needed here."""
+    dump = getattr(type(value), "model_dump", None)
+    if callable(dump):
+        return dump(value, mode="json", by_alias=True)
+    msgspec = sys.modules.get("msgspec")
+    if msgspec is not None and hasattr(type(value), "__struct_fields__"):
+        return msgspec.to_builtins(value, str_keys=True)
+    raise TypeError(f"a {type(value).__name__} is not JSON")
