@@ -42,7 +42,7 @@ class TestHealth < PshubTest
     assert_includes worker.said, %("port":#{port},"msg":"probes are answered: /livez and /readyz")
     assert_match(%r{\AHTTP/1.1 200 OK\r\n.*\r\n\r\n\z}m, raw(port, "HEAD /livez HTTP/1.1\r\nhost: a\r\n\r\n"))
     # Whatever comes to the port, it is answered, and costs the others nothing.
-    ["\x16\x03\x01\x02\xff\r\n\r\n", "GET /livez\r\n\r\n", "GET /#{"a" * 10_000}"].each do |wrong|
+    ["\x16\x03\x01\x02\xff\r\n\r\n", "GET /livez\r\n\r\n", "GET /#{'a' * 10_000}"].each do |wrong|
       assert raw(port, wrong).start_with?("HTTP/1.1 400 "), wrong
     end
     silent = TCPSocket.new("127.0.0.1", port)

@@ -106,7 +106,7 @@ module Pshub
 
     def live
       ended = @service.ended_threads
-      return [503, { live: false, reason: "a thread has ended: #{ended.join(", ")}" }] if ended.any?
+      return [503, { live: false, reason: "a thread has ended: #{ended.join(', ')}" }] if ended.any?
 
       blocked = blocked_s
       # For longer than that its lease was over, and others have taken over what it held.
@@ -127,7 +127,7 @@ module Pshub
       without = @service.uncertain
       return if without.empty?
 
-      @service.connected? ? "no lease in #{without.join(", ")}" : "Redis is away"
+      @service.connected? ? "no lease in #{without.join(', ')}" : "Redis is away"
     end
 
     def answer(request_line)
@@ -187,7 +187,7 @@ module Pshub
       body = "#{JSON.generate(said)}\n"
       # Each probe is a connection: one that stays open would hold up the end.
       client.write("HTTP/1.1 #{status} #{TITLES.fetch(status)}\r\ncontent-type: application/json\r\n" \
-                   "content-length: #{body.bytesize}\r\nconnection: close\r\n\r\n#{body unless request_line.to_s.start_with?("HEAD ")}")
+                   "content-length: #{body.bytesize}\r\nconnection: close\r\n\r\n#{body unless request_line.to_s.start_with?('HEAD ')}")
     end
   end
 end
