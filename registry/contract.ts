@@ -16,6 +16,7 @@ import type {
   TaskQueue,
   UnreadableRecord,
   WorkerOverview,
+  WorkerTask,
 } from 'pshub'
 
 /** What somebody may do: look; run and enqueue tasks too; change queues, jobs and schedules too. Each includes the ones before. */
@@ -161,6 +162,22 @@ export interface TaskDetail {
   callers: TaskCaller[]
 }
 
+/** GET api/workers/<id>: all that the page of one worker shows. */
+export interface WorkerDetail {
+  row: WorkerRow
+  /** What it provides, by name; one whose lease ended has no load, and a task that it did nothing of has no figures. */
+  tasks: WorkerTaskRow[]
+  /** Other workers of its process: in other queues or shards, or what it became when its lease had ended. */
+  others: Pick<WorkerRow, 'id' | 'queue' | 'live'>[]
+  slow: SlowCallOverview[]
+  /** Newest first. */
+  failures: FailureOverview[]
+}
+
+export interface WorkerTaskRow extends Partial<WorkerTask> {
+  task: string
+}
+
 /** POST api/queues/<queue>/pause or /resume, with {}: since when it is paused, Redis milliseconds; absent: it is served. */
 export interface PauseAnswer {
   queue: string
@@ -213,6 +230,20 @@ export interface History {
   fromMs: number
   stepMs: number
   series: Record<HistorySeries, (number | null)[]>
+  /** What was put to work meanwhile, oldest first: the latest hundred. */
+  deploys: Deploy[]
+}
+
+/** `task`: it, or this version of it, was not there before; `schema`: it is declared otherwise; `client`: of the client library. */
+export const deployKinds = ['task', 'schema', 'client'] as const
+
+/** Something new that live workers have. */
+export interface Deploy {
+  atMs: number
+  kind: (typeof deployKinds)[number]
+  /** `name:version` of the task, or the client library with its version. */
+  what: string
+  queue: string
 }
 
 export const historySeries = [

@@ -54,7 +54,19 @@ const doors: Record<string, string[]> = {
     'target',
     'topology',
   ],
-  queue: ['batches', 'bells', 'guards', 'inspect', 'job-queue', 'numbered', 'pause', 'queue', 'resharding', 'shards'],
+  queue: [
+    'batches',
+    'bells',
+    'guards',
+    'inspect',
+    'job-queue',
+    'numbered',
+    'pause',
+    'queue',
+    'resharding',
+    'shards',
+    'work-left',
+  ],
   settings: ['queues', 'read', 'statsd-address'],
   catalogue: [
     'call-lists',
@@ -70,6 +82,7 @@ const doors: Record<string, string[]> = {
     'refusals',
     'registrar',
     'unreadable',
+    'worker-tasks',
   ],
   outlets: ['colour', 'log', 'printable', 'prometheus', 'statsd/statsd', 'task-log', 'tracing'],
   jobs: [
@@ -129,7 +142,7 @@ const folders = ['src', 'registry', 'test', 'bench', 'tools', 'clients', 'exampl
 const isWritten = /\.(ts|tsx|mjs|cjs|js|py|rb|lua|css|sh|html)$/
 /** Packages that are installed, what was built, and the library of Redis Functions, which the build puts together for the clients. */
 const isMade =
-  /(^|\/)(artifacts|node_modules|dist|build|\.venv|vendor|\.[\w-]+_cache|__pycache__)\/|(^|\/)redis\/library\.lua$/
+  /(^|\/)(artifacts|node_modules|dist|build|\.venv|\.next|vendor|\.[\w-]+_cache|__pycache__)\/|(^|\/)redis\/library\.lua$/
 
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(name => /\.(ts|mjs)$/.test(name))
 const moduleOf = (file: string) => file.replace(/\.(ts|mjs)$/, '')

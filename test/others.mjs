@@ -2,7 +2,7 @@
 // this machine is said to be missing, with the reason, and fails nothing.
 import { otherNodes } from '../tools/other-nodes.mjs'
 import { otherServers } from '../tools/other-servers.mjs'
-import { vitest } from './programs.mjs'
+import { altered, vitest } from './programs.mjs'
 
 const inRedis = names => names.map(name => `test/redis/${name}.test.ts`)
 
@@ -32,17 +32,18 @@ const stepsOf = (found, what, make) =>
 
 /** @returns steps that may follow one another beside others */
 export const serverSteps = reportDir =>
-  stepsOf(otherServers(), 'server', ({ name, title, path }) => ({
-    ...vitest(reportDir, title, name, '--maxWorkers=1', ...ofServer),
-    env: { PSHUB_TEST_SERVER: path, ...fewRuns },
-  }))
+  stepsOf(otherServers(), 'server', ({ name, title, path }) =>
+    altered(vitest(reportDir, title, name, '--maxWorkers=1', ...ofServer), {
+      env: { PSHUB_TEST_SERVER: path, ...fewRuns },
+    }),
+  )
 
 /** @returns as `serverSteps` */
 export const nodeSteps = reportDir => {
   const found = otherNodes()
   const newest = found.findLast(({ path }) => path)
-  return stepsOf(found, 'runtime', ({ name, title, path }) => ({
-    ...vitest(reportDir, title, name, '--maxWorkers=1', ...(name === newest.name ? ofNewestNode : ofNode)),
-    program: path,
-  }))
+  return stepsOf(found, 'runtime', ({ name, title, path }) => {
+    const files = name === newest.name ? ofNewestNode : ofNode
+    return altered(vitest(reportDir, title, name, '--maxWorkers=1', ...files), { program: path })
+  })
 }

@@ -9,7 +9,7 @@ import { prepare, root } from '../tools/prepare.mjs'
 import { clientSteps } from './clients.mjs'
 import { isSeen } from './fault/planted/seen.mjs'
 import { nodeSteps, serverSteps } from './others.mjs'
-import { lint, node, pagesTypeCheck, typeCheck, vitest } from './programs.mjs'
+import { altered, lint, node, pagesTypeCheck, typeCheck, vitest } from './programs.mjs'
 import { Steps } from './steps.mjs'
 
 const { values, positionals: only } = parseArgs({
@@ -90,15 +90,14 @@ const computing = [
 ]
 
 /** They fetch what nobody needs otherwise. */
-const ofWhole = isWhole ? [] : ['test/packages/package-managers.test.ts']
+const ofWhole = isWhole ? [] : ['test/packages/package-managers.test.ts', 'test/packages/examples.test.ts']
 
 const excluded = [...ofTime, ...computing, plantedInModel, ...ofWhole].map(file => `--exclude=${file}`)
 const tests = vitest(reportDir, 'tests', 'tests', '--maxWorkers=3', ...excluded)
-const testsThatCompute = {
-  ...vitest(reportDir, 'tests that compute', 'computing', '--maxWorkers=2', '--testTimeout=120000', ...computing),
-  env: isWhole ? { PSHUB_MODEL_RUNS: '2000' } : {},
-  givesWay: true,
-}
+const testsThatCompute = altered(
+  vitest(reportDir, 'tests that compute', 'computing', '--maxWorkers=2', '--testTimeout=120000', ...computing),
+  { env: isWhole ? { PSHUB_MODEL_RUNS: '2000' } : {}, givesWay: true },
+)
 // They wait more than they compute.
 const testsOfTime = vitest(reportDir, 'tests of time', 'tests-of-time', '--maxWorkers=5', ...ofTime)
 const on = server ? ` on ${server}` : ''
@@ -153,9 +152,9 @@ const runAll = async () => {
   const toolsDone = Promise.all(['python-env', 'other-nodes'].map(prepared))
   await steps.beside([typeCheck, pagesTypeCheck], [lint])
   await toolsDone
-  const { own, conformance } = clientSteps(reportDir, retries)
+  const { lints, own, conformance } = clientSteps(reportDir, retries)
   // One lane beside the tests: with three, single tests waited for seconds for their turn, and nothing ended sooner.
-  await steps.beside([tests], [...nodeSteps(reportDir), conformance])
+  await steps.beside([tests], [...lints, ...nodeSteps(reportDir), conformance])
   const computed = steps.beside([testsThatCompute])
   await steps.beside([faults], ...own.map(step => [step]), serverSteps(reportDir))
   await steps.beside([testsOfTime])
@@ -175,4 +174,5 @@ else {
   )
 }
 
+await steps.tryAgain()
 steps.report()

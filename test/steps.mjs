@@ -10,8 +10,9 @@ const mostRetried = 5
 
 /**
  * A step: `{ title, program, args, cwd?, env?, counts? }`; `counts()` reads from its report how many of its tests passed and failed, and
- * of those that failed, as `failures`, the name and what they said; `retried` are names of those that passed on a second try. `again()`, of one that failed, returns a step that runs these
- * once more, or undefined. One that `givesWay` gets what the others leave of the processor.
+ * of those that failed, as `failures`, the name and what they said; `retried` are names of those that passed on a second try. `again()`,
+ * of one that failed, returns a step that runs these once more, or undefined. One that `givesWay` gets what the others leave of the
+ * processor.
  */
 export class Steps {
   /** In the order in which they ended. */
@@ -48,6 +49,19 @@ export class Steps {
       for (const step of lane) await this.#runInTurn(step, path)
     }
     await Promise.all(lanes.map(runLane))
+  }
+
+  /**
+   * What failed and can be, is run once more, with the machine to itself: what a test waited for in vain beside others, because
+   * a process got no turn, would be waited for in vain beside them again. What fails here too is a fault.
+   */
+  async tryAgain() {
+    for (const run of this.#done.filter(({ ok }) => !ok)) {
+      const next = run.again?.()
+      if (!next) continue
+      console.log(`\n${run.title}: what failed is run once more`)
+      this.#add(run, await this.#runInTurn(next, join(this.#folder, 'again.log')))
+    }
   }
 
   /** What failed, how many tests did so and which; no test at all is a failure as well. */
@@ -108,25 +122,26 @@ export class Steps {
     }
   }
 
-  /** Resolves with its entry among those that are done; a second run of what failed counts as a part of it. */
+  /** Resolves with its entry among those that are done. */
   async #runInTurn(step, path) {
     const run = await this.#run(step, path)
     print(`${step.title}, ${run.seconds} s`, path)
-    const next = run.ok ? undefined : step.again?.()
-    if (!next) return run
-    console.log(`\n${step.title}: what failed is run once more`)
-    const rerun = await this.#runInTurn(next, path)
-    this.#done.splice(this.#done.indexOf(rerun), 1)
-    const [before, after] = [run.counts(), rerun.counts()]
-    run.ok = rerun.ok && after.passed === before.failed
-    run.seconds += rerun.seconds
-    const retried = (before.failures ?? []).map(({ name }) => `${step.title}: ${name}`)
-    run.counts = () => ({ ...after, passed: before.passed + after.passed, retried: run.ok ? retried : [] })
     return run
   }
 
+  /** A second run of what failed counts as a part of the first one. */
+  #add(run, rerun) {
+    this.#done.splice(this.#done.indexOf(rerun), 1)
+    const [before, after] = [run.counts(), rerun.counts()]
+    run.ok = rerun.ok && after.passed >= before.failed
+    run.seconds += rerun.seconds
+    const late = (before.failures ?? []).map(({ name }) => `${run.title}: ${name}`)
+    const retried = [...(before.retried ?? []), ...(run.ok ? late : [])]
+    run.counts = () => ({ ...after, passed: before.passed + after.passed, skipped: before.skipped, retried })
+  }
+
   /** Resolves with its entry among those that are done. @param path of a file for its output. Not a pipe: a process that it left behind would keep that open. */
-  async #run({ title, program, args, cwd = root, env, counts, givesWay = false }, path) {
+  async #run({ title, program, args, cwd = root, env, counts, again, givesWay = false }, path) {
     const startedAt = performance.now()
     const file = path && openSync(path, 'w')
     const child = spawn(program, args, {
@@ -146,7 +161,7 @@ export class Steps {
     })
     this.#running.delete(child)
     const seconds = Math.round((performance.now() - startedAt) / 1000)
-    const run = { title, seconds, ok, counts }
+    const run = { title, seconds, ok, counts, again }
     this.#done.push(run)
     return run
   }

@@ -1,5 +1,6 @@
 import type { Load, Overview } from 'pshub'
 import { type History, type HistorySeries, historySeries } from '../contract.ts'
+import { Deploys } from './deploys.ts'
 import type { Reading, Watcher } from './readings.ts'
 
 export type Kind = 'all' | 'queue' | 'task'
@@ -102,6 +103,7 @@ export interface Trends {
  * and names are bounded.
  */
 export class HistoryStore implements Watcher, Trends {
+  readonly deploys: Deploys = new Deploys()
   /** Those that were seen longest ago come first. */
   readonly #known = new Map<string, Known>()
   #atMs = 0
@@ -115,6 +117,7 @@ export class HistoryStore implements Watcher, Trends {
       this.#record('queue', queue, { ...values, ...loadValues(values.load) })
     for (const { task, load } of overview.tasks) this.#record('task', task, loadValues(load))
     this.#forgetLongGone()
+    this.deploys.onReading(overview)
   }
 
   onProblem(): void {
@@ -129,7 +132,7 @@ export class HistoryStore implements Watcher, Trends {
       tracks?.get(key)?.[range].read(this.#atMs) ?? new Array<null>(steps).fill(null),
     ])
     const fromMs = (Math.floor(this.#atMs / stepMs) - steps + 1) * stepMs
-    return { fromMs, stepMs, series: Object.fromEntries(series) }
+    return { fromMs, stepMs, series: Object.fromEntries(series), deploys: this.deploys.of(kind, name, fromMs) }
   }
 
   /** What is known of one step of all names. */

@@ -1,20 +1,24 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Hub } from 'pshub'
-import { historySeries } from '../contract.ts'
+import { type Deploy, historySeries } from '../contract.ts'
+import { deployRow, readDeployRow } from './deploys.ts'
 import type { ChartRow, HistoryStore, Kind } from './history.ts'
 import type { Reading, Watcher } from './readings.ts'
 
 const minuteMs = 60_000
 const hourMs = 3600_000
+const stepMs = { minute: minuteMs, hour: hourMs }
 const longest = 16_384
+/** A record that is shorter had room for everything. */
+const roomyBytes = 15_000
 const kinds: readonly unknown[] = ['all', 'queue', 'task'] satisfies Kind[]
 
 /** Rows beyond 16384 bytes are left out, the last ones first. */
-export const chartText = (rows: ChartRow[]): string => {
+export const chartText = (rows: ChartRow[], deploys: Deploy[] = []): string => {
   const parts: string[] = []
   let bytes = 1
-  for (const { kind, name, values } of rows) {
-    const part = JSON.stringify([kind, name, ...values])
+  for (const row of [...deploys.map(deployRow), ...rows.map(({ kind, name, values }) => [kind, name, ...values])]) {
+    const part = JSON.stringify(row)
     bytes += Buffer.byteLength(part) + 1
     if (bytes > longest) break
     parts.push(part)
@@ -25,22 +29,25 @@ export const chartText = (rows: ChartRow[]): string => {
 const isValue = (value: unknown): value is number | null =>
   value === null || (typeof value === 'number' && Number.isFinite(value) && value >= 0)
 
-/** What Redis has may be anything: rows that are none are left out. */
-export const chartRows = (text: string): ChartRow[] => {
-  let read: unknown
+const arraysIn = (text: string): unknown[][] => {
   try {
-    read = JSON.parse(text || '[]')
+    const read: unknown = JSON.parse(text || '[]')
+    return Array.isArray(read) ? read.filter(row => Array.isArray(row)) : []
   } catch {
     return []
   }
-  if (!Array.isArray(read)) return []
-  return read.flatMap((row: unknown) => {
-    if (!Array.isArray(row) || row.length !== historySeries.length + 2) return []
-    const [kind, name, ...values] = row as unknown[]
+}
+
+export const deploysIn = (text: string): Deploy[] => arraysIn(text).flatMap(row => readDeployRow(row) ?? [])
+
+/** What Redis has may be anything: rows that are none are left out. */
+export const chartRows = (text: string): ChartRow[] =>
+  arraysIn(text).flatMap(row => {
+    if (row.length !== historySeries.length + 2) return []
+    const [kind, name, ...values] = row
     if (!kinds.includes(kind) || typeof name !== 'string' || name.length > 200 || !values.every(isValue)) return []
     return [{ kind: kind as Kind, name, values }]
   })
-}
 
 /**
  * Keeps the charts in Redis: after each minute and each hour its means, unless another registry did. While that fails they are in memory
@@ -65,6 +72,7 @@ export class KeptHistory implements Watcher {
       const { atMs } = await this.#hub.overview()
       const hours = await this.#hub.charts.read('hour', Math.floor(atMs / hourMs))
       const minutes = await this.#hub.charts.read('minute', Math.floor(atMs / minuteMs))
+      this.#recallDeploys([...hours, ...minutes].map(({ text }) => text))
       const known = new Set(hours.filter(({ text }) => text !== '').map(({ number }) => number))
       // In the order of time: a track takes one that goes back for another clock.
       for (const { number, text } of hours) this.#history.recall(number * hourMs, chartRows(text), ['30d'])
@@ -93,9 +101,19 @@ export class KeptHistory implements Watcher {
     // A gap in the charts says it.
   }
 
+  #recallDeploys(texts: string[]): void {
+    const tasks = new Set(
+      texts.flatMap(text => chartRows(text).flatMap(({ kind, name }) => (kind === 'task' ? name : []))),
+    )
+    const longestText = Math.max(0, ...texts.map(text => Buffer.byteLength(text)))
+    // Where a record had no room for all, a task that is in none may have been there.
+    this.#history.deploys.recall(texts.flatMap(deploysIn), [...tasks], longestText < roomyBytes)
+  }
+
   async #keep(step: 'minute' | 'hour', range: '1h' | '30d', number: number): Promise<void> {
     try {
-      await this.#hub.charts.write(step, number, chartText(this.#history.rowsOf(range, number)))
+      const deploys = this.#history.deploys.inStep(number, stepMs[step])
+      await this.#hub.charts.write(step, number, chartText(this.#history.rowsOf(range, number), deploys))
     } catch (error) {
       this.#warn(error as Error)
     }

@@ -8,20 +8,23 @@ const forever = 'public, max-age=31536000, immutable'
 
 const access = { config: { registryAccess: 'page' as const } }
 
-/** Addresses that the pages' own router knows. Names of tasks have slashes. */
+/** Addresses that the pages' own router knows. Names of tasks have slashes, and ids of workers may be long. */
 const paths = [
   '/',
   '/login',
   '/tasks',
   '/tasks/*',
   '/workers',
-  '/workers/:worker',
+  '/workers/*',
   '/queues',
   '/queues/:queue',
   '/jobs',
   '/jobs/:job',
   '/key',
   '/schedules',
+  '/failures',
+  '/slow',
+  '/api-reference',
 ]
 
 /** The one HTML page, under each of its addresses, and its files. */

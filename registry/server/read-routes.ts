@@ -10,6 +10,7 @@ import { queueRows, summaryOf, taskRows, workerRows } from './rows.ts'
 import { sharedRead } from './shared-read.ts'
 import { taskDetail } from './task-detail.ts'
 import { whenceOf } from './whence.ts'
+import { workerDetail } from './worker-detail.ts'
 
 export interface ReadParts {
   hub: Hub
@@ -29,6 +30,9 @@ const listMaxAgeMs = 1000
 /** How old a reading may be that says that Redis is there. */
 const healthMaxAgeMs = 6000
 
+const unknown = (what: string, name: string): Refusal =>
+  new Refusal(404, 'NotFound', `The registry knows no ${what} ${JSON.stringify(name.slice(0, maxNameLength))}.`)
+
 /** Everything that only looks, once. */
 export const readRoutes = async (app: FastifyInstance, parts: ReadParts): Promise<void> => {
   const { hub, readings, history, proxies, mayRun } = parts
@@ -43,6 +47,7 @@ export const readRoutes = async (app: FastifyInstance, parts: ReadParts): Promis
   app.get('/api/queues', view, () => rows(({ overview }) => queueRows(overview, history)))
   app.get('/api/slow', view, () => slowCalls())
   app.get('/api/failures', view, () => failures())
+  app.get('/api/refusals', view, async () => (await readings.latest()).overview.refusals)
   // Names of tasks have slashes.
   app.get<{ Params: { '*': string } }>('/api/tasks/*', view, async request => {
     const name = request.params['*']
@@ -51,7 +56,19 @@ export const readRoutes = async (app: FastifyInstance, parts: ReadParts): Promis
     // Its worker may have started since the last reading.
     const detail = detailIn(await readings.latest()) ?? detailIn(await readings.latest(unknownMaxAgeMs))
     if (detail) return detail
-    throw new Refusal(404, 'NotFound', `The registry knows no task ${JSON.stringify(name.slice(0, maxNameLength))}.`)
+    throw unknown('task', name)
+  })
+  app.get<{ Params: { '*': string } }>('/api/workers/*', view, async request => {
+    const id = request.params['*']
+    const find = (reading: Reading) => {
+      const worker = reading.overview.workers.find(known => known.id === id)
+      return worker && { overview: reading.overview, worker }
+    }
+    // It may have started since the last reading.
+    const found = find(await readings.latest()) ?? find(await readings.latest(unknownMaxAgeMs))
+    if (!found) throw unknown('worker', id)
+    const [done, slow, failed] = await Promise.all([hub.workerTasks(found.worker), slowCalls(), failures()])
+    return workerDetail(found.overview, found.worker, done, { slow, failures: failed })
   })
   app.get('/api/history', view, async request => {
     const range = queryChoice(request, 'range', ranges)

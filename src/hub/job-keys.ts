@@ -1,12 +1,14 @@
+import { furtherField } from '../catalogue/cards.ts'
 import { Catalogue } from '../catalogue/catalogue.ts'
 import { checkKeyText, defaultEnqueueMs } from '../jobs/enqueue-options.ts'
 import type { JobHost } from '../jobs/job.ts'
 import { JobKey, readKey } from '../jobs/job-key.ts'
 import { monotonicMs } from '../wire/clock.ts'
-import { forwarderOf, type Keys } from '../wire/keys.ts'
+import { forwarderOf, type Keys, wholeQueue } from '../wire/keys.ts'
 import { tryParseTaskName } from '../wire/names.ts'
 import { namesOf, refuseHubOptions } from '../wire/options.ts'
 import { checkQueue, type Enqueuing } from './enqueuing.ts'
+import type { Route } from './resolver.ts'
 
 const keyOptionNames = namesOf<{ queue?: string }>({ queue: true })
 
@@ -22,28 +24,31 @@ export const keyOf = async (
   refuseHubOptions(`key of ${called}`, options, keyOptionNames)
   checkKeyText(called, key)
   const catalogue = new Catalogue(keys)
-  const { task, queue } =
+  const { task, queue, keyed } =
     (await placeOf(host, catalogue, called, options.queue)) ??
     (await enqueuing.routeOf(called, options, monotonicMs() + defaultEnqueueMs))
-  const home = await host.ask(() => enqueuing.placement.homeOf(queue, task, key))
+  // Those of merged jobs are in the queue's own place, whatever their text.
+  const home = keyed === 'merged' ? queue : await host.ask(() => enqueuing.placement.homeOf(queue, task, key))
   return new JobKey(host, host.queueOf(home), { task, key }, keys.namespace, (client, place) =>
     readKey(client, catalogue, keys.queue(home), keys.namespace, place),
   )
 }
 
-/** By its full name, which needs no right but that to look; undefined for another name, or one that no queue is known of. */
+/**
+ * By its full name, which needs no right but that to look; undefined for another name, or one that no queue is known of. Without a card
+ * nothing says how its jobs are keyed.
+ */
 const placeOf = async (
   host: JobHost,
   catalogue: Catalogue,
   task: string,
   queue: string | undefined,
-): Promise<{ task: string; queue: string } | undefined> => {
+): Promise<Pick<Route, 'task' | 'queue' | 'keyed'> | undefined> => {
   const isForwarded = queue !== undefined && forwarderOf(queue) !== undefined
   if (!isForwarded && !tryParseTaskName(task)) return undefined
-  if (queue !== undefined) {
-    checkQueue(queue)
-    return { task, queue }
-  }
-  const cards = await host.ask(client => catalogue.taskCards(client, [task]))
-  return cards[0] && { task, queue: cards[0].queue }
+  if (queue !== undefined) checkQueue(queue)
+  const fields = queue === undefined ? [task] : [furtherField(task, queue), task]
+  const [card] = await host.ask(client => catalogue.taskCards(client, fields))
+  const place = queue ?? (card && wholeQueue(card.queue))
+  return place === undefined ? undefined : { task, queue: place, keyed: card?.keyed }
 }

@@ -1,9 +1,11 @@
 import { type FailureOverview, readFailures, readSlowCalls, type SlowCallOverview } from '../catalogue/call-lists.ts'
+import type { WorkerCard } from '../catalogue/cards.ts'
 import { Catalogue } from '../catalogue/catalogue.ts'
 import { KeptCharts } from '../catalogue/kept-charts.ts'
 import { KeptSessions } from '../catalogue/kept-sessions.ts'
 import { type Overview, readOverview } from '../catalogue/overview.ts'
 import { unreadableTeller } from '../catalogue/unreadable.ts'
+import { readWorkerTasks, type WorkerTask } from '../catalogue/worker-tasks.ts'
 import { Events } from '../figures/events.ts'
 import { checkJobsQuery, type JobsListing, type JobsQuery, readJobs } from '../jobs/lists/listing.ts'
 import { checkQueueName, pauseQueue, resumeQueue } from '../queue/pause.ts'
@@ -52,6 +54,11 @@ export abstract class Onlooker {
   /** The workers of `overview()`. */
   async workers(): Promise<Overview['workers']> {
     return (await this.overview()).workers
+  }
+
+  /** What a worker of the overview did of each of its tasks, by name:version: in the last minute, and since its start. */
+  async workerTasks(worker: WorkerCard): Promise<Record<string, WorkerTask>> {
+    return this.ask(client => readWorkerTasks(client, this.keys, worker))
   }
 
   /** The queues of `overview()`. */

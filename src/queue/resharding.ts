@@ -1,10 +1,11 @@
-import { command, nowMsOf } from '../redis/client.ts'
+import { command } from '../redis/client.ts'
 import type { Connection, Redis } from '../redis/connection.ts'
 import { sleep } from '../wire/clock.ts'
 import { ConfigError } from '../wire/errors.ts'
 import { type Keys, longestSharded, type QueueKeys, shardName, wholeQueue } from '../wire/keys.ts'
 import { checkQueueName } from './pause.ts'
 import { homeOf, mostShards, noteShards, readShards, type Shards, servedShards, unsharded } from './shards.ts'
+import { workIn } from './work-left.ts'
 
 /** What a change still waits for. */
 export interface ShardsLeft {
@@ -84,13 +85,16 @@ export class Resharding {
 
   /** What there is of how it was before. */
   async left(shards: Shards): Promise<ShardsLeft> {
-    const waiting = (name: string) => this.#connection.send(client => waitingIn(client, this.#keys.queue(name)))
+    const leaving = this.#leaving(shards)
+    const work = (name: string) => this.#connection.send(client => workIn(client, this.#keys.queue(name)))
+    const given = (name: string) =>
+      this.#connection.send(client => command(client, 'zcard', this.#keys.queue(name).dead))
     const misplaced = (name: string) => this.#connection.send(client => this.#misplacedIn(client, name, shards))
-    const counts = await Promise.all(this.#leaving(shards).map(waiting))
+    const [left, dead] = [await Promise.all(leaving.map(work)), await Promise.all(leaving.map(given))]
     const keys = await Promise.all((shards.earlier ?? []).map(misplaced))
     return {
-      waiting: counts.reduce((sum, each) => sum + each.waiting, 0),
-      dead: counts.reduce((sum, { dead }) => sum + dead, 0),
+      waiting: left.reduce((sum, { waiting, held }) => sum + waiting + held, 0),
+      dead: dead.reduce<number>((sum, count) => sum + Number(count), 0),
       keys: keys.reduce((sum, count) => sum + count, 0),
     }
   }
@@ -189,19 +193,4 @@ async function* members(client: Redis, set: string): AsyncGenerator<string> {
     yield* found
     if (found.length < page) return
   }
-}
-
-/** All that a place has of calls and jobs. */
-const waitingIn = async (client: Redis, keys: QueueKeys): Promise<{ waiting: number; dead: number }> => {
-  const { calls, jobs, jobsHigh, jobsLow, scheduled, retries, later, lined, leases, held, dead } = keys
-  const nowMs = await nowMsOf(client, leases)
-  const workers = (await command(client, 'zrangebyscore', leases, '-inf', nowMs + 86_400_000)) as string[]
-  const counts = await Promise.all([
-    ...[calls, jobs, jobsHigh, jobsLow].map(list => command(client, 'llen', list)),
-    ...[scheduled, retries, later].map(set => command(client, 'zcard', set)),
-    ...workers.map(worker => command(client, 'hlen', held(worker))),
-  ])
-  const ofKeys = (await command(client, 'hvals', lined)) as string[]
-  const waiting = [...counts, ...ofKeys].reduce<number>((sum, count) => sum + Math.max(0, Number(count) || 0), 0)
-  return { waiting, dead: Number(await command(client, 'zcard', dead)) }
 }

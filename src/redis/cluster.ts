@@ -2,7 +2,7 @@ import { monotonicMs } from '../wire/clock.ts'
 import { command, type ManyNodes, type NodeClient, type Redis, type Sendable } from './client.ts'
 import { NotConnected } from './failures.ts'
 import type { NodeConnection } from './node-connection.ts'
-import { absentKey, keyOf, slotOf } from './slots.ts'
+import { keyOf, slotOf, withAbsent } from './slots.ts'
 import type { Address } from './target.ts'
 import { addressOf, type Topology } from './topology.ts'
 
@@ -85,6 +85,11 @@ export class Cluster implements ManyNodes {
       else await this.#unservedFor(leftMs, signal)
     }
     return undefined
+  }
+
+  /** Ends what is connected for one slot alone. */
+  leave(slot: number): void {
+    for (const name of this.#nodes.keys()) if (name.startsWith(`${slot} `)) this.#end(name)
   }
 
   /** Connects to all that are known. */
@@ -285,14 +290,6 @@ const isOnItsWay = (node: NodeConnection | undefined): boolean =>
   node !== undefined && !node.isReady && node.downReason === undefined
 
 const isFunction = (name: string): boolean => name.toLowerCase() === 'fcall'
-
-/** fcall, function, number of keys, keys, arguments: one key more. */
-const withAbsent = (key: string, [name, count, ...rest]: Words): Words => {
-  const absent = absentKey(key)
-  if (absent === undefined) return [name!, count!, ...rest]
-  const keys = Number(count)
-  return [name!, keys + 1, ...rest.slice(0, keys), absent, ...rest.slice(keys)]
-}
 
 /** As Redis says it when a slot is on its way and some of the keys are there already. The function is run when all are. */
 const isMoving = (): Error =>

@@ -136,6 +136,11 @@ export class Connection implements Place {
     }
   }
 
+  /** Nothing waits there any more: a connection that is for that alone ends. */
+  leave(key: string): void {
+    this.#cluster?.leave(slotOf(key))
+  }
+
   /** The node that serves a key; undefined when there is but one server, or none is known yet. */
   addressOf(key: string): string | undefined {
     return this.#topology.ownerOf(slotOf(key))

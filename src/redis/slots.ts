@@ -29,9 +29,20 @@ const tagOf = (key: string): string => {
  * TRYAGAIN or ASK when a key that is named is not there, instead of running a function with some of a queue's keys (those that it
  * does not name are looked for only while it runs). Undefined for a key that is not one of a queue's.
  */
-export const absentKey = (key: string): string | undefined => {
+const absentKey = (key: string): string | undefined => {
   const end = key.indexOf('}:')
   return end < 0 ? undefined : `${key.slice(0, end)}}:moving`
+}
+
+/** fcall, function, number of keys, keys, arguments: one key more. */
+export const withAbsent = (
+  key: string,
+  [name, count, ...rest]: readonly (string | number)[],
+): readonly (string | number)[] => {
+  const absent = absentKey(key)
+  if (absent === undefined) return [name!, count!, ...rest]
+  const keys = Number(count)
+  return [name!, keys + 1, ...rest.slice(0, keys), absent, ...rest.slice(keys)]
 }
 
 /** Words without a key: about the server, or about the connection. */

@@ -55,7 +55,11 @@ export interface WorkerContext extends WorkerParts {
     send(outs: readonly HeldText[], workerId: string): void
     move(job: Request, shard: string, workerId: string, nowUs: number): void
   }
-  readonly sharding: { epochOf(queue: string): number; homeOf(queue: string, key: string): string }
+  readonly sharding: {
+    epochOf(queue: string): number
+    homeOf(queue: string, key: string): string
+    isGone(queue: string): boolean
+  }
   readonly beat: {
     readonly isCertain: boolean
     readonly sentAt: number

@@ -22,6 +22,7 @@ import { Forward } from './roles/forward.ts'
 import { Intake } from './roles/intake.ts'
 import type { Keepalive } from './roles/keepalive.ts'
 import { Reconcile } from './roles/reconcile.ts'
+import { Retreat } from './roles/retreat.ts'
 import { Settle } from './roles/settle.ts'
 import { Show } from './roles/show.ts'
 import { Tick } from './roles/tick.ts'
@@ -58,13 +59,17 @@ export interface Crew extends WorkerContext {
   beat: BeatLoop
   farewell: Farewell
   show: Show
+  /** From now on it takes nothing: others see it leave. */
+  retreat(): void
+  /** Nothing tells it of connections any more. */
+  forget(): void
 }
 
-/** The crew is the context of its own roles: they find each other there. */
-export const makeCrew = (common: CommonParts, queueName: string): Crew => {
-  const { events, isServing, fetch, keepalive, settings } = common
+/** The crew is the context of its own roles: they find each other there. `onGone` is called when its place is to be left. */
+export const makeCrew = (common: CommonParts, queueName: string, onGone: () => void): Crew => {
+  const { events, fetch, keepalive, settings } = common
   const parts = makeParts(common, queueName)
-  const { executor, measures, queue, workerId } = parts
+  const { executor, measures, queue, workerId, isServing } = parts
   const crew = {
     ...parts,
     fetch,
@@ -73,6 +78,7 @@ export const makeCrew = (common: CommonParts, queueName: string): Crew => {
     stats: seen => ({ seen, draining: !isServing(), ...measures.stats() }),
   } as Crew
   const reconcile = new Reconcile(crew)
+  const retreat = new Retreat(crew, onGone)
   const onBeat: OnBeat = (beat, held) => {
     keepalive.onBeat(workerId(), queue, settings.leaseMs)
     fetch.onBeat(crew, beat)
@@ -85,6 +91,7 @@ export const makeCrew = (common: CommonParts, queueName: string): Crew => {
     crew.adopt.onBeat(beat.ended)
     crew.due.onBeat(beat)
     crew.tick.onBeat(beat)
+    retreat.onBeat(beat, held)
   }
   crew.intake = new Intake(crew)
   crew.settle = new Settle(crew)
@@ -102,24 +109,29 @@ export const makeCrew = (common: CommonParts, queueName: string): Crew => {
   return crew
 }
 
-const makeParts = (common: CommonParts, queueName: string): WorkerParts => {
-  const { settings, tasks, commands, events, isServing, pool, pulse, loop, handlers, log, nestedCall } = common
+const makeParts = (common: CommonParts, queueName: string): WorkerParts & Pick<Crew, 'retreat' | 'forget'> => {
+  const { settings, tasks, commands, events, pool, pulse, loop, handlers, log, nestedCall } = common
   const clock = new RedisClock()
   const keys = makeKeys(settings.namespace)
   const queue = new Queue(queueName, keys)
   const slots = new Slots(pool)
-  events.on('redis:up', () => slots.onReconnected())
+  const forget = events.on('redis:up', () => slots.onReconnected())
   const { maxPayloadBytes } = settings
   const startSpan = common.startSpan(queueName)
   const executor = new Executor({ tasks, handlers, pulse, maxPayloadBytes, log, startSpan, nestedCall })
   let id = newId()
+  let isRetreating = false
   return {
     settings,
     tasks,
     commands,
     clock,
     events,
-    isServing,
+    isServing: () => !isRetreating && common.isServing(),
+    retreat: () => {
+      isRetreating = true
+    },
+    forget,
     queue,
     jobQueue: new JobQueue(queueName, keys),
     slots,

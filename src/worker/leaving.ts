@@ -41,5 +41,6 @@ export const leave = async (
   await Promise.all([beat.stop(), adopt.stop(), due.stop(), tick.stop()])
   const last = isKnown ? await farewell.leave() : 0
   executor.stop()
+  crew.forget()
   return { worker: workerId(), queue: queue.name, handedBack: handedBack + last, abandoned }
 }

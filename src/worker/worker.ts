@@ -19,7 +19,8 @@ import { signalAfter } from '../wire/clock.ts'
 import { ConfigError } from '../wire/errors.ts'
 import { makeKeys } from '../wire/keys.ts'
 import { namesOf, wrongOptions } from '../wire/options.ts'
-import { type CommonParts, type Crew, makeCrew } from './crew.ts'
+import type { CommonParts } from './crew.ts'
+import { Crews } from './crews.ts'
 import { Handlers } from './handlers.ts'
 import { Health } from './health.ts'
 import { Hooks, type WorkerHooks } from './hooks.ts'
@@ -54,8 +55,7 @@ const patienceMs = 2000
  */
 export class Worker {
   readonly events: Events = new Events()
-  /** One for each queue, in the order in which they are named. */
-  readonly #crews: Crew[] = []
+  readonly #crews: Crews
   readonly #common: CommonParts
   readonly #waiting: Connection
   readonly #find: Find
@@ -101,7 +101,8 @@ export class Worker {
       tasks: [...tasks.values()],
       commands,
       catalogue: new Catalogue(keys),
-      onFound: queue => this.#add(queue),
+      isGone: queue => this.#common.sharding.isGone(queue),
+      onFound: queue => this.#crews.add(queue),
     })
     this.#nested = makeNestedCalls(settings, this.#find.first[0], tracing)
     const pool = new SlotPool(size, jobSlots)
@@ -132,16 +133,17 @@ export class Worker {
       tasksOf: queue => this.#find.tasksOf(queue),
       serves: queue => this.#find.serves(queue),
     }
+    this.#crews = new Crews({ common: this.#common, find: this.#find, waiting, graceOver: this.#graceOver.signal })
     this.#inspect = this.#makeInspect()
     this.#health = new Health({
       settings,
-      crews: this.#crews,
+      crews: this.#crews.all,
       loop: this.#common.loop,
       state: () => (this.#state !== 'running' ? 'stopping' : this.#isServing ? 'serving' : 'starting'),
       isConnected: () => commands.isReady,
       onOpen: port => logger.info({ port }, 'probes are answered: /livez and /readyz'),
     })
-    for (const queue of this.#find.first) this.#add(queue)
+    for (const queue of this.#find.first) this.#crews.add(queue)
   }
 
   /**
@@ -157,7 +159,7 @@ export class Worker {
 
   /** Of its first queue; it has one for each. Changes when the lease was lost. */
   get id(): string {
-    return this.#crews[0]!.workerId()
+    return this.#crews.first.workerId()
   }
 
   /** Requests that run now. */
@@ -167,7 +169,7 @@ export class Worker {
 
   /** What it is doing now, for each of its queues: its runs, for how long, and what each was seen doing last. */
   look(): WorkerLook[] {
-    return this.#crews.map(({ show }) => show.look())
+    return this.#crews.all.map(({ show }) => show.look())
   }
 
   /**
@@ -210,20 +212,13 @@ export class Worker {
       await this.#find.look()
       // One after the other: tasks that are nowhere yet belong to the queue that is named first. And none behind a stop(): its lease
       // would be nobody's.
-      for (const { beat } of this.#crews) if (this.#state === 'running') await beat.beatNow()
+      for (const { beat } of this.#crews.all) if (this.#state === 'running') await beat.beatNow()
       this.#serve()
     } else
       void this.#inspect
         .untilFit()
         .then(() => this.#find.look())
         .then(() => this.#serve())
-  }
-
-  /** From now on that queue is served, too. */
-  #add(queue: string): void {
-    const crew = makeCrew(this.#common, queue)
-    this.#crews.push(crew)
-    if (this.#isServing) crew.beat.start()
   }
 
   #serve(): void {
@@ -234,10 +229,10 @@ export class Worker {
     loop.start(ms => {
       const tasks = pulse.tick()
       if (!tasks) return
-      const { workerId, queue } = this.#crews[0]!
+      const { workerId, queue } = this.#crews.first
       this.events.emit('loop:blocked', { worker: workerId(), queue: queue.name, tasks, ms: Math.round(ms) })
     })
-    for (const { beat } of this.#crews) beat.start()
+    this.#crews.start()
     fetch.start()
     keepalive.start()
     this.#find.start()
@@ -252,7 +247,7 @@ export class Worker {
       findUnfit: client =>
         findUnfit(
           client,
-          this.#crews.map(({ queue }) => ({ role: 'worker', keys, queue: queue.name })),
+          this.#crews.all.map(({ queue }) => ({ role: 'worker', keys, queue: queue.name })),
         ),
       onUnfit: reasons => events.emit('problem', { where: 'redis', reason: unfitError(reasons).message }),
     })
@@ -279,13 +274,14 @@ export class Worker {
     this.#state = 'stopping'
     this.#inspect.stop()
     await this.#find.stop()
-    const crews = this.#crews
+    const crews = this.#crews.all
     const isKnown = this.#isKnown
     const announced = Promise.all(crews.map(({ farewell }) => (isKnown ? farewell.announce() : undefined)))
     fetch.stop()
     await this.#waiting.close()
     await fetch.settled()
     await announced
+    await this.#crews.parted()
     const left = await Promise.all(crews.map(crew => finish(crew, isKnown, this.#graceOver.signal)))
     // Not before nothing runs any more: what runs may block the loop until its end.
     await Promise.all([keepalive.stop(), this.#threads.stop()])

@@ -54,7 +54,7 @@ it('says that calls are refused, and how many, under more than the workers serve
   await browser.screenshot(page, 'health-refused-task')
   await page.goto(registry.at('tasks/slow:1.0?part=failures'))
   const row = page.getByRole('row').filter({ hasText: 'Overloaded' })
-  await row.getByText(/shop on/).waitFor(patience)
+  await row.getByText('shop', { exact: true }).first().waitFor(patience)
   clearInterval(calling)
 }, 90_000)
 

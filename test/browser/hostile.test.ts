@@ -115,6 +115,8 @@ describe(`${scriptPayloads.length} texts that would be scripts`, () => {
       ['tasks', 'tbody tr', count],
       ['workers', 'tbody tr', count],
       ['queues', 'tbody tr', count / 2 + 1],
+      ['failures', 'tbody tr', Math.min(count, 100)],
+      ['slow', 'tbody tr', Math.min(count, 100)],
       [`queues/${encodeURIComponent(`queue${scriptPayloads[0]}`)}`, 'tbody tr', 2],
     ] as const) {
       await page.goto(registry.at(path))

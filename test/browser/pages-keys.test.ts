@@ -24,6 +24,8 @@ describe('by keyboard alone', () => {
       ['q', 'Queues'],
       ['j', 'Jobs'],
       ['s', 'Schedules'],
+      ['f', 'Failures'],
+      ['c', 'Slow calls'],
       ['o', 'Overview'],
     ]) {
       await page.keyboard.press('g')
@@ -92,17 +94,24 @@ describe('the theme', () => {
 describe('a narrow screen', () => {
   const viewport = { width: 390, height: 844 }
 
-  it.each(['', 'tasks', 'tasks/resize_image:1.0', 'workers', 'queues', 'queues/images', 'nothing/here'])(
-    'holds /%s',
-    async path => {
-      browser.allow(/status of 404/)
-      const page = await openPage(browser, await shop(), path, { viewport })
-      await page.getByRole('heading', { level: 1 }).waitFor()
-      await page.getByText('Live', { exact: true }).waitFor()
-      expect(await overflows(page)).toBe(false)
-      await browser.screenshot(page, `pages-narrow-${path.replace(/\W+/g, '-') || 'overview'}`)
-    },
-  )
+  it.each([
+    '',
+    'tasks',
+    'tasks/resize_image:1.0',
+    'workers',
+    'queues',
+    'queues/images',
+    'failures',
+    'slow',
+    'nothing/here',
+  ])('holds /%s', async path => {
+    browser.allow(/status of 404/)
+    const page = await openPage(browser, await shop(), path, { viewport })
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.getByText('Live', { exact: true }).waitFor()
+    expect(await overflows(page)).toBe(false)
+    await browser.screenshot(page, `pages-narrow-${path.replace(/\W+/g, '-') || 'overview'}`)
+  })
 
   it('holds names and hosts that somebody meant to break it with', async () => {
     const registry = await fixture.registry()
@@ -133,6 +142,9 @@ describe('a narrow screen', () => {
       `tasks/${long}?part=workers`,
       'workers',
       'queues/q',
+      'failures',
+      'slow',
+      `workers/${encodeURIComponent(id)}`,
       `tasks?q=${'z'.repeat(500)}`,
     ]) {
       await page.goto(registry.at(path))

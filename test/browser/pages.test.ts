@@ -122,7 +122,7 @@ describe('the pages, with a live worker', () => {
     await parts.getByRole('link', { name: 'Failures' }).click()
     await expect
       .poll(() => rowText(page, '<script>'))
-      .toMatch(/^.* TaskFailed <script>document.title='ran'<\/script>\\u202em+ 1\.5 ms – h pid 7$/)
+      .toMatch(/^.* TaskFailed <script>document.title='ran'<\/script>\\u202em+ 1 1\.5 ms x – h pid 7$/)
     expect(await page.title()).toContain('always_fails:1.0')
     await browser.screenshot(page, 'pages-failures')
   })

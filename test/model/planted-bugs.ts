@@ -219,7 +219,8 @@ export const bugsOfKeys: PlantedBugs = {
       "if running[1] then redis.pcall('HSET', beside(KEYS[5], 'running:' .. task), unpack(running)) end",
       '',
     ],
-    ['loses keys that it has no room for', '  put_back(task, found, from)\n  return others', '  return others'],
+    ['loses keys that it has no room for', 'put_back(task, found, from)\n    return others', 'return others'],
+    ['takes keys for nothing to do', "beside(KEYS[5], 'keyed'), KEYS[5], low) > 0", 'KEYS[5], low) > 0'],
     ['counts what it took off a line no more', 'if count > 0 then count_lined(KEYS[5], task, -count) end', ''],
   ],
   settle: [

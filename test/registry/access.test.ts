@@ -44,9 +44,11 @@ const needed: Record<string, Role | 'anybody'> = {
   'GET /api/tasks': 'view',
   'GET /api/tasks/*': 'view',
   'GET /api/workers': 'view',
+  'GET /api/workers/*': 'view',
   'GET /api/queues': 'view',
   'GET /api/slow': 'view',
   'GET /api/failures': 'view',
+  'GET /api/refusals': 'view',
   'GET /api/history': 'view',
   'GET /api/live': 'view',
   'GET /metrics': 'view',
@@ -57,13 +59,15 @@ const needed: Record<string, Role | 'anybody'> = {
   'GET /tasks': 'anybody',
   'GET /tasks/*': 'anybody',
   'GET /workers': 'anybody',
-  'GET /workers/:worker': 'anybody',
+  'GET /workers/*': 'anybody',
   'GET /queues': 'anybody',
   'GET /queues/:queue': 'anybody',
   'GET /jobs': 'anybody',
   'GET /jobs/:job': 'anybody',
   'GET /key': 'anybody',
   'GET /schedules': 'anybody',
+  'GET /failures': 'anybody',
+  'GET /slow': 'anybody',
   'GET /assets/*': 'anybody',
 }
 const neededBy = ({ method, url }: Route) =>
@@ -106,8 +110,9 @@ describe('who may do what', () => {
               const isPage = need === 'anybody' && !url.includes('/api/') && !url.includes('healthz')
               const isOurs = site === 'same-origin' || isPage
               const may = need !== undefined && isOurs && (need === 'anybody' || has >= roles.indexOf(need))
-              // A file, a job or a schedule that is not there: that is said to who may know.
-              const isMissing = statusCode === 404 && /\/assets\/\*$|\/api\/(jobs|schedules)\/:/.test(url)
+              // A file, a worker, a job or a schedule that is not there: that is said to who may know.
+              const isMissing =
+                statusCode === 404 && /\/(assets|api\/workers)\/\*$|\/api\/(jobs|schedules)\/:/.test(url)
               const served = statusCode < 400 || isMissing || statusCode === 400
               const refused = [401, 403, 404].includes(statusCode)
               // A login with {} gets as far as being told so; a wrong one and a missing file count as served.

@@ -9,7 +9,7 @@ const reading = (atMs: number, { calls = 1, tasks = ['t:1.0'], queues = ['q'], b
   tookMs: 1,
   overview: {
     atMs,
-    tasks: tasks.map(task => ({ task, load: load(calls) })),
+    tasks: tasks.map(task => ({ task, queue: 'q', digest: 'd', workers: [], load: load(calls) })),
     workers: [],
     queues: queues.map(queue => ({ queue, backlog, oldestMs: undefined, slots: 4, busyShare: 0.5, load: load(calls) })),
     load: load(calls),

@@ -2,7 +2,7 @@ import type { Overview } from 'pshub'
 import { Hub } from 'pshub'
 import { describe, expect, it } from 'vitest'
 import { HistoryStore } from '../../registry/server/history.ts'
-import { chartRows, chartText, KeptHistory } from '../../registry/server/kept-history.ts'
+import { chartRows, chartText, deploysIn, KeptHistory } from '../../registry/server/kept-history.ts'
 import { rulesOf } from '../../src/redis/rights.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { useRegistry } from '../support/registry-fixture.ts'
@@ -12,7 +12,13 @@ const minute = 60_000
 
 const reading = (atMs: number, calls: number) => {
   const load = { callsPerSecond: calls, errorRate: 0, us: {} }
-  const overview = { atMs, tasks: [{ task: 't:1.0', load }], workers: [], queues: [], load } as unknown as Overview
+  const overview = {
+    atMs,
+    tasks: [{ task: 't:1.0', queue: 'q', digest: 'd', workers: [], load }],
+    workers: [],
+    queues: [],
+    load,
+  } as unknown as Overview
   return { tookMs: 1, overview }
 }
 
@@ -66,6 +72,34 @@ describe('charts', () => {
     expect([first.lines, again.lines]).toEqual([[], []])
   }, 30_000)
 
+  it('have deploys with them, which are there after a restart, and what came meanwhile', async () => {
+    const hub = hubOf()
+    const { atMs } = await hub.overview()
+    const from = Math.floor(atMs / minute) * minute - 5 * minute
+    const serving = (at: number, ...tasks: string[]) => {
+      const { tookMs, overview } = reading(at, 1)
+      const load = overview.load
+      const served = tasks.map(task => ({ task, queue: 'q', digest: 'd', workers: ['w'], load }))
+      return { tookMs, overview: { ...overview, tasks: served } as unknown as Overview }
+    }
+    const first = registryOf(hub)
+    first.kept.onReading(serving(from, 't:1.0'))
+    first.kept.onReading(serving(from + 1000, 't:1.0', 't:2.0'))
+    first.kept.onReading(serving(from + minute, 't:2.0'))
+    const key = makeKeys(fixture.namespace).chart('minute', from / minute)
+    await expect.poll(() => fixture.redis.exists(key)).toBe(1)
+    fixture.allowLeftovers()
+    const again = registryOf(hubOf())
+    await again.kept.restore()
+    again.kept.onReading(serving(atMs, 't:2.0', 't:3.0'))
+    for (const range of ['1h', '30d'] as const)
+      expect(again.history.read('task', 't:1.0', range).deploys).toEqual([
+        { atMs: from + 1000, kind: 'task', what: 't:2.0', queue: 'q' },
+        { atMs, kind: 'task', what: 't:3.0', queue: 'q' },
+      ])
+    expect([first.lines, again.lines]).toEqual([[], []])
+  }, 30_000)
+
   it('leave out what is no row', async () => {
     const good = { kind: 'task' as const, name: 't:1.0', values: [1, null, 2, 0, 0, 5, 0, 0.5, 7, 8, 9] }
     expect(chartRows(chartText([good]))).toEqual([good])
@@ -75,6 +109,9 @@ describe('charts', () => {
     expect(chartRows(JSON.stringify(mixed))).toEqual([good])
     for (const text of ['', '{', 'null', '{"a":1}', '[[[[', '"x"']) expect(chartRows(text)).toEqual([])
     expect(chartRows(`[["task","n",1e999${',1'.repeat(10)}]]`)).toEqual([])
+    expect(deploysIn(JSON.stringify([...mixed, ['deploy', 'task', 't:2.0', 'q', 7]]))).toEqual([
+      { atMs: 7, kind: 'task', what: 't:2.0', queue: 'q' },
+    ])
     const many = Array.from({ length: 3000 }, (_, at) => ({ ...good, name: `t${at}:1.0` }))
     expect(Buffer.byteLength(chartText(many))).toBeLessThanOrEqual(16_384)
     expect(chartRows(chartText(many)).length).toBeGreaterThan(200)

@@ -1,5 +1,12 @@
 import type { Redis } from 'ioredis'
 
+/** The keys of a command behind its first one. */
+const keysBehind = (command: string, [, ...words]: string[]): string[] => {
+  if (command.endsWith('LMOVE')) return words.slice(0, 1)
+  if (command === 'BLPOP') return words.slice(0, -1)
+  return command === 'EXISTS' ? words : []
+}
+
 /** What each Redis user sends, seen from outside, and what the functions run that it calls: `user COMMAND key`. */
 export const watchCommands = async (redis: Redis, shapeOf: (key: string) => string) => {
   const userOf = new Map<string, string>()
@@ -25,8 +32,7 @@ export const watchCommands = async (redis: Redis, shapeOf: (key: string) => stri
     if (command === 'CLIENT' || command === 'FUNCTION')
       seen.push({ address, command: `${command}|${first!.toUpperCase()}`, key: undefined })
     else seen.push({ address, command, key: isKeyless ? undefined : first })
-    const further = command!.endsWith('LMOVE') ? words.slice(1, 2) : command === 'BLPOP' ? words.slice(1, -1) : []
-    for (const key of further) seen.push({ address, command, key })
+    for (const key of keysBehind(command, words)) seen.push({ address, command, key })
   })
   return {
     /** Ends the watch. */

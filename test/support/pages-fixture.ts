@@ -28,6 +28,18 @@ export const rowText = (page: Page, name: string | RegExp): Promise<string> =>
 export const overflows = (page: Page): Promise<boolean> =>
   page.evaluate('document.documentElement.scrollWidth > innerWidth')
 
+/** Pictures of a page in both colours and widths; it must never be wider than its window. */
+export const look = async (browser: BrowserFixture, page: Page, name: string): Promise<void> => {
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const width of [1300, 390]) {
+      await page.emulateMedia({ colorScheme })
+      await page.setViewportSize({ width, height: 900 })
+      if (await overflows(page)) throw new Error(`${name} is wider than ${width} px`)
+      await browser.screenshot(page, `${name}-${width}-${colorScheme}`)
+    }
+  await page.setViewportSize({ width: 1300, height: 900 })
+}
+
 /** Tasks of a small shop: one with docs and schemas in two versions, and one that fails. */
 // biome-ignore lint/suspicious/noExplicitAny: tasks of any arguments and results
 export const shopTasks = (): Task<any, any>[] => [

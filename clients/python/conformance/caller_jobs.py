@@ -45,6 +45,11 @@ def _result(hub: Hub, order: Order) -> Order:
     return {"result": encode_payload(_job_of(hub, order).result(order["timeout_ms"]))}
 
 
+def _key(hub: Hub, order: Order) -> Order:
+    status = hub.key(order["task"], order["key"], queue=order.get("queue")).status()
+    return {"queue": status.queue, "state": status.state, "waiting": status.waiting}
+
+
 def _dead(hub: Hub, order: Order) -> Order:
     dead = hub.dead(order["queue"]).list()
     return {
@@ -78,6 +83,7 @@ _ORDERS: Dict[str, Callable[[Hub, Order], Order]] = {
     "status": _status,
     "result": _result,
     "cancel": lambda hub, order: {"cancelled": _job_of(hub, order).cancel()},
+    "key": _key,
     "dead": _dead,
     "retry": _retry,
     "schedule": _schedule,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
@@ -26,6 +27,15 @@ def wait(args: Dict[str, Any], ctx: Context) -> bool:
     return ctx.aborted.wait(args.get("ms", 0) / 1000)
 
 
+async def wait_async(args: Dict[str, Any]) -> bool:
+    """The same in a coroutine: whether it was cancelled meanwhile."""
+    try:
+        await asyncio.sleep(args.get("ms", 0) / 1000)
+        return False
+    except asyncio.CancelledError:
+        return True
+
+
 @task("echo:1.0", args={})
 def echo(args: Any) -> Any:
     note(args)
@@ -38,7 +48,7 @@ def add(x: int, y: int) -> int:
 
 
 @task("add:1.1", description="Adds two integers and one.")
-def add_more(x: int, y: int) -> int:
+async def add_more(x: int, y: int) -> int:
     return x + y + 1
 
 
@@ -68,9 +78,9 @@ def slow(args: Any, ctx: Context) -> Dict[str, Any]:
 
 
 @task("again:1.0", args={}, timeout=20, idempotent=True)
-def again(args: Any, ctx: Context) -> Dict[str, Any]:
+async def again(args: Any) -> Dict[str, Any]:
     note(args)
-    return {"aborted": wait(args, ctx), "pid": os.getpid()}
+    return {"aborted": await wait_async(args), "pid": os.getpid()}
 
 
 @task("deaf:1.0", args={}, timeout=20)
@@ -104,20 +114,20 @@ passing = task("passing:1.0", args={}, keyed="ordered", on_failure="pass", backo
 
 
 @task("merged:1.0", args={}, keyed="merged", batch=3, backoff=100)
-def merged(by_key: Dict[str, List[Any]], ctx: Context) -> None:
+async def merged(by_key: Dict[str, List[Any]], ctx: Context) -> None:
     """One line for each run, ``<key>=<tokens>`` of each of its keys."""
     note({"token": " ".join(f"{key}={','.join(each['token'] for each in own)}" for key, own in by_key.items())})
     payloads = [payload for own in by_key.values() for payload in own]
-    wait({"ms": max(payload.get("ms", 0) for payload in payloads)}, ctx)
+    await wait_async({"ms": max(payload.get("ms", 0) for payload in payloads)})
     if any(ctx.attempt <= payload.get("fails", 0) for payload in payloads):
         raise ValueError(f"try {ctx.attempt} {{failed}}")
 
 
 @task("nested:1.0", args={}, timeout=20)
-def nested(args: Any, ctx: Context) -> Any:
+async def nested(args: Any, ctx: Context) -> Any:
     if args["depth"] > 0:
-        return ctx.call("nested:1.0", {**args, "depth": args["depth"] - 1})
-    wait(args, ctx)
+        return await ctx.acall("nested:1.0", {**args, "depth": args["depth"] - 1})
+    await wait_async(args)
     return {"left_ms": ctx.remaining * 1000}
 
 

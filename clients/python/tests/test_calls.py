@@ -188,9 +188,12 @@ def test_requests_pushed_by_hand(server: Server, worker: Worker) -> None:
 
 
 def test_settings_that_cannot_work_are_refused(server: Server) -> None:
-    for options in ({"slots": 0}, {"queue": "a b"}, {"lease": 1}, {"nix": 1}, {"statsd": "here"}, {"slots": True}):
+    for options in ({"slots": 0}, {"queue": "a b"}, {"lease": 1}, {"statsd": "here"}, {"slots": True}):
         with pytest.raises(ConfigError):
             Worker(server.url, tasks=[echo], **options)
+    for make in (lambda **nix: Worker(tasks=[echo], **nix), Hub, AsyncHub):
+        with pytest.raises(TypeError, match="nix"):
+            make(nix=1)
     for target in ("http://x", "redis://127.0.0.1/3", 5, {"db": 1}):
         with pytest.raises(ConfigError):
             Hub(target)  # type: ignore[arg-type]

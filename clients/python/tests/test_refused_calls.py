@@ -10,7 +10,7 @@ import pytest
 
 from called_tasks import add, wait
 from conftest import Server, eventually, vectors
-from pshub import AsyncHub, Hub, HubError, NoSuchTask, NoWorkers, TaskError, Worker, task
+from pshub import AsyncHub, Context, Hub, HubError, NoSuchTask, NoWorkers, TaskError, TaskFailed, Worker, task
 from pshub.figures.refusals import Refusals
 from pshub.wire.errors import hub_error
 from test_rights import RULES, user
@@ -139,3 +139,44 @@ def test_a_hub_whose_rights_are_of_an_earlier_version_keeps_it_to_itself(
             hub.call("elsewhere:1.0")
     assert (problems, denied() - before) == ([], 1)
     assert server.client.keys("pshub:refused:*") == []
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_a_worker_tells_of_the_calls_of_its_handlers(server: Server, is_async: bool) -> None:
+    how: Dict[str, Any] = {
+        "unknown": ("nowhere:1.0", {}, None),
+        "left": ("left:1.0", {}, None),
+        "wrong": ("add:1.0", {"x": "one"}, None),
+        "time": ("add:1.0", {"x": 1}, "soon"),
+        "late": ("wait:1.0", {"s": 20}, 0.2),
+        "well": ("add:1.0", {"x": 1}, None),
+    }
+
+    @task("outer:1.0")
+    def outer(name: str, ctx: Context) -> Any:
+        called, args, timeout = how[name]
+        return ctx.call(called, args, timeout=timeout)
+
+    @task("outer:1.0")
+    async def outer_async(name: str, ctx: Context) -> Any:
+        called, args, timeout = how[name]
+        return await ctx.acall(called, args, timeout=timeout)
+
+    Worker(server.url, tasks=[task("left:1.0")(lambda: None)]).start().stop()
+    with Worker(server.url, tasks=[outer_async if is_async else outer, add, wait], queue="shop"), Hub(server.url) as hub:
+        assert hub.call("outer:1.0", name="well") == 3
+        for name in ("time", "unknown", "left", "wrong", "late", "time"):
+            with pytest.raises(TaskFailed):
+                hub.call("outer:1.0", name=name)
+        expected = {
+            "nowhere:1.0": {"NoSuchTask": 1}, "left:1.0": {"NoWorkers": 1}, "add:1.0": {"InvalidArgs": 3}, "wait:1.0": {"Timeout": 1},
+        }  # fmt: skip
+        [teller] = eventually(lambda: server.client.zrange("pshub:refusing", 0, -1))
+        eventually(lambda: codes_of(server, teller) == expected, what="their record")
+        assert record_of(server, teller)["name"] == "shop" and teller != hub.id
+    # What is refused first of all, at the end of its worker.
+    server.client.flushall()
+    with Worker(server.url, tasks=[outer_async if is_async else outer]), Hub(server.url) as hub:
+        with pytest.raises(TaskFailed):
+            hub.call("outer:1.0", name="time")
+        eventually(lambda: server.client.zrange("pshub:refusing", 0, -1), what="a record")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import enum
 import sys
 from dataclasses import dataclass, field
@@ -215,8 +216,29 @@ def test_foreign_schemas_that_could_cost_much_are_not_used() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"keyed": "merged"}])
-def test_an_async_function_is_refused_when_it_is_declared(options: Any) -> None:
-    async def handler(by_key: Any) -> None: ...
+def test_a_generator_is_refused_when_it_is_declared(options: Any) -> None:
+    async def later(by_key: Any) -> Any:
+        yield by_key
 
-    with pytest.raises(ConfigError, match="later:1.0: handlers are ordinary functions; declare it with 'def'"):
-        task("later:1.0", **options)(handler)
+    def now(by_key: Any) -> Any:
+        yield by_key
+
+    for handler in (later, now):
+        with pytest.raises(ConfigError, match="many:1.0: a handler returns one result and yields none"):
+            task("many:1.0", **options)(handler)
+
+
+def test_an_async_function_is_a_task_whose_call_is_awaited() -> None:
+    @task("later:1.0")
+    async def later(x: int) -> int:
+        """Later."""
+        return x + 1
+
+    class Callable:
+        async def __call__(self, x: int) -> int:
+            return x
+
+    assert (later.is_async, later.description, later.result) == (True, "Later.", {"type": "integer"})
+    assert asyncio.run(later(1)) == 2
+    assert task("object:1.0", args={}, result={})(Callable()).is_async
+    assert not task("now:1.0")(lambda: 1).is_async

@@ -1,5 +1,7 @@
 """What a type checker makes of calls: tests/test_types.py has mypy read it."""
 
+import asyncio
+import concurrent.futures
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional
 
@@ -31,7 +33,23 @@ def total(args: List[int]) -> int:
     return sum(args)
 
 
+@task("later:1.0")
+async def later(x: int, ctx: Context) -> List[int]:
+    assert_type(await ctx.acall(total, [x]), int)
+    assert_type(await ctx.acall("sum:1.0", [x], timeout=1), Any)
+    return [x]
+
+
+def futures(hub: Hub) -> None:
+    pending = hub.submit(later, x=1)
+    assert_type(pending, PendingCall[List[int]])
+    assert_type(pending.result(timeout=1), List[int])
+    future: "concurrent.futures.Future[List[int]]" = pending
+    assert_type([each.result() for each in concurrent.futures.as_completed([future])], List[List[int]])
+
+
 def threads(hub: Hub) -> None:
+    assert_type(hub.call(later, x=1), List[int])
     assert_type(resize, Task[Dict[str, int]])
     assert_type(resize(1, 2), Dict[str, int])
     assert_type(hub.call(resize, width=1, height=2), Dict[str, int])
@@ -57,6 +75,9 @@ def threads(hub: Hub) -> None:
 async def loop(hub: AsyncHub) -> None:
     assert_type(await hub.call(resize, width=1, height=2), Dict[str, int])
     assert_type(await hub.call("resize", width=1), Any)
+    assert_type(await later(1), List[int])
+    assert_type(hub.submit(later, x=1), "asyncio.Task[List[int]]")
+    assert_type(await hub.submit(total, [1]), int)
     job = await hub.enqueue(total, [1])
     assert_type(job, AsyncJob[int])
     assert_type(await job.result(), int)
@@ -66,4 +87,6 @@ def wrong(hub: Hub) -> None:
     hub.call(7)  # type: ignore[call-overload]
     number: str = hub.call(total, [1])  # type: ignore[assignment]
     hub.call(total, [1], timeout="soon")  # type: ignore[call-overload]
+    Hub(namespase="x")  # type: ignore[call-arg]
+    Worker(tasks=[total], slots="4")  # type: ignore[arg-type]
     hub.enqueue(total, [1], priority="urgent", delay="x")  # type: ignore[call-overload]

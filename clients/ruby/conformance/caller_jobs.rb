@@ -41,6 +41,11 @@ class CallerJobs
   def on_result(order) = { result: text(job_of(order).result(timeout_ms: order["timeout_ms"])) }
   def on_cancel(order) = { cancelled: job_of(order).cancel }
 
+  def on_key(order)
+    status = @hub.key(order["task"], order["key"], queue: order["queue"]).status
+    { queue: status.queue, state: status.state, waiting: status.waiting }
+  end
+
   def on_dead(order)
     { dead: @hub.dead(order["queue"]).list.map do |job|
       { job: job.id, task: job.task, args: text(job.args), tries: job.tries, following: job.following,

@@ -92,6 +92,41 @@ class TestRefusedCalls < PshubTest
     assert_empty server.client.keys("pshub:refus*")
   end
 
+  def test_a_worker_tells_of_the_calls_of_its_handlers
+    how = {
+      "well" => ["add:1.0", { x: 1 }, {}], "unknown" => ["nowhere:1.0", {}, {}], "left" => ["left:1.0", {}, {}],
+      "wrong" => ["add:1.0", { x: "one" }, {}], "time" => ["add:1.0", { x: 1 }, { timeout: "soon" }],
+      "queue" => ["add:1.0", { x: 1 }, { queue: "no queue" }], "none" => ["add:1.0", { x: 1 }, { timeout: 0 }],
+      "late" => ["wait:1.0", {}, { timeout: 0.2 }]
+    }
+    outer = declare("outer:1.0") do |name, ctx|
+      task, args, options = how.fetch(name)
+      ctx.call(task, args, **options)
+    end
+    worker(declare("left:1.0") { |_| nil }).stop
+    serving = worker(outer, adder, declare("wait:1.0") { |_, ctx| ctx.wait(20) }, queue: "shop")
+    calling = hub
+    # Also what is refused before its hub has called anything.
+    codes = %w[time unknown left wrong queue none late].to_h do |name|
+      [name, assert_raises(Pshub::TaskFailed) { calling.call("outer:1.0", name) }.data["nested"]["code"]]
+    end
+    assert_equal %w[InvalidArgs NoSuchTask NoWorkers InvalidArgs InvalidArgs Expired Timeout], codes.values
+    assert_equal 3, calling.call("outer:1.0", "well")
+    expected = {
+      "nowhere:1.0" => { "NoSuchTask" => 1 }, "left:1.0" => { "NoWorkers" => 1 }, "wait:1.0" => { "Timeout" => 1 },
+      "add:1.0" => { "InvalidArgs" => 3, "Expired" => 1 }
+    }
+    teller = eventually("a record") { server.client.zrange("pshub:refusing", 0, -1).first }
+    eventually("their record") { codes_of(teller) == expected }
+    assert_equal ["shop", false], [record_of(teller)["name"], teller == calling.id]
+    serving.stop
+    # And where nothing else is called at all.
+    server.client.del("pshub:refusing")
+    worker(outer, queue: "shop")
+    assert_raises(Pshub::TaskFailed) { hub.call("outer:1.0", "time") }
+    eventually("a record of that alone") { server.client.zcard("pshub:refusing") == 1 }
+  end
+
   def test_a_hub_whose_rights_are_of_an_earlier_version_keeps_it_to_itself
     rules = File.readlines(File.join(ROOT, "PROTOCOL.md")).map(&:split).find { |words| words[0, 3] == %w[ACL SETUSER pshub-hub] }
     server.client.call("ACL", "SETUSER", "earlier", *rules.drop(3).reject { |rule| rule.include?(":refus") })

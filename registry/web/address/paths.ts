@@ -12,6 +12,9 @@ export const taskPath = (task: string): string => at(`tasks/${encodeURIComponent
 /** Address of a queue's page. */
 export const queuePath = (queue: string): string => at(`queues/${encodeURIComponent(queue)}`)
 
+/** Address of a worker's page. */
+export const workerPath = (worker: string): string => at(`workers/${encodeURIComponent(worker)}`)
+
 /** Address of a job's page; `place`: where it was seen, which one that is not tracked needs. */
 export const jobPath = (id: string, place: Readonly<Record<string, string>> = {}): string =>
   at(`jobs/${encodeURIComponent(id)}${withQuery({}, place)}`)
@@ -21,6 +24,12 @@ export const keyPath = (key: { task: string; key: string; queue?: string }): str
 
 /** Address of the list of jobs. */
 export const jobsPath = (which: Readonly<Record<string, string>>): string => at(`jobs${withQuery({}, which)}`)
+
+/** Address of the list of failures. */
+export const failuresPath = (which: Readonly<Record<string, string>>): string => at(`failures${withQuery({}, which)}`)
+
+/** Address of the list of slow calls. */
+export const slowPath = (which: Readonly<Record<string, string>>): string => at(`slow${withQuery({}, which)}`)
 
 /** The page an address is of, without the base path: '' for the overview, `tasks/x` for a task. */
 export const placeOf = (path: string): string => `${path}/`.slice(base.length).replace(/\/+$/, '')

@@ -27,7 +27,7 @@ export const pageOf = (text: string | undefined, last: number): number => {
 export const sortOf = <Column extends string>(
   columns: readonly Column[],
   text: string | undefined,
-  fallback: `${'' | '-'}${Column}`,
+  fallback: `${'' | '-'}${NoInfer<Column>}`,
 ): { column: Column; isDown: boolean } => {
   const column = columns.find(name => name === text?.replace(/^-/, ''))
   if (column) return { column, isDown: text!.startsWith('-') }

@@ -4,6 +4,7 @@ import { useQuery } from '../address/use-query.ts'
 import { type Range, rangeNames, ranges, useHistory } from '../live/history.ts'
 import { SwitchLinks } from '../parts/switch-links.tsx'
 import { amount, count, ms, percent, us } from '../text/figures.ts'
+import { Deploys, marksOf } from './deploys.tsx'
 import { Chart } from './lines.tsx'
 
 interface ChartPlan {
@@ -30,6 +31,7 @@ export const chartPlans = {
     title: 'Wait in the backlog, p95',
     series: [{ of: 'backlogP95Us', label: 'p95', colour: 'chart-b' }],
     format: us,
+    least: 10,
   },
   rate: {
     title: 'Calls per second',
@@ -73,6 +75,7 @@ export const chartPlans = {
       { of: 'execP50Us', label: 'p50', colour: 'chart-a' },
     ],
     format: us,
+    least: 10,
   },
 } as const satisfies Record<string, ChartPlan>
 export type ChartName = keyof typeof chartPlans
@@ -107,6 +110,7 @@ export const HistoryCharts = ({
           <PlannedChart key={`${name} ${range}`} plan={chartPlans[name]} history={history} />
         ))}
       </div>
+      {history && <Deploys deploys={history.deploys} />}
     </section>
   )
 }
@@ -121,6 +125,7 @@ const PlannedChart = ({ plan, history }: { plan: ChartPlan; history: History | u
       stepMs={history.stepMs}
       series={series}
       format={plan.format}
+      marks={marksOf(history.deploys)}
       {...(plan.least === undefined ? {} : { least: plan.least })}
     />
   )

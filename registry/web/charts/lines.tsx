@@ -4,6 +4,7 @@ import 'uplot/dist/uPlot.min.css'
 import { isSystemDark } from '../looks/system-theme.ts'
 import { theme } from '../looks/theme.ts'
 import { clock } from '../text/figures.ts'
+import { type ChartMark, drawMarks } from './marks.ts'
 
 export interface ChartSeries {
   label: string
@@ -20,6 +21,8 @@ export interface ChartProps {
   format(value: number): string
   /** The axis reaches at least so far. */
   least?: number
+  /** Oldest first. */
+  marks: readonly ChartMark[]
 }
 
 const height = 150
@@ -37,7 +40,7 @@ export const Chart = (props: ChartProps) => {
   const names = series.map(({ label }) => label).join()
   useEffect(() => {
     const made = new uPlot(
-      optionsOf(latest.current, box.current!, legend.current!),
+      optionsOf(latest.current, box.current!, legend.current!, () => latest.current.marks),
       dataOf(latest.current),
       box.current!,
     )
@@ -84,7 +87,7 @@ const lastOf = (values: readonly (number | null)[]): number | undefined => {
   return values.at(-1) ?? values.at(-2) ?? undefined
 }
 
-const inWords = ({ title, series, format }: ChartProps): string => {
+const inWords = ({ title, series, format, marks }: ChartProps): string => {
   const each = series.map(({ label, values }) => {
     const known = values.filter(value => value !== null)
     if (known.length === 0) return `${label}: nothing is known yet`
@@ -92,7 +95,8 @@ const inWords = ({ title, series, format }: ChartProps): string => {
     const now = last === undefined ? 'now not known' : `now ${format(last)}`
     return `${label}: ${now}, lowest ${format(Math.min(...known))}, highest ${format(Math.max(...known))}`
   })
-  return `${title}. ${each.join('; ')}.`
+  const deployed = marks.length > 0 ? ` Deployed meanwhile: ${marks.map(({ text }) => text).join('; ')}.` : ''
+  return `${title}. ${each.join('; ')}.${deployed}`
 }
 
 const dataOf = ({ fromMs, stepMs, series }: ChartProps): uPlot.AlignedData => {
@@ -100,7 +104,12 @@ const dataOf = ({ fromMs, stepMs, series }: ChartProps): uPlot.AlignedData => {
   return [times, ...series.map(({ values }) => [...values])]
 }
 
-const optionsOf = (props: ChartProps, box: HTMLElement, legend: HTMLElement): uPlot.Options => {
+const optionsOf = (
+  props: ChartProps,
+  box: HTMLElement,
+  legend: HTMLElement,
+  marks: () => readonly ChartMark[],
+): uPlot.Options => {
   const style = getComputedStyle(document.documentElement)
   // A custom property with light-dark() reads as it was written; a property that uses it reads as its colour.
   const colour = (name: string) => colourOf(box, `var(--${name})`)
@@ -128,7 +137,7 @@ const optionsOf = (props: ChartProps, box: HTMLElement, legend: HTMLElement): uP
         points: { show: true, size: 4, filter: lonePoints, fill: colour(name) },
       })),
     ],
-    hooks: { setCursor: [plot => tellAt(plot, props, legend)] },
+    hooks: { setCursor: [plot => tellAt(plot, props, legend)], draw: [plot => drawMarks(plot, marks())] },
   }
 }
 

@@ -1,4 +1,3 @@
-import { at } from '../address/paths.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { areSingleKeysOn, isHelpOpen, keys, switchSingleKeys } from './keyboard.ts'
 
@@ -31,10 +30,6 @@ export const Help = () =>
           />{' '}
           Keys that are pressed alone do something
         </label>
-      </p>
-      <p>
-        For programs: <a href={at('openapi.json')}>OpenAPI document</a>,{' '}
-        <a href={at('metrics')}>metrics for Prometheus</a>
       </p>
       <div class="dialog-actions">
         <button type="button" onClick={close}>

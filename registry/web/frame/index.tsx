@@ -20,6 +20,8 @@ const places = [
   { place: 'queues', name: 'Queues' },
   { place: 'jobs', name: 'Jobs' },
   { place: 'schedules', name: 'Schedules' },
+  { place: 'failures', name: 'Failures' },
+  { place: 'slow', name: 'Slow' },
 ]
 
 /** What is around every page. */
@@ -82,6 +84,16 @@ export const Frame = ({ children }: { children: ComponentChildren }) => {
       <main id="content" tabIndex={-1}>
         {children}
       </main>
+      {/* The router takes no link of a target that is named: these lead to the service itself. */}
+      <footer class="bottom">
+        For programs: <a href={at('api-reference')}>API reference</a>{' '}
+        <a href={at('openapi.json')} target="_top">
+          OpenAPI document
+        </a>{' '}
+        <a href={at('metrics')} target="_top">
+          Metrics for Prometheus
+        </a>
+      </footer>
       <Help />
     </>
   )

@@ -10,6 +10,9 @@ export const keys = [
   { keys: ['g', 'q'], does: 'Go to the queues' },
   { keys: ['g', 'j'], does: 'Go to the jobs' },
   { keys: ['g', 's'], does: 'Go to the schedules' },
+  { keys: ['g', 'f'], does: 'Go to the failures' },
+  { keys: ['g', 'c'], does: 'Go to the slow calls' },
+  { keys: ['g', 'a'], does: 'Go to the API reference' },
   { keys: ['p'], does: 'Freeze what this page shows, and go on' },
   { keys: ['Ctrl', 'Enter'], does: 'Run the task whose form is shown' },
   { keys: ['Esc'], does: 'Close a dialog; leave the search' },
@@ -45,7 +48,17 @@ export interface KeyActions {
   pause(): void
 }
 
-const places: Record<string, string> = { o: '', t: 'tasks', w: 'workers', q: 'queues', j: 'jobs', s: 'schedules' }
+const places: Record<string, string> = {
+  o: '',
+  t: 'tasks',
+  w: 'workers',
+  q: 'queues',
+  j: 'jobs',
+  s: 'schedules',
+  f: 'failures',
+  c: 'slow',
+  a: 'api-reference',
+}
 /** A second key belongs to `g` for so long. */
 const patienceMs = 1500
 

@@ -3,9 +3,11 @@ import { useQuery } from '../address/use-query.ts'
 import { queues } from '../live/shown.ts'
 import { useLive } from '../live/stream.ts'
 import { Empty, Loading } from '../parts/empty.tsx'
+import { Export } from '../parts/export.tsx'
 import { NoWorkersYet } from '../parts/no-workers.tsx'
 import { PageHead } from '../parts/page-head.tsx'
 import { ChoiceField, SearchField } from '../parts/search-field.tsx'
+import { exportedQueues } from '../rows/exported.ts'
 import { type QueueState, queueList, queueStates, queueView } from '../rows/queues.ts'
 import { QueueTable } from '../tables/queues.tsx'
 import { count, plural } from '../text/figures.ts'
@@ -27,11 +29,14 @@ export const QueuesPage = () => {
     <>
       <PageHead title="Queues">
         {rows && listed && (
-          <p class="quiet" role="status">
-            {listed.length === rows.size
-              ? plural(rows.size, 'queue')
-              : `${count(listed.length)} of ${plural(rows.size, 'queue')}`}
-          </p>
+          <>
+            <p class="quiet" role="status">
+              {listed.length === rows.size
+                ? plural(rows.size, 'queue')
+                : `${count(listed.length)} of ${plural(rows.size, 'queue')}`}
+            </p>
+            <Export one="queue" columns={exportedQueues} rows={listed} />
+          </>
         )}
       </PageHead>
       {!listed && <Loading />}

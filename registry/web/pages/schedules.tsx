@@ -6,8 +6,10 @@ import { useRepeated } from '../live/repeated.ts'
 import { useLive } from '../live/stream.ts'
 import { ActionButton } from '../parts/action-button.tsx'
 import { Empty, Loading } from '../parts/empty.tsx'
+import { Export } from '../parts/export.tsx'
 import { PageHead } from '../parts/page-head.tsx'
 import { QueueField, SearchField } from '../parts/search-field.tsx'
+import { exportedSchedules } from '../rows/exported.ts'
 import { post } from '../session/request.ts'
 import { EnqueuedJob, ScheduleTable } from '../tables/schedules.tsx'
 import { plural } from '../text/figures.ts'
@@ -31,10 +33,13 @@ export const SchedulesPage = () => {
   return (
     <>
       <PageHead title="Schedules">
-        {value && (
-          <p class="quiet" role="status">
-            {plural(found!.length, 'schedule')}
-          </p>
+        {found && (
+          <>
+            <p class="quiet" role="status">
+              {plural(found.length, 'schedule')}
+            </p>
+            <Export one="schedule" columns={exportedSchedules} rows={found} />
+          </>
         )}
       </PageHead>
       {!value && !failure && <Loading />}

@@ -3,10 +3,12 @@ import { type QueryState, useQuery } from '../address/use-query.ts'
 import { tasks } from '../live/shown.ts'
 import { useLive } from '../live/stream.ts'
 import { Empty, Loading } from '../parts/empty.tsx'
+import { Export } from '../parts/export.tsx'
 import { NoWorkersYet } from '../parts/no-workers.tsx'
 import { PageHead } from '../parts/page-head.tsx'
 import { Pager } from '../parts/pager.tsx'
 import { ChoiceField, QueueField, SearchField } from '../parts/search-field.tsx'
+import { exportedTasks } from '../rows/exported.ts'
 import { type TaskState, taskPage, taskStates, taskView } from '../rows/tasks.ts'
 import { TaskTable } from '../tables/tasks.tsx'
 import { count, plural } from '../text/figures.ts'
@@ -31,12 +33,15 @@ export const TasksPage = () => {
   return (
     <>
       <PageHead title="Tasks">
-        {rows && (
-          <p class="quiet" role="status">
-            {listed!.found.length === rows.size
-              ? plural(rows.size, 'task')
-              : `${count(listed!.found.length)} of ${plural(rows.size, 'task')}`}
-          </p>
+        {rows && listed && (
+          <>
+            <p class="quiet" role="status">
+              {listed.found.length === rows.size
+                ? plural(rows.size, 'task')
+                : `${count(listed.found.length)} of ${plural(rows.size, 'task')}`}
+            </p>
+            <Export one="task" columns={exportedTasks} rows={listed.found} />
+          </>
         )}
       </PageHead>
       {!rows && <Loading />}

@@ -4,12 +4,14 @@ import { workers } from '../live/shown.ts'
 import { useLive } from '../live/stream.ts'
 import { Bar } from '../parts/bar.tsx'
 import { Empty, Loading } from '../parts/empty.tsx'
+import { Export } from '../parts/export.tsx'
 import { NoWorkersYet } from '../parts/no-workers.tsx'
 import { PageHead } from '../parts/page-head.tsx'
 import { Pager } from '../parts/pager.tsx'
 import { ChoiceField, QueueField, SearchField } from '../parts/search-field.tsx'
 import { Text } from '../parts/text.tsx'
 import { WorkerCommand } from '../parts/worker-command.tsx'
+import { exportedWorkers } from '../rows/exported.ts'
 import { type HostGroup, type WorkerState, workerGroups, workerStates, workerView } from '../rows/workers.ts'
 import { WorkerTable } from '../tables/workers.tsx'
 import { count, plural } from '../text/figures.ts'
@@ -28,11 +30,14 @@ export const WorkersPage = () => {
     <>
       <PageHead title="Workers">
         {rows && listed && (
-          <p class="quiet" role="status">
-            {listed.found === rows.size
-              ? plural(rows.size, 'worker')
-              : `${count(listed.found)} of ${plural(rows.size, 'worker')}`}
-          </p>
+          <>
+            <p class="quiet" role="status">
+              {listed.found.length === rows.size
+                ? plural(rows.size, 'worker')
+                : `${count(listed.found.length)} of ${plural(rows.size, 'worker')}`}
+            </p>
+            <Export one="worker" columns={exportedWorkers} rows={listed.found} />
+          </>
         )}
       </PageHead>
       {!listed && <Loading />}
@@ -40,7 +45,7 @@ export const WorkersPage = () => {
       {rows && rows.size > 0 && listed && (
         <>
           <Filters state={state} />
-          {listed.found === 0 && <NoneFits state={state} view={view.state} />}
+          {listed.found.length === 0 && <NoneFits state={state} view={view.state} />}
           {listed.groups.map(group => (
             <Host key={group.host} group={group} />
           ))}

@@ -35,7 +35,7 @@ export const Markdown = ({ children: text }: { children: string }) => {
 }
 
 const Piece = ({ text }: { text: string }) => {
-  const drawn = useMemo(() => blocks(tokensOf(text), 0), [text])
+  const drawn = useMemo(() => blocks(outlined(tokensOf(text)), 0), [text])
   return <>{drawn}</>
 }
 
@@ -45,6 +45,22 @@ const tokensOf = (text: string): Token[] => {
   } catch {
     return [{ type: 'paragraph', raw: text, text, tokens: [{ type: 'text', raw: text, text }] }]
   }
+}
+
+/** Headings get the level that they have among each other, because writers begin with any: none is left out. */
+const outlined = (tokens: Token[]): Token[] => {
+  const above: number[] = []
+  const visit = (some: readonly Token[], depth: number): void => {
+    if (depth > maxDepth) return
+    for (const token of some) {
+      if (token.type === 'heading') {
+        while (above.length > 0 && above.at(-1)! >= token.depth) above.pop()
+        token.depth = above.push(token.depth)
+      } else visit(('items' in token ? token.items : 'tokens' in token ? token.tokens : undefined) ?? [], depth + 1)
+    }
+  }
+  visit(tokens, 0)
+  return tokens
 }
 
 const blocks = (tokens: readonly Token[] = [], depth: number): ComponentChild[] =>

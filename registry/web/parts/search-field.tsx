@@ -64,7 +64,36 @@ export const ChoiceField = ({
   </label>
 )
 
-/** The filter by queue: those that rows have, and the one of the address, which may be gone. */
+/** A filter by a name: those that are known, and the one of the address, which may be gone. */
+export const NameField = ({
+  label,
+  name,
+  names,
+  value,
+  state,
+}: {
+  label: string
+  /** In the address. */
+  name: string
+  names: Iterable<string>
+  value: string
+  state: QueryState
+}) => {
+  const known = new Set(names)
+  if (value !== '') known.add(value)
+  const options = [...known].sort().map(each => ({ value: each, text: printable(each) }))
+  return (
+    <ChoiceField
+      label={label}
+      name={name}
+      value={value}
+      state={state}
+      options={[{ value: '', text: 'All' }, ...options]}
+    />
+  )
+}
+
+/** The filter by queue, of those that rows have. */
 export const QueueField = ({
   rows,
   value,
@@ -73,17 +102,4 @@ export const QueueField = ({
   rows: Iterable<{ queue: string }>
   value: string
   state: QueryState
-}) => {
-  const queues = new Set([...rows].map(({ queue }) => queue))
-  if (value !== '') queues.add(value)
-  const options = [...queues].sort().map(queue => ({ value: queue, text: printable(queue) }))
-  return (
-    <ChoiceField
-      label="Queue"
-      name="queue"
-      value={value}
-      state={state}
-      options={[{ value: '', text: 'All' }, ...options]}
-    />
-  )
-}
+}) => <NameField label="Queue" name="queue" names={[...rows].map(({ queue }) => queue)} value={value} state={state} />

@@ -1,7 +1,9 @@
 import type { TaskQueue } from 'pshub'
 import type { TaskRow } from '../../contract.ts'
-import { choiceOf, compare, pageOf, sortOf } from '../address/query.ts'
+import { choiceOf, compare, sortOf } from '../address/query.ts'
 import { printable } from '../text/printable.ts'
+import { hasWords, wordsOf } from '../text/words.ts'
+import { pageOfRows, type RowsPage } from './page.ts'
 import { refusedCount } from './queue-state.ts'
 
 export const taskStates = [
@@ -71,15 +73,9 @@ export const liveQueues = ({ queues }: TaskRow): TaskQueue[] => queues.filter(({
 export const queueNames = (queues: readonly TaskQueue[]): string =>
   queues.map(({ queue, first }) => printable(first ? `${queue} (first)` : queue)).join(', ')
 
-/** Rows that show at once; more go on further pages. */
-export const pageSize = 100
-
 /** What is found of all rows, sorted, and the rows of the page that is shown. */
-export const taskPage = (
-  rows: Iterable<TaskRow>,
-  view: TaskView,
-): { found: TaskRow[]; shown: TaskRow[]; page: number; pages: number } => {
-  const words = view.search.toLowerCase().split(/\s+/).filter(Boolean)
+export const taskPage = (rows: Iterable<TaskRow>, view: TaskView): RowsPage<TaskRow> => {
+  const words = wordsOf(view.search)
   const found = [...rows].filter(
     row =>
       isInState[view.state](row) &&
@@ -89,16 +85,11 @@ export const taskPage = (
   const { column, isDown } = view.sort
   const of = values(view.times)[column]
   found.sort((a, b) => compare(of(a), of(b), isDown) || compare(a.task, b.task, false))
-  const pages = Math.max(1, Math.ceil(found.length / pageSize))
-  const page = pageOf(view.page, pages)
-  return { found, shown: found.slice((page - 1) * pageSize, page * pageSize), page, pages }
+  return pageOfRows(found, view.page)
 }
 
-const hasAll = ({ task, queue, summary }: TaskRow, words: string[]): boolean => {
-  if (words.length === 0) return true
-  const text = `${task} ${queue} ${summary}`.toLowerCase()
-  return words.every(word => text.includes(word))
-}
+const hasAll = ({ task, queue, summary }: TaskRow, words: string[]): boolean =>
+  words.length === 0 || hasWords(`${task} ${queue} ${summary}`, words)
 
 const values = (times: TaskTimes): Record<TaskColumn, (row: TaskRow) => string | number | undefined> => {
   const us = ({ load }: TaskRow) => (times === 'run' ? load.us.exec : load.us.backlog)

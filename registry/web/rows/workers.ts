@@ -1,5 +1,6 @@
 import type { WorkerRow } from '../../contract.ts'
 import { choiceOf, compare, pageOf } from '../address/query.ts'
+import { hasWords, wordsOf } from '../text/words.ts'
 
 export const workerStates = ['all', 'serving', 'draining', 'lost'] as const
 export type WorkerState = (typeof workerStates)[number]
@@ -39,8 +40,8 @@ const pageSize = 100
 export const workerGroups = (
   rows: Iterable<WorkerRow>,
   view: WorkerView,
-): { found: number; groups: HostGroup[]; page: number; pages: number } => {
-  const words = view.search.toLowerCase().split(/\s+/).filter(Boolean)
+): { found: WorkerRow[]; groups: HostGroup[]; page: number; pages: number } => {
+  const words = wordsOf(view.search)
   const found = [...rows].filter(
     row =>
       (view.state === 'all' || stateOf(row) === view.state) &&
@@ -53,7 +54,7 @@ export const workerGroups = (
   )
   const pages = paged(grouped(found))
   const page = pageOf(view.page, pages.length)
-  return { found: found.length, groups: pages[page - 1] ?? [], page, pages: pages.length }
+  return { found, groups: pages[page - 1] ?? [], page, pages: pages.length }
 }
 
 const paged = (groups: HostGroup[]): HostGroup[][] => {
@@ -83,8 +84,5 @@ const grouped = (rows: WorkerRow[]): HostGroup[] => {
   return [...groups.values()]
 }
 
-const hasAll = ({ id, host, pid, queue, tasks, client }: WorkerRow, words: string[]): boolean => {
-  if (words.length === 0) return true
-  const text = `${id} ${host} ${pid} ${queue} ${client} ${Object.keys(tasks).join(' ')}`.toLowerCase()
-  return words.every(word => text.includes(word))
-}
+const hasAll = ({ id, host, pid, queue, tasks, client }: WorkerRow, words: string[]): boolean =>
+  words.length === 0 || hasWords(`${id} ${host} ${pid} ${queue} ${client} ${Object.keys(tasks).join(' ')}`, words)

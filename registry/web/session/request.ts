@@ -15,8 +15,11 @@ export class ApiFailure extends Error {
 }
 
 /** Sends a request to the API. Throws ApiFailure. */
-export const request = async <T>(path: string, init: RequestInit = {}): Promise<T> => {
-  const response = await send(path, init)
+export const request = <T>(path: string, init: RequestInit = {}): Promise<T> => requestAt(`api/${path}`, init)
+
+/** The same of what the service has beside its API. */
+export const requestAt = async <T>(path: string, init: RequestInit = {}): Promise<T> => {
+  const response = await sendAt(path, init)
   const text = await response.text()
   if (response.ok) return parse(text) as T
   if (response.status === 401) {
@@ -41,9 +44,11 @@ export const post = <T>(path: string, body: unknown, init: RequestInit = {}): Pr
   })
 
 /** The answer itself, whatever its status. Throws ApiFailure when there is none. */
-export const send = async (path: string, init: RequestInit): Promise<Response> => {
+export const send = (path: string, init: RequestInit): Promise<Response> => sendAt(`api/${path}`, init)
+
+const sendAt = async (path: string, init: RequestInit): Promise<Response> => {
   try {
-    return await fetch(at(`api/${path}`), init)
+    return await fetch(at(path), init)
   } catch (error) {
     if ((error as Error).name === 'AbortError') throw error
     throw new ApiFailure(0, { code: 'Internal', message: 'The registry cannot be reached.' })

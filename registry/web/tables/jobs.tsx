@@ -4,6 +4,7 @@ import { jobPath, keyPath, taskPath } from '../address/paths.ts'
 import { JobBadge } from '../parts/job-badge.tsx'
 import { Text } from '../parts/text.tsx'
 import { Ago, EnqueuedOrDue, Until } from '../parts/time.tsx'
+import { WorkerLink } from '../parts/worker-link.tsx'
 import { jobPlace, keyOfJob, type ListedState } from '../rows/jobs.ts'
 import { count, plural } from '../text/figures.ts'
 import { QueueCell } from './queue-cell.tsx'
@@ -33,7 +34,10 @@ const failure: Column = {
       '–'
     ),
 }
-const worker: Column = { name: 'worker', value: job => <Text class="short">{job.worker ?? '–'}</Text> }
+const worker: Column = {
+  name: 'worker',
+  value: job => (job.worker === undefined ? '–' : <WorkerLink id={job.worker} />),
+}
 
 const columns: Record<ListedState, readonly Column[]> = {
   waiting: [enqueued, priority, tries, from],

@@ -7,16 +7,17 @@ export interface SortHeadProps {
   state: QueryState
   /** Numbers are sorted from the largest on first. */
   isNumber?: boolean
+  title?: string
   children: ComponentChildren
 }
 
 /** A column's head that sorts by it; again turns it round. */
-export const SortHead = ({ column, sort, state, isNumber = false, children }: SortHeadProps) => {
+export const SortHead = ({ column, sort, state, isNumber = false, title, children }: SortHeadProps) => {
   const isSorted = sort.column === column
   const isDown = isSorted ? !sort.isDown : isNumber
   const direction = sort.isDown ? 'descending' : 'ascending'
   return (
-    <th scope="col" class={isNumber ? 'number' : undefined} aria-sort={isSorted ? direction : undefined}>
+    <th scope="col" class={isNumber ? 'number' : undefined} title={title} aria-sort={isSorted ? direction : undefined}>
       <a href={state.link({ sort: (isDown ? '-' : '') + column, page: undefined })}>
         {children}
         <span class="sort-mark" aria-hidden="true">

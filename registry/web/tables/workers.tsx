@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { WorkerRow } from '../../contract.ts'
-import { taskPath } from '../address/paths.ts'
+import { taskPath, workerPath } from '../address/paths.ts'
 import { Bar } from '../parts/bar.tsx'
 import { memo } from '../parts/memo.ts'
 import { Text } from '../parts/text.tsx'
@@ -95,12 +95,14 @@ const ProcessRow = memo(({ row, withHost, isOpen, toggle }: ProcessProps) => {
   return (
     <tr class={row.live ? undefined : 'faded'}>
       <th scope="row" title={`worker ${id}`}>
-        {withHost && (
-          <>
-            <Text class="short">{host}</Text>{' '}
-          </>
-        )}
-        <span class="process">pid {pid}</span>
+        <a class="process" href={workerPath(id)}>
+          {withHost && (
+            <>
+              <Text class="short">{host}</Text>{' '}
+            </>
+          )}
+          pid {pid}
+        </a>
         <span class="summary quiet">
           <Text class="short">{client ?? ''}</Text>
         </span>

@@ -19,7 +19,8 @@
 --            how many of the requests are calls: the rest are jobs, jobs left }
 --          or { now, requests } when all of these are calls and there is nothing else to tell: each further element costs
 --            a worker that is woken by a lone call about a microsecond
---          or { now, -1 } when the worker holds no lease, or is to learn which shards there are before it takes jobs: then nothing was taken.
+--          or { now, -1 } when the worker holds no lease, or there are jobs and it is to learn which shards there are before it takes any:
+--            then nothing was taken.
 --
 -- Dropped are calls whose deadline has passed: nobody waits for them any more. They are not held, and never start. A job that is not
 -- wanted any more is ended by the worker, which tells what waits for it; one that was cancelled while it waited goes, and what that means
@@ -32,8 +33,6 @@ local max_drops = 1000
 local first_page = 8
 -- So many keys are looked at in one step, for runs of several keys.
 local max_keys = 100
--- Of a task that this worker does not merge.
-local alone = { batch = 1, payloads = 1 }
 
 local now_text = now_us_text()
 local now = tonumber(now_text)
@@ -42,35 +41,16 @@ local now = tonumber(now_text)
 local lease = redis.call('ZSCORE', KEYS[4], ARGV[1])
 if not lease or lease * 1000 < now then return { now_text, -1 } end
 
--- Nobody takes jobs who knows of other shards than there are: it would run a key here that runs elsewhere, too.
-if ARGV[3] ~= '0' and epoch_of(shards_of(KEYS[5])) ~= (tonumber(ARGV[5] or 0) or 0) then return { now_text, -1 } end
+-- One look instead of four lists and the shards, where there are only calls: of a lone call that is a tenth of what it costs Redis.
+local high, low = KEYS[5] .. ':high', KEYS[5] .. ':low'
+local has_jobs = ARGV[3] ~= '0' and redis.call('EXISTS', high, beside(KEYS[5], 'keyed'), KEYS[5], low) > 0
 
-local requests, held, named, origins, rules = {}, {}, {}, {}, {}
-local keys_left = max_keys
+-- Nobody takes jobs who knows of other shards than there are: it would run a key here that runs elsewhere, too.
+if has_jobs and epoch_of(shards_of(KEYS[5])) ~= (tonumber(ARGV[5] or 0) or 0) then return { now_text, -1 } end
+
+local requests, held, named, origins = {}, {}, {}, {}
 local bytes_left = tonumber(ARGV[4])
 local taken, dropped, cancelled, largest = 0, 0, 0, 1
-
--- What a job that carries more than its arguments wants done when it starts. False for one that was cancelled.
-local function begin(message, id)
-  -- Found as text, because to read all of it takes longer than all else.
-  local part = part_of(message) or ''
-  if not string.find(part, '"keep"', 1, true) and not string.find(part, '"until"', 1, true) then return true end
-  local options = options_of(message)
-  if options.keep then
-    if is_cancelled(KEYS[5], id, options) then
-      tally_of(KEYS[5], KEYS[6], KEYS[3], {}, id, options, 'cancelled')
-      end_job(KEYS[5], id, options, 'cancelled', math.floor(now / 1000))
-      cancelled = cancelled + 1
-      return false
-    end
-    note_job(KEYS[5], id, options, 'state', 'running', 'started', string.format('%d', now / 1000), 'worker', ARGV[1])
-  end
-  if options['until'] == 'started' and type(options.unique) == 'string' then
-    local lock = beside(KEYS[5], 'unique:' .. options.unique)
-    if redis.pcall('GET', lock) == id then redis.pcall('DEL', lock) end
-  end
-  return true
-end
 
 -- An id for what came by hand, named in the answer.
 local function made_up()
@@ -92,7 +72,7 @@ local function accept(message, held_id, list, said)
 end
 
 -- Takes up to `most` off a list. Returns 0 when nothing is left there, else -1: that is still to be counted.
-local function take(list, most, prefix)
+local function take(list, most, prefix, begin)
   local last, page = taken + most, first_page
   while taken < last and bytes_left > 0 and dropped + cancelled < max_drops do
     local count = math.min(page, last - taken)
@@ -123,113 +103,143 @@ local function take(list, most, prefix)
   return -1
 end
 
--- What is due of a task: key, since when, key, since when, ...; from `from` on it is not taken now.
-local function put_back(task, found, from)
-  for i = from, #found, 2 do redis.pcall('ZADD', beside(KEYS[5], 'keys:' .. task), found[i + 1], found[i]) end
-end
+-- Takes jobs, up to so many requests in all. Returns 0 when none is left, else -1. What it is made of is made only where there are jobs.
+local function take_jobs(last)
+  local rules, keys_left = {}, max_keys
+  -- Of a task that this worker does not merge.
+  local alone = { batch = 1, payloads = 1 }
+  for i = 6, #ARGV, 3 do rules[ARGV[i]] = { batch = tonumber(ARGV[i + 1]), payloads = tonumber(ARGV[i + 2]) } end
 
--- Takes the first jobs in the lines of these keys. Their answers tell the tokens. Returns those keys that have no line.
-local function take_lines(task, found, last, running)
-  local others, fence, count = {}, found[1] and next_fence(KEYS[5], #found / 2), 0
-  for i = 1, #found, 2 do
-    if taken >= last or bytes_left <= 0 then
-      put_back(task, found, i)
-      break
+  -- What a job that carries more than its arguments wants done when it starts. False for one that was cancelled.
+  local function begin(message, id)
+    -- Found as text, because to read all of it takes longer than all else.
+    local part = part_of(message) or ''
+    if not string.find(part, '"keep"', 1, true) and not string.find(part, '"until"', 1, true) then return true end
+    local options = options_of(message)
+    if options.keep then
+      if is_cancelled(KEYS[5], id, options) then
+        tally_of(KEYS[5], KEYS[6], KEYS[3], {}, id, options, 'cancelled')
+        end_job(KEYS[5], id, options, 'cancelled', math.floor(now / 1000))
+        cancelled = cancelled + 1
+        return false
+      end
+      note_job(KEYS[5], id, options, 'state', 'running', 'started', string.format('%d', now / 1000), 'worker', ARGV[1])
     end
-    local key, line = found[i], line_of(KEYS[5], task, found[i])
-    local message = redis.pcall('LPOP', line)
-    if type(message) ~= 'string' then
-      others[#others + 1] = key
-      others[#others + 1] = found[i + 1]
-    else
-      count = count + 1
-      local _, _, id, behind = string.match(message, leading_and_behind)
-      local is_job = id and string.sub(message, behind, behind + 7) == ',"job":{'
-      if is_job and not begin(message, id) then
-        free_keys(KEYS[5], task, { key })
+    if options['until'] == 'started' and type(options.unique) == 'string' then
+      local lock = beside(KEYS[5], 'unique:' .. options.unique)
+      if redis.pcall('GET', lock) == id then redis.pcall('DEL', lock) end
+    end
+    return true
+  end
+
+  -- What is due of a task: key, since when, key, since when, ...; from `from` on it is not taken now.
+  local function put_back(task, found, from)
+    for i = from, #found, 2 do redis.pcall('ZADD', beside(KEYS[5], 'keys:' .. task), found[i + 1], found[i]) end
+  end
+
+  -- Takes the first jobs in the lines of these keys. Their answers tell the tokens. Returns those keys that have no line.
+  local function take_lines(task, found, last, running)
+    local others, fence, count = {}, found[1] and next_fence(KEYS[5], #found / 2), 0
+    for i = 1, #found, 2 do
+      if taken >= last or bytes_left <= 0 then
+        put_back(task, found, i)
+        break
+      end
+      local key, line = found[i], line_of(KEYS[5], task, found[i])
+      local message = redis.pcall('LPOP', line)
+      if type(message) ~= 'string' then
+        others[#others + 1] = key
+        others[#others + 1] = found[i + 1]
       else
-        id = is_job and id or made_up()
-        local token = string.format('%.0f', fence + (i - 1) / 2)
-        running[#running + 1] = key
-        running[#running + 1] = token .. ' ' .. ARGV[1] .. ' ' .. id
-        local said = is_job and string.sub(message, 1, behind + 7) .. '"fence":' .. token .. ',' .. string.sub(message, behind + 8)
-        accept(message, 'job:' .. id, nil, said or message)
+        count = count + 1
+        local _, _, id, behind = string.match(message, leading_and_behind)
+        local is_job = id and string.sub(message, behind, behind + 7) == ',"job":{'
+        if is_job and not begin(message, id) then
+          free_keys(KEYS[5], task, { key })
+        else
+          id = is_job and id or made_up()
+          local token = string.format('%.0f', fence + (i - 1) / 2)
+          running[#running + 1] = key
+          running[#running + 1] = token .. ' ' .. ARGV[1] .. ' ' .. id
+          local said = is_job and string.sub(message, 1, behind + 7) .. '"fence":' .. token .. ',' .. string.sub(message, behind + 8)
+          accept(message, 'job:' .. id, nil, said or message)
+        end
       end
     end
+    if count > 0 then count_lined(KEYS[5], task, -count) end
+    return others
   end
-  if count > 0 then count_lined(KEYS[5], task, -count) end
-  return others
-end
 
--- Takes what waits of these keys, merged, in runs of so many keys as `rule` says. Returns those keys of which nothing does.
-local function take_runs(task, found, last, running, rule)
-  if not found[1] then return found end
-  local names, others, from = {}, {}, 1
-  for i = 1, #found, 2 do names[#names + 1] = found[i] end
-  local states = redis.pcall('HMGET', beside(KEYS[5], 'tried:' .. task), unpack(names))
-  local fence = next_fence(KEYS[5], #names)
-  while found[from] and taken < last and bytes_left > 0 do
-    local token = string.format('%.0f', fence + (from - 1) / 2)
-    local message, id, keys, behind = take_run(KEYS[5], task, found, from, rule, bytes_left, states, token, others)
-    for _, key in ipairs(keys) do
-      running[#running + 1] = key
-      running[#running + 1] = token .. ' ' .. ARGV[1] .. ' ' .. id
+  -- Takes what waits of these keys, merged, in runs of so many keys as `rule` says. Returns those keys of which nothing does.
+  local function take_runs(task, found, last, running, rule)
+    if not found[1] then return found end
+    local names, others, from = {}, {}, 1
+    for i = 1, #found, 2 do names[#names + 1] = found[i] end
+    local states = redis.pcall('HMGET', beside(KEYS[5], 'tried:' .. task), unpack(names))
+    local fence = next_fence(KEYS[5], #names)
+    while found[from] and taken < last and bytes_left > 0 do
+      local token = string.format('%.0f', fence + (from - 1) / 2)
+      local message, id, keys, behind = take_run(KEYS[5], task, found, from, rule, bytes_left, states, token, others)
+      for _, key in ipairs(keys) do
+        running[#running + 1] = key
+        running[#running + 1] = token .. ' ' .. ARGV[1] .. ' ' .. id
+      end
+      if message then accept(message, 'job:' .. id) end
+      from = behind
     end
-    if message then accept(message, 'job:' .. id) end
-    from = behind
+    put_back(task, found, from)
+    return others
   end
-  put_back(task, found, from)
-  return others
-end
 
--- Takes what is due of a task, of those keys first that have been due for the longest, for so many slots at the most.
-local function take_keyed(task, most)
-  local rule, running, last = rules[task], {}, taken + most
-  local count = math.min(most * (rule and rule.batch or 1), rule and keys_left or most)
-  if rule then keys_left = keys_left - count end
-  local found = redis.pcall('ZPOPMIN', beside(KEYS[5], 'keys:' .. task), count)
-  if found.err then found = {} end
-  -- Of a task that was declared in another way before there is something else; one that is not this worker's is handed back.
-  if rule then
-    take_lines(task, take_runs(task, found, last, running, rule), last, running)
-  else
-    take_runs(task, take_lines(task, found, last, running), last, running, alone)
-  end
-  if running[1] then redis.pcall('HSET', beside(KEYS[5], 'running:' .. task), unpack(running)) end
-  note_first(KEYS[5], task)
-end
-
--- Takes jobs of the middle rank and of keys that are due, each when it is the oldest of them.
-local function take_by_age(last)
-  local page = first_page
-  while taken < last and bytes_left > 0 and keys_left > 0 and dropped + cancelled < max_drops do
-    local task, since, others = first_keyed(KEYS[5])
-    if not task then return take(KEYS[5], last - taken, 'job:') end
-    local head = redis.call('LINDEX', KEYS[5], 0)
-    local at = head and (tonumber(string.match(head, '^{"at":(%d+)')) or 0)
-    if at and at <= since then
-      take(KEYS[5], 1, 'job:')
+  -- Takes what is due of a task, of those keys first that have been due for the longest, for so many slots at the most.
+  local function take_keyed(task, most)
+    local rule, running, last = rules[task], {}, taken + most
+    local count = math.min(most * (rule and rule.batch or 1), rule and keys_left or most)
+    if rule then keys_left = keys_left - count end
+    local found = redis.pcall('ZPOPMIN', beside(KEYS[5], 'keys:' .. task), count)
+    if found.err then found = {} end
+    -- Of a task that was declared in another way before there is something else; one that is not this worker's is handed back.
+    if rule then
+      take_lines(task, take_runs(task, found, last, running, rule), last, running)
     else
-      -- Many, while nothing else is there that could be older.
-      local most = (at or others) and 1 or math.min(last - taken, page)
-      take_keyed(task, most)
-      page = math.max(1, math.floor(bytes_left / largest))
+      take_runs(task, take_lines(task, found, last, running), last, running, alone)
     end
+    if running[1] then redis.pcall('HSET', beside(KEYS[5], 'running:' .. task), unpack(running)) end
+    note_first(KEYS[5], task)
   end
-  return -1
+
+  -- Takes jobs of the middle rank and of keys that are due, each when it is the oldest of them.
+  local function take_by_age(last)
+    local page = first_page
+    while taken < last and bytes_left > 0 and keys_left > 0 and dropped + cancelled < max_drops do
+      local task, since, others = first_keyed(KEYS[5])
+      if not task then return take(KEYS[5], last - taken, 'job:', begin) end
+      local head = redis.call('LINDEX', KEYS[5], 0)
+      local at = head and (tonumber(string.match(head, '^{"at":(%d+)')) or 0)
+      if at and at <= since then
+        take(KEYS[5], 1, 'job:', begin)
+      else
+        -- Many, while nothing else is there that could be older.
+        local most = (at or others) and 1 or math.min(last - taken, page)
+        take_keyed(task, most)
+        page = math.max(1, math.floor(bytes_left / largest))
+      end
+    end
+    return -1
+  end
+
+  local left = take(high, last - taken, 'job:', begin)
+  if left == 0 then left = take_by_age(last) end
+  if left == 0 then left = take(low, last - taken, 'job:', begin) end
+  return left
 end
 
-for i = 6, #ARGV, 3 do rules[ARGV[i]] = { batch = tonumber(ARGV[i + 1]), payloads = tonumber(ARGV[i + 2]) } end
 local wanted = math.min(1000, tonumber(ARGV[2]))
 local left, jobs_left = take(KEYS[1], wanted, ''), 0
 local calls = taken
-local room = math.min(tonumber(ARGV[3]), wanted - taken)
-if ARGV[3] ~= '0' then jobs_left = -1 end
-if room > 0 then
-  local last, high, low = calls + room, KEYS[5] .. ':high', KEYS[5] .. ':low'
-  jobs_left = take(high, last - taken, 'job:')
-  if jobs_left == 0 then jobs_left = take_by_age(last) end
-  if jobs_left == 0 then jobs_left = take(low, last - taken, 'job:') end
+if has_jobs then
+  local room = math.min(tonumber(ARGV[3]), wanted - taken)
+  jobs_left = room > 0 and take_jobs(calls + room) or -1
 end
 
 if taken > 0 then

@@ -32,11 +32,16 @@ export class Sharding {
     return shards ? homeOf(shards.names, key) : queue
   }
 
+  /** It was a shard, and is none any more; nor may there be anything of before. */
+  isGone(queue: string): boolean {
+    const shards = this.#known.get(wholeQueue(queue))
+    return shards !== undefined && !servedShards(shards).includes(queue)
+  }
+
   /** What the place of a queue or shard says. A place that is behind what is known elsewhere is brought up to that. */
   async onBeat(queue: string, text: string | undefined): Promise<void> {
     const whole = wholeQueue(queue)
     const known = this.#known.get(whole)
-    if (text === undefined && !known) return
     // Each beat brings it, and it is nearly always what it was.
     const isNews = text !== this.#read.get(queue)?.text
     if (text === undefined) this.#read.delete(queue)

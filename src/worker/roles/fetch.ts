@@ -66,6 +66,14 @@ export class FetchLoop {
     if (this.#isStarted) this.#onAwake()
   }
 
+  /** Takes nothing from that queue any more, while others are still served. Resolves when no claim of it is under way. */
+  async remove(context: WorkerContext): Promise<void> {
+    this.#queues.get(context)?.stop()
+    this.#queues.delete(context)
+    this.#waits.end()
+    await this.#underWay
+  }
+
   start(): void {
     this.#isStarted = true
     this.#next()
@@ -80,7 +88,7 @@ export class FetchLoop {
 
   /** Follows whether the queue is paused, from beat to beat: asking with each claim would cost every call a command. */
   onBeat(context: WorkerContext, beat: Beat): void {
-    const isPaused = this.#queues.get(context)!.onBeat(beat)
+    const isPaused = this.#queues.get(context)?.onBeat(beat)
     // With each beat of the pause: what ends a wait may overtake that wait, which is sent on another connection.
     if (isPaused) this.#waits.end()
   }

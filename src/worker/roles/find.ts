@@ -11,6 +11,8 @@ export interface FindOptions {
   tasks: readonly Task[]
   commands: Connection
   catalogue: Catalogue
+  /** It was a shard, and is none any more: a card may tell of it for a day. */
+  isGone(queue: string): boolean
   /** There is a queue that this worker did not know of. */
   onFound(queue: string): void
 }
@@ -63,6 +65,11 @@ export class Find {
     for (const queue of queues) this.#add(queue)
   }
 
+  /** It does not serve that any more. */
+  forget(queue: string): void {
+    this.#found.delete(queue)
+  }
+
   /** Looks for queues now, if this worker serves all; failures are left to the next look. */
   async look(): Promise<void> {
     const { commands, catalogue } = this.#options
@@ -107,7 +114,8 @@ export class Find {
     // What a worker provides in a queue stays as it is for as long as it has its name: others read it once.
     for (const [queue, there] of found) if (!this.#declared.has(queue)) this.#declared.set(queue, there)
     // What is there is not for workers.
-    for (const queue of found.keys()) if (forwarderOf(queue) === undefined) this.#add(queue)
+    for (const queue of found.keys())
+      if (forwarderOf(queue) === undefined && !this.#options.isGone(queue)) this.#add(queue)
   }
 
   #add(queue: string): void {

@@ -34,6 +34,7 @@ const learn = identity => identities.set(identity.queue, { ...identity, isLost: 
 workerData.identities.forEach(learn)
 parentPort.on('message', told => {
   if (told.identity) learn(told.identity)
+  else if (told.left) identities.delete(told.left)
   else clientOf = told.clientOf
 })
 const renewable = () => [...identities.values()].filter(({ isLost }) => !isLost)

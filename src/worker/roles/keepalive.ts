@@ -101,6 +101,13 @@ export class Keepalive {
     this.#thread?.postMessage({ identity })
   }
 
+  /** That worker gave up the lease of a queue, and goes on with others. */
+  forget(worker: string, queue: string): void {
+    if (this.#identities.get(queue)?.worker !== worker) return
+    this.#identities.delete(queue)
+    this.#thread?.postMessage({ left: queue })
+  }
+
   /** The thread cannot ask for a password that changes: it is given a new one now and then. */
   #tellPassword(): void {
     const { redis } = this.#options.settings

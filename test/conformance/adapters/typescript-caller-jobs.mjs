@@ -29,6 +29,10 @@ const orders = {
     return { result: JSON.stringify(await (await hub.job(job, { queue })).result({ timeoutMs })) }
   },
   cancel: async (hub, { job, queue }) => ({ cancelled: await (await hub.job(job, { queue })).cancel() }),
+  async key(hub, { task, key, queue }) {
+    const { queue: place, state, waiting } = await (await hub.key(task, key, { queue })).status()
+    return { queue: place, state, waiting }
+  },
   async dead(hub, { queue }) {
     const dead = await hub.dead(queue).list()
     return {

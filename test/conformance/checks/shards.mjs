@@ -89,4 +89,41 @@ export const shardChecks = [
       ok(error.message.includes(`The shards of queue ${queue} are being changed`), error.message)
     },
   },
+  {
+    name: 'shards: what is no record there keeps no jobs back, nor does it once it is gone',
+    run: async pair => {
+      const spread = await pair.fresh({})
+      const { queue } = spread
+      await spread.redis.set(spread.key('shards'), '{"epoch":7,"names":[]}')
+      await wellDone(spread, await enqueue(spread, 'echo:1.0', { n: 1 }, { queue, tracked: true }))
+      await spread.redis.del(spread.key('shards'))
+      await wellDone(spread, await enqueue(spread, 'echo:1.0', { n: 2 }, { queue, tracked: true }))
+    },
+  },
+  {
+    name: 'shards: a key of merged jobs is looked for in the queue itself, where they are kept, and one of ordered jobs in its home',
+    run: async pair => {
+      const spread = await pair.fresh({})
+      await spread.worker.end()
+      const names = namesOf(spread)
+      const [queue, shard] = names
+      await note(spread, { epoch: 1, names }, names)
+      const key = keyOf(1)
+      const places = { 'merged:1.0': queue, 'ordered:1.0': shard }
+      for (const [task, place] of Object.entries(places)) {
+        equal((await enqueue(spread, task, { token: 't' }, { key, queue })).queue, place)
+        for (const named of [queue, undefined]) {
+          const {
+            ok: isOk,
+            error,
+            queue: found,
+            state,
+            waiting,
+          } = await spread.jobs('key', { task, key, queue: named })
+          ok(isOk, JSON.stringify(error))
+          deepEqual([found, state, waiting], [place, 'due', 1], task)
+        }
+      }
+    },
+  },
 ]

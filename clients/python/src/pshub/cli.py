@@ -30,7 +30,7 @@ _SAME_PRESS_S = 0.25
 _LEVELS = {"debug": "debug", "info": "info", "warn": "warning", "warning": "warning", "error": "error", "silent": "silent"}
 #: Flags that are times, and what they are called in code.
 _TIMES = ("grace", "lease")
-_NUMBERS = ("slots", "job_slots", "max_payload_bytes", "max_backlog")
+_NUMBERS = ("slots", "job_slots", "max_payload_bytes", "max_backlog", "health_port")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -72,6 +72,7 @@ def _parser() -> _Parser:
     parser.add_argument("--lease", metavar="time", help="others take over when it is silent for this long (4s)")
     parser.add_argument("--max-payload-bytes", metavar="n", help="largest arguments or result (1 MiB)")
     parser.add_argument("--max-backlog", metavar="n", help="requests that may wait in the queue (10000)")
+    parser.add_argument("--health-port", metavar="port", help="answer probes there: /livez and /readyz")
     parser.add_argument("--statsd", metavar="host:port", help="send metrics there")
     parser.add_argument("--log-level", metavar="level", help="debug, info, warn, error or silent (PSHUB_LOG_LEVEL, else info)")
     parser.add_argument("--version", action="version", version=__version__)

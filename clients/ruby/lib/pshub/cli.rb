@@ -63,7 +63,7 @@ module Pshub
     def near(flag, parser)
       flags = parser.to_a.filter_map { |line| line[/\A\s+--([a-z-]+)/, 1] }
       found = Names.near(flag.sub(/\A-+/, ""), flags).map { |each| "--#{each}" }
-      found.empty? ? "" : " Did you mean #{found.join(" or ")}?"
+      found.empty? ? "" : " Did you mean #{found.join(' or ')}?"
     end
 
     def parser
@@ -79,6 +79,7 @@ module Pshub
         parser.on("--lease TIME", "others take over when it is silent for this long (4s)") { |v| time(:lease, v) }
         parser.on("--max-payload-bytes N", "largest arguments or result (1 MiB)") { |v| number(:max_payload_bytes, v) }
         parser.on("--max-backlog N", "requests that may wait in the queue (10000)") { |v| number(:max_backlog, v) }
+        parser.on("--health-port PORT", "answer probes there: /livez and /readyz") { |v| number(:health_port, v) }
         parser.on("--statsd HOST:PORT", "send metrics there") { |v| @options[:statsd] = v }
         parser.on("--log-level LEVEL", "debug, info, warn, error or silent (PSHUB_LOG_LEVEL, else info)") { |v| @level = v }
         parser.on("-h", "--help") { puts(parser) || exit }
@@ -132,7 +133,7 @@ module Pshub
     # Where each thread is: the handlers run in those called pshub-slot. No lock may be taken in a trap.
     def write_stacks
       parts = Thread.list.map do |thread|
-        "Thread #{thread.name || "main"} (#{thread.status}):\n#{(thread.backtrace || []).map { |line| "  #{line}\n" }.join}"
+        "Thread #{thread.name || 'main'} (#{thread.status}):\n#{(thread.backtrace || []).map { |line| "  #{line}\n" }.join}"
       end
       $stderr.write("#{parts.join("\n")}\n")
     end

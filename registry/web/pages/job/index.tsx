@@ -6,10 +6,12 @@ import { useQuery } from '../../address/use-query.ts'
 import { type Repeated, useRepeated } from '../../live/repeated.ts'
 import { useLive } from '../../live/stream.ts'
 import { Empty, Loading } from '../../parts/empty.tsx'
+import { Fact } from '../../parts/fact.tsx'
 import { JobBadge } from '../../parts/job-badge.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { Text, WrappedText } from '../../parts/text.tsx'
 import { Moment } from '../../parts/time.tsx'
+import { WorkerLink } from '../../parts/worker-link.tsx'
 import { seenState } from '../../rows/jobs.ts'
 import { count } from '../../text/figures.ts'
 import { printable } from '../../text/printable.ts'
@@ -127,7 +129,7 @@ const Facts = ({ job }: { job: JobDetail }) => (
     )}
     {job.worker !== undefined && (
       <Fact name="Worker">
-        <Text class="short mono">{job.worker}</Text>
+        <WorkerLink id={job.worker} />
       </Fact>
     )}
     {job.from !== undefined && job.from !== '' && (
@@ -146,11 +148,4 @@ const Facts = ({ job }: { job: JobDetail }) => (
       </a>
     </Fact>
   </dl>
-)
-
-const Fact = ({ name, children }: { name: string; children: preact.ComponentChildren }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
 )

@@ -6,9 +6,11 @@ import { useRepeated } from '../../live/repeated.ts'
 import { queues, tasks } from '../../live/shown.ts'
 import { useLive } from '../../live/stream.ts'
 import { Empty, Loading } from '../../parts/empty.tsx'
+import { Export } from '../../parts/export.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
-import { ChoiceField, QueueField, SearchField } from '../../parts/search-field.tsx'
+import { NameField, QueueField, SearchField } from '../../parts/search-field.tsx'
 import { SwitchLinks } from '../../parts/switch-links.tsx'
+import { exportedJobs } from '../../rows/exported.ts'
 import { actionsOf, countIn, hasFilter, type JobsView, jobsQuery, jobsView, stateNames } from '../../rows/jobs.ts'
 import { JobTable } from '../../tables/jobs.tsx'
 import { count } from '../../text/figures.ts'
@@ -30,7 +32,11 @@ export const JobsPage = () => {
   const value = read.value ?? (failure || last.current?.state !== view.state ? undefined : last.current.value)
   return (
     <>
-      <PageHead title="Jobs" />
+      <PageHead title="Jobs">
+        {value && (
+          <Export one="job" columns={exportedJobs} rows={value.jobs} title="Those of this page, as they are filtered" />
+        )}
+      </PageHead>
       <States state={state} view={view} page={value} />
       <Filters state={state} view={view} />
       {failure && !value && (
@@ -72,20 +78,11 @@ const Filters = ({ state, view }: { state: QueryState; view: JobsView }) => {
     ...state,
     change: (changes, quietly) => state.change({ ...changes, from: undefined }, quietly),
   }
-  const names = new Set(tasks.value?.keys())
-  if (view.task !== '') names.add(view.task)
-  const options = [...names].sort().map(task => ({ value: task, text: printable(task) }))
   return (
     <search class="filters">
       <SearchField name="Search jobs" state={anew} />
       <QueueField rows={queues.value?.values() ?? []} value={view.queue} state={anew} />
-      <ChoiceField
-        label="Task"
-        name="task"
-        value={view.task}
-        state={anew}
-        options={[{ value: '', text: 'All' }, ...options]}
-      />
+      <NameField label="Task" name="task" names={tasks.value?.keys() ?? []} value={view.task} state={anew} />
       <KeyField state={anew} view={view} />
     </search>
   )

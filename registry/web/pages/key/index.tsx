@@ -6,9 +6,11 @@ import { type Repeated, useRepeated } from '../../live/repeated.ts'
 import { useLive } from '../../live/stream.ts'
 import { Badge, type Tone } from '../../parts/badge.tsx'
 import { Empty, Loading } from '../../parts/empty.tsx'
+import { Fact } from '../../parts/fact.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Moment } from '../../parts/time.tsx'
+import { WorkerLink } from '../../parts/worker-link.tsx'
 import { count } from '../../text/figures.ts'
 import { printable } from '../../text/printable.ts'
 import { Failures } from '../job/failures.tsx'
@@ -133,7 +135,7 @@ const Facts = ({ of: { task, key, queue, state, dueMs, run, waiting, tries } }: 
           </span>
         </Fact>
         <Fact name="Worker">
-          <Text class="short mono">{run.worker}</Text>
+          <WorkerLink id={run.worker} />
         </Fact>
         <Fact name="Fence">
           <span class="mono">{run.fence}</span>
@@ -150,11 +152,4 @@ const Facts = ({ of: { task, key, queue, state, dueMs, run, waiting, tries } }: 
       <a href={jobsPath({ task, key, queue })}>jobs with this key</a>
     </Fact>
   </dl>
-)
-
-const Fact = ({ name, children }: { name: string; children: preact.ComponentChildren }) => (
-  <div>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </div>
 )

@@ -1,8 +1,8 @@
-import type { ComponentChildren } from 'preact'
 import type { TaskDetail } from '../../../contract.ts'
 import { queuePath, taskPath } from '../../address/paths.ts'
 import { Sparkline } from '../../charts/sparkline.tsx'
 import { tasks, workers } from '../../live/shown.ts'
+import { Fact } from '../../parts/fact.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Ago } from '../../parts/time.tsx'
 import { refusedCount, refusedShare } from '../../rows/queue-state.ts'
@@ -85,10 +85,3 @@ const sinceOf = (ids: readonly string[]): number | undefined => {
   const times = ids.map(id => (workers.value?.get(id)?.started ?? 0) * 1000).filter(time => time > 0)
   return times.length === 0 ? undefined : Math.min(...times)
 }
-
-const Fact = ({ name, title, children }: { name: string; title?: string; children: ComponentChildren }) => (
-  <div>
-    <dt title={title}>{name}</dt>
-    <dd>{children}</dd>
-  </div>
-)

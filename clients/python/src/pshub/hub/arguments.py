@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Mapping, Optional, Union
+from typing import Any, Callable, Dict, Mapping, Optional, Union
 
 from ..task.task import Task
 from ..wire.errors import Expired, HubClosed, HubError, InvalidArgs, NoSuchTask, PayloadTooLarge, message_of, problem_error
@@ -15,12 +15,25 @@ Called = Union[str, Any]
 MISSING: Any = object()
 
 
-def arguments_of(args: Any, named: Mapping[str, Any]) -> Any:
-    if args is MISSING:
-        return dict(named)
-    if named:
-        raise TypeError("Give the arguments by name or as one value, not both.")
-    return args
+def arguments_of(called: Called, args: Any, named: Dict[str, Any], given: Mapping[str, Any]) -> Any:
+    """
+    What a task is given. A value is that, whatever it holds; without one it is what is left of the names when the options are taken out, which
+    are ``given``. Raises TypeError where it cannot be told what is meant.
+    """
+    if args is not MISSING:
+        if named:
+            raise TypeError(f"Give the arguments by name or as one value, not both: {', '.join(named)} came beside one.")
+        return args
+    # By its name alone nothing is known of it here.
+    if isinstance(called, Task) and called.args:
+        own = called.args.get("properties", {})
+        for name, value in given.items():
+            if value is not None and name in own:
+                raise TypeError(
+                    f"'{name}' is an option of the call, and {called.name.full} has an argument of that name too. Give its arguments in "
+                    f"a dict: {{'{name}': ...}}; then '{name}' beside it is the option."
+                )
+    return named
 
 
 def name_of(called: Called) -> Any:
@@ -28,9 +41,9 @@ def name_of(called: Called) -> Any:
     return getattr(name, "full", name)
 
 
-def reader_of(called: Called) -> Callable[[Any], Any]:
-    """What makes of a result what is promised of the task that was called."""
-    return called.read_result if isinstance(called, Task) else _as_it_is
+def reader_of(called: Called) -> Optional[Callable[[Any], Any]]:
+    """What makes of a result what is promised of the task that was called; None: it is that already."""
+    return called.read_result if isinstance(called, Task) and called.reads_results else None
 
 
 def serialized(called: Called, args: Any) -> Any:
@@ -43,10 +56,6 @@ def serialized(called: Called, args: Any) -> Any:
     except Exception as error:
         name = name_of(called)
         raise InvalidArgs(f"{name}: its serialize raised: {message_of(error)}.", task=name) from error
-
-
-def _as_it_is(value: Any) -> Any:
-    return value
 
 
 def wrong_call(called: Any, timeout: Any, queue: Any, is_closed: bool) -> Optional[HubError]:

@@ -27,11 +27,24 @@ class AsyncHub(AsyncJobCalls):
     The same for asyncio: everything runs on the event loop that it is first used in, without a thread. Cancelling a task that
     awaits a call gives the call up.
 
-    :param redis: as of Hub
+    Its parameters are those of Hub.
     """
 
-    def __init__(self, redis: Optional[RedisTarget] = None, **options: Any) -> None:
-        self._settings = read_settings("hub", {"redis": redis, **options})
+    def __init__(
+        self,
+        redis: Optional[RedisTarget] = None,
+        *,
+        namespace: Optional[str] = None,
+        name: Optional[str] = None,
+        max_payload_bytes: Optional[int] = None,
+        max_backlog: Optional[int] = None,
+        statsd: Optional[str] = None,
+    ) -> None:
+        options = {
+            "redis": redis, "namespace": namespace, "name": name, "max_payload_bytes": max_payload_bytes,
+            "max_backlog": max_backlog, "statsd": statsd,
+        }  # fmt: skip
+        self._settings = read_settings("hub", options)
         self.events = Events()
         log_events(self.events)
         self._statsd = send_metrics(self.events, self._settings.statsd)
@@ -80,7 +93,8 @@ class AsyncHub(AsyncJobCalls):
         **named: Any,
     ) -> Any:
         """As of Hub."""
-        args = arguments_of(args, named)
+        given = {"timeout": timeout, "queue": queue, "traceparent": traceparent, "tracestate": tracestate}
+        args = arguments_of(task, args, named, given)
         called = name_of(task)
         wrong = wrong_call(called, timeout, queue, self._is_closed)
         if wrong is not None:
@@ -105,7 +119,54 @@ class AsyncHub(AsyncJobCalls):
         except asyncio.CancelledError:
             dispatch.cancel(out)
             raise
-        return reader_of(task)(value)
+        read = reader_of(task)
+        return value if read is None else read(value)
+
+    @overload
+    def submit(
+        self,
+        task: Task[R],
+        args: Any = ...,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        queue: Optional[str] = None,
+        traceparent: Optional[str] = None,
+        tracestate: Optional[str] = None,
+        **named: Any,
+    ) -> "asyncio.Task[R]": ...
+
+    @overload
+    def submit(
+        self,
+        task: str,
+        args: Any = ...,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        queue: Optional[str] = None,
+        traceparent: Optional[str] = None,
+        tracestate: Optional[str] = None,
+        **named: Any,
+    ) -> "asyncio.Task[Any]": ...
+
+    def submit(
+        self,
+        task: Called,
+        args: Any = MISSING,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        queue: Optional[str] = None,
+        traceparent: Optional[str] = None,
+        tracestate: Optional[str] = None,
+        **named: Any,
+    ) -> "asyncio.Task[Any]":
+        """``call`` without waiting: it is made when the loop has its next turn. Await what it returns, or ``cancel()`` that."""
+        given = {"timeout": timeout, "queue": queue, "traceparent": traceparent, "tracestate": tracestate}
+        whole = arguments_of(task, args, named, given)
+        call = self.call(task, whole, timeout=timeout, queue=queue, traceparent=traceparent, tracestate=tracestate)
+        return asyncio.get_running_loop().create_task(call)
 
     async def gather(
         self,
@@ -152,7 +213,7 @@ class AsyncHub(AsyncJobCalls):
         if dispatch is not None:
             await dispatch.close()
         if self._statsd is not None:
-            self._statsd.flush()
+            await asyncio.get_running_loop().run_in_executor(None, self._statsd.close)
 
     async def __aenter__(self) -> "AsyncHub":
         return self
@@ -165,6 +226,8 @@ class AsyncHub(AsyncJobCalls):
         if self._dispatch is None or self._owner != owner:
             if self._dispatch is not None and self._owner[0] != owner[0]:
                 self._dispatch.detach()
+                if self._statsd is not None:
+                    self._statsd.forked()
             self._dispatch = Dispatch(self._settings, self.events)
             self._owner = owner
         return self._dispatch

@@ -190,6 +190,9 @@ class Enqueuing:
         forwarder = forwarder_of(queue)
         place = {"queue": queue} if forwarder is None else {"forward": forwarder}
         route = await self._route_of(name, place, now_s() + DEFAULT_ENQUEUE_MS / 1000)
+        if route.keyed == "merged":
+            # Those are in the queue's own place, whatever their text.
+            return AsyncJobKey(hosts, route.queue, route.task, whole(key))
         home = await self._host.ask(lambda _: self.placement.home_of(route.queue, route.task, whole(key)))
         return AsyncJobKey(hosts, home, route.task, whole(key))
 

@@ -34,6 +34,9 @@ class Entry(NamedTuple):
 
 
 def entries_of(calls: Optional[Mapping[str, Any]], named: Mapping[str, Any]) -> Dict[str, Entry]:
+    twice = [key for key in calls or () if key in named]
+    if twice:
+        raise TypeError(f"gather: {twice[0]!r} is given twice.")
     entries = {}
     for key, entry in {**(calls or {}), **named}.items():
         if isinstance(entry, (str, bytes)) or not isinstance(entry, (tuple, list)):

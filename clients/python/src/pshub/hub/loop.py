@@ -12,7 +12,8 @@ T = TypeVar("T")
 
 class LoopThread:
     def __init__(self, name: str) -> None:
-        self._loop = asyncio.new_event_loop()
+        self.loop = asyncio.new_event_loop()
+        self._is_stopping = False
         self._posted: Deque[Tuple[Callable[..., None], Tuple[Any, ...]]] = deque()
         self._is_woken = False
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -21,6 +22,10 @@ class LoopThread:
     @property
     def is_alive(self) -> bool:
         return self._thread.is_alive()
+
+    @property
+    def ident(self) -> Optional[int]:
+        return self._thread.ident
 
     @property
     def is_current(self) -> bool:
@@ -33,7 +38,7 @@ class LoopThread:
             return
         self._is_woken = True
         try:
-            self._loop.call_soon_threadsafe(self._run_posted)
+            self.loop.call_soon_threadsafe(self._run_posted)
         except RuntimeError:
             # The loop has ended; whoever waits for what was posted looks whether it is alive.
             pass
@@ -44,11 +49,12 @@ class LoopThread:
         async def wrapped() -> T:
             return await work
 
-        return asyncio.run_coroutine_threadsafe(wrapped(), self._loop).result(timeout)
+        return asyncio.run_coroutine_threadsafe(wrapped(), self.loop).result(timeout)
 
     def stop(self) -> None:
+        self._is_stopping = True
         try:
-            self._loop.call_soon_threadsafe(self._loop.stop)
+            self.loop.call_soon_threadsafe(self.loop.stop)
         except RuntimeError:
             return
         if not self.is_current:
@@ -63,13 +69,21 @@ class LoopThread:
             callback(*args)
 
     def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
+        asyncio.set_event_loop(self.loop)
         try:
-            self._loop.run_forever()
-            leftover = asyncio.all_tasks(self._loop)
+            self._turn()
+            leftover = asyncio.all_tasks(self.loop)
             for task in leftover:
                 task.cancel()
             if leftover:
-                self._loop.run_until_complete(asyncio.gather(*leftover, return_exceptions=True))
+                self.loop.run_until_complete(asyncio.gather(*leftover, return_exceptions=True))
         finally:
-            self._loop.close()
+            self.loop.close()
+
+    def _turn(self) -> None:
+        while not self._is_stopping:
+            try:
+                self.loop.run_forever()
+            except (SystemExit, KeyboardInterrupt):
+                # Of one of the coroutines: it must not end a loop that serves others.
+                continue

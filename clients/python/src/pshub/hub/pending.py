@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import concurrent.futures
+import math
 import threading
-from typing import Any, Callable, Generic, Optional
+from typing import Any, Callable, Optional
 
-from ..task.task import R_co
+from ..task.task import R
 from ..wire.clock import now_s
-from ..wire.errors import HubError, OutcomeUnknown
+from ..wire.errors import Aborted, HubError, OutcomeUnknown
 from .call import Outgoing
 from .dispatch import Dispatch
 from .gather import Outcome
@@ -16,71 +18,140 @@ from .loop import LoopThread
 #: How long beyond its deadline a caller waits for the hub's own thread to say so.
 _PATIENCE_S = 0.2
 
+if concurrent.futures.TimeoutError is TimeoutError:
+    _StillUnderWay = TimeoutError
+else:
 
-class PendingCall(Generic[R_co]):
-    """A call that is under way; what ``Hub.submit`` returns."""
+    class _StillUnderWay(concurrent.futures.TimeoutError, TimeoutError):  # type: ignore[no-redef, misc]
+        """Before Python 3.11 these are two."""
+
+
+class PendingCall(concurrent.futures.Future[R]):
+    """
+    A call that is under way; what ``Hub.submit`` returns. It is a ``concurrent.futures.Future``, for ``as_completed``, ``wait``,
+    ``asyncio.wrap_future`` and whatever else takes one.
+    """
 
     def __init__(
-        self, thread: Optional[LoopThread], dispatch: Optional[Dispatch], read: Callable[[Any], Any] = lambda value: value
+        self, thread: Optional[LoopThread], dispatch: Optional[Dispatch], read: Optional[Callable[[Any], Any]] = None
     ) -> None:
         """``read`` makes of a result what its caller is given."""
+        super().__init__()
         self._read = read
+        #: Held while that is done, once.
+        self._reading = None if read is None else threading.Lock()
+        self._is_read = False
+        self._read_value: Any = None
+        self._read_error: Optional[HubError] = None
         self._thread = thread
         self._dispatch = dispatch
-        self._lock = threading.Lock()
-        self._lock.acquire()
-        self._value: Any = None
-        self._error: Optional[HubError] = None
         self._ended_at: Optional[float] = None
         self.out: Optional[Outgoing] = None
 
     def _settle(self, value: Any, error: Optional[HubError]) -> None:
-        self._value = value
-        self._error = error
         self._ended_at = now_s()
-        self._lock.release()
+        try:
+            if error is None:
+                self.set_result(value)
+            else:
+                self.set_exception(error)
+        except concurrent.futures.InvalidStateError:
+            # Whoever waits has given it up: the hub's thread comes too late.
+            pass
 
-    @property
-    def done(self) -> bool:
-        return self._ended_at is not None
-
-    def cancel(self) -> None:
-        """Gives up: a waiting request is taken out of the list, a running handler is told. ``result`` raises Aborted."""
+    def cancel(self) -> bool:
+        """
+        Gives up: a waiting request is taken out of the list, a running handler is told. The call then ends as Aborted, soon, unless it
+        ended otherwise just before. False when it had ended already.
+        """
+        if self.done():
+            return False
         if self._thread is not None and self._dispatch is not None and self.out is not None:
             self._thread.post(self._dispatch.cancel, self.out)
+        return True
 
-    def result(self) -> R_co:
-        """Waits for the result. Raises HubError by the call's deadline at the latest."""
-        self._wait()
-        if self._error is not None:
-            raise self._error
-        value: R_co = self._read(self._value)
-        return value
+    def cancelled(self) -> bool:
+        """Whether it ended because it was given up."""
+        return self.done() and isinstance(super().exception(), Aborted)
+
+    def running(self) -> bool:
+        """Whether it has not ended: a caller does not see when its worker begins."""
+        return not self.done()
+
+    def result(self, timeout: Optional[float] = None) -> R:
+        """
+        Waits for the result. Raises HubError by the call's deadline at the latest.
+
+        :param timeout: wait no longer than so many seconds: TimeoutError then, and the call goes on
+        """
+        self._wait(timeout)
+        value = super().result()
+        if self._read is None:
+            return value
+        error = self._read_once(value)
+        if error is not None:
+            raise error
+        read: R = self._read_value
+        return read
+
+    def exception(self, timeout: Optional[float] = None) -> Optional[BaseException]:
+        """Waits for the end as ``result`` does, and returns what that would raise; None when it went well."""
+        self._wait(timeout)
+        error = super().exception()
+        return error if error is not None or self._read is None else self._read_once(super().result())
 
     def outcome(self) -> Outcome:
-        """The same without raising."""
-        self._wait()
+        """Waits for the end, and raises nothing of it."""
+        error = self.exception()
         started_at = self.out.started_at if self.out else now_s()
         ms = ((self._ended_at or now_s()) - started_at) * 1000
-        try:
-            return Outcome(True, self.result(), None, ms)
-        except HubError as error:
+        if isinstance(error, HubError):
             return Outcome(False, None, error, ms)
+        return Outcome(True, self.result(), None, ms)
 
-    def _wait(self) -> None:
+    def _read_once(self, value: Any) -> Optional[HubError]:
+        """On the thread of who asks: it may be code of his own. Why it is not what was promised, if it is not."""
+        assert self._reading is not None and self._read is not None
+        with self._reading:
+            if not self._is_read:
+                try:
+                    self._read_value = self._read(value)
+                except HubError as error:
+                    self._read_error = error
+                self._is_read = True
+            return self._read_error
+
+    def _wait(self, timeout: Optional[float]) -> None:
+        if self.done():
+            return
+        if self._thread is not None and self._thread.is_current:
+            self.cancel()
+            raise RuntimeError("A listener or callback of a hub runs on the hub's own thread, where no call can be waited for.")
+        until = math.inf if timeout is None else now_s() + timeout
         try:
-            while self._ended_at is None:
-                end = self.out.end if self.out else None
-                left = 1.0 if end is None else min(1.0, max(0.05, end + _PATIENCE_S - now_s()))
-                if self._lock.acquire(timeout=left):
-                    self._lock.release()
-                    return
-                is_dead = self._thread is None or not self._thread.is_alive
-                if (is_dead or (end is not None and now_s() > end + _PATIENCE_S)) and self._ended_at is None:
-                    self._error = OutcomeUnknown("The hub's own thread did not say in time how the call ended.")
-                    self._ended_at = now_s()
-                    return
+            while not self._has_ended_within(min(self._patience_s(), until - now_s())):
+                if now_s() >= until:
+                    break
         except BaseException:
             # The thread that waits was interrupted: nobody waits any more.
             self.cancel()
             raise
+        if not self.done():
+            raise _StillUnderWay("The call has not ended yet.")
+
+    def _patience_s(self) -> float:
+        """How long to wait before the hub's thread is looked at again."""
+        end = self.out.end if self.out else None
+        return 1.0 if end is None else min(1.0, max(0.05, end + _PATIENCE_S - now_s()))
+
+    def _has_ended_within(self, seconds: float) -> bool:
+        try:
+            super().exception(max(0.0, seconds))
+            return True
+        except concurrent.futures.TimeoutError:
+            pass
+        end = self.out.end if self.out else None
+        is_dead = self._thread is None or not self._thread.is_alive
+        if is_dead or (end is not None and now_s() > end + _PATIENCE_S):
+            self._settle(None, OutcomeUnknown("The hub's own thread did not say in time how the call ended."))
+        return self.done()

@@ -79,9 +79,9 @@ class AsyncJob(Generic[R_co]):
         task: str,
         is_twin: bool = False,
         is_to_come: bool = False,
-        read: Callable[[Any], Any] = lambda value: value,
+        read: Optional[Callable[[Any], Any]] = None,
     ) -> None:
-        """``is_to_come``: it is enqueued when others have ended. ``read`` makes of a result what is given out."""
+        """``is_to_come``: it is enqueued when others have ended. ``read`` makes of a result what is given out; None: it is that."""
         self._read = read
         self.id = id
         self._where = _Where(queue)
@@ -120,7 +120,8 @@ class AsyncJob(Generic[R_co]):
         :raises HubError: the class of its last failure when it is dead; Expired; Aborted when it was cancelled; Timeout when it has not
             ended by then; NoSuchJob; NotEnqueued; HubClosed
         """
-        value: R_co = self._read(await self._raw_result(timeout_ms))
+        raw = await self._raw_result(timeout_ms)
+        value: R_co = self._read(raw) if self._read else raw
         return value
 
     async def _raw_result(self, timeout_ms: float) -> Any:

@@ -35,6 +35,8 @@ _LINES = {
     "task:conflict": (_WARN, "live workers declare this task with different schemas"),
     "request:malformed": (_WARN, "something in the list is not a request and was dropped"),
     "request:handedback": (_WARN, "handed back: only another worker of this queue has this task"),
+    "loop:blocked": (_WARN, "the event loop was blocked; nothing else ran meanwhile"),
+    "loop:stuck": (_WARN, "the event loop is blocked now"),
     "lease:lost": (_WARN, "the lease ended; going on under a new id"),
     "worker:lost": (_WARN, "a worker was lost; what it held was taken over"),
     "request:unserved": (_ERROR, "a request without a deadline for a task that nobody here provides; it was ended"),
@@ -44,14 +46,22 @@ _LINES = {
 
 
 class Line:
-    """A text with fields. Any formatter shows both; the one of JSON lines as members."""
+    """A text with fields. Any formatter shows both, in one line but for a stack; the one of JSON lines as members."""
 
     def __init__(self, message: str, fields: Mapping[str, Any]) -> None:
         self.message = message
         self.fields = {name: value for name, value in fields.items() if value is not None}
 
     def __str__(self) -> str:
-        return " ".join([self.message, *(f"{name}={value}" for name, value in self.fields.items())])
+        stack = self.fields.get("stack")
+        told = [f"{name}={_in_one_line(value)}" for name, value in self.fields.items() if name != "stack"]
+        return " ".join([self.message, *told]) + (f"\n{stack}" if stack else "")
+
+
+def _in_one_line(value: Any) -> str:
+    """As it is, unless it would begin a line of its own, which need not be what it seems."""
+    text = str(value)
+    return text if text.isprintable() else json.dumps(text)
 
 
 def log_events(events: Events) -> None:
@@ -67,6 +77,10 @@ def log_events(events: Events) -> None:
     events.on("task:elsewhere", _task_elsewhere)
     events.on("task:settled", _task_settled)
     events.on("redis:down", _redis_down)
+
+
+def log_probes(port: int) -> None:
+    _write(_INFO, "probes are answered: /livez and /readyz", {"port": port})
 
 
 def _write(level: int, message: str, fields: Mapping[str, Any], raised: Optional[BaseException] = None) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 import threading
 from typing import Any, Dict, List, Optional
 
 from ..figures.events import Events
+from .statsd_socket import StatsdSocket
 
 _MAX_PACKET = 1400
 _FLUSH_S = 0.5
+_CLOSE_PATIENCE_S = 1.0
 
 
 class StatsD:
@@ -18,8 +19,10 @@ class StatsD:
 
     def __init__(self, address: str) -> None:
         host, _, port = address.rpartition(":")
-        self._address = (host, int(port))
-        self._socket: Optional[socket.socket] = None
+        self._socket = StatsdSocket(host, int(port))
+        self._reset()
+
+    def _reset(self) -> None:
         self._lines: List[str] = []
         self._size = 0
         self._lock = threading.Lock()
@@ -45,6 +48,7 @@ class StatsD:
             if self._is_due:
                 return
             self._is_due = True
+        self._socket.open()
         try:
             # Events come on the thread of an event loop.
             asyncio.get_running_loop().call_later(_FLUSH_S, self.flush)
@@ -55,20 +59,21 @@ class StatsD:
         with self._lock:
             self._send()
 
+    def close(self) -> None:
+        """Sends what there is; takes a moment where the daemon's address is not known yet."""
+        self.flush()
+        self._socket.finish(_CLOSE_PATIENCE_S)
+
+    def forked(self) -> None:
+        """In the child of a fork: what was collected is the parent's to send."""
+        self._reset()
+        self._socket.forked()
+
     def _send(self) -> None:
         lines, self._lines, self._size = self._lines, [], 0
         self._is_due = False
-        if not lines:
-            return
-        try:
-            if self._socket is None:
-                family, kind, _, _, address = socket.getaddrinfo(*self._address, 0, socket.SOCK_DGRAM)[0]
-                self._socket = socket.socket(family, kind)
-                self._socket.setblocking(False)
-                self._socket.connect(address)
+        if lines:
             self._socket.send("\n".join(lines).encode("utf-8", "replace"))
-        except OSError:
-            pass
 
 
 def _clean(value: str) -> str:

@@ -23,6 +23,10 @@ def integer(low: int, high: int) -> Callable[[Any], Optional[str]]:
     return check
 
 
+def none_or(check: Callable[[Any], Optional[str]]) -> Callable[[Any], Optional[str]]:
+    return lambda value: None if value is None else check(value)
+
+
 def seconds(low: float, high: float) -> Callable[[Any], Optional[str]]:
     def check(value: Any) -> Optional[str]:
         fits = isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= high

@@ -12,9 +12,6 @@ from .table import TABLE, Settings
 def read_settings(user: str, options: Mapping[str, Any]) -> Settings:
     """Raises ConfigError that names the setting, where its value came from, and what would be right."""
     known = [name for name, setting in TABLE.items() if user in setting.users]
-    for name in options:
-        if name not in known:
-            raise ConfigError(f"There is no option {name!r}. Known are {', '.join(known)}.")
     settings = Settings()
     for name in known:
         setting = TABLE[name]

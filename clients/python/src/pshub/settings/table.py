@@ -8,7 +8,7 @@ from typing import Any, Dict, Optional
 
 from ..redis.target import RedisTarget, check_target
 from ..wire.keys import is_namespace, is_queue_name
-from .kinds import Setting, integer, seconds, text_of_length
+from .kinds import Setting, integer, none_or, seconds, text_of_length
 
 
 class Settings:
@@ -23,6 +23,8 @@ class Settings:
     max_backlog: int
     grace: float
     lease: float
+    #: Where probes are answered over HTTP, on all addresses of the host; 0 takes a free port. None: nowhere.
+    health_port: Optional[int]
     statsd: Optional[str]
 
 
@@ -43,9 +45,7 @@ TABLE: Dict[str, Setting] = {
         lambda value: None if is_queue_name(value) else "must be 1 to 64 letters, digits, and _ . -",
     ),  # fmt: skip
     "slots": Setting(("worker",), "PSHUB_SLOTS", 4, int, integer(1, 256)),
-    "job_slots": Setting(
-        ("worker",), "PSHUB_JOB_SLOTS", None, int, lambda value: None if value is None else integer(0, 256)(value)
-    ),
+    "job_slots": Setting(("worker",), "PSHUB_JOB_SLOTS", None, int, none_or(integer(0, 256))),
     "max_payload_bytes": Setting(
         ("hub", "worker"), "PSHUB_MAX_PAYLOAD_BYTES", 1024 * 1024, int, integer(1024, 64 * 1024 * 1024)
     ),
@@ -53,5 +53,6 @@ TABLE: Dict[str, Setting] = {
     "grace": Setting(("worker",), "PSHUB_GRACE_MS", 10.0, float, seconds(0, 3600), 1000),
     # A beat is sent every second; with less, one that is late would pass for a death.
     "lease": Setting(("worker",), "PSHUB_LEASE_MS", 4.0, float, seconds(2, 600), 1000),
+    "health_port": Setting(("worker",), "PSHUB_HEALTH_PORT", None, int, none_or(integer(0, 65_535))),
     "statsd": Setting(("hub", "worker"), "PSHUB_STATSD", None, str, _statsd),
 }

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, List, Optional, Sequence
 
 from ..wire.errors import ConfigError, message_of
-from .task import Task, tasks_of
+from .collection import tasks_of
+from .task import Task
 
 _PACKAGE = str(Path(__file__).resolve().parent.parent)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-from typing import Any, Callable, Dict, Generic, Iterable, List, Mapping, Optional, TypeVar
+from typing import Any, Callable, Coroutine, Dict, Generic, Mapping, Optional, Protocol, TypeVar, cast, overload
 
 from ..wire.errors import ConfigError, InvalidResult, message_of
 from ..wire.names import TaskName, parse_task_name
@@ -33,6 +33,8 @@ class Task(Generic[R_co]):
     A declared task: give it to a Worker, or to ``hub.call``, whose result then is what the function's hint says. Calling it calls the
     function itself.
     """
+
+    is_async = False
 
     def __init__(
         self,
@@ -84,7 +86,10 @@ class Task(Generic[R_co]):
         return f"<task {self.name.full}>"
 
     def run(self, args: Any, context: TaskContext) -> Any:
-        """Calls the function with arguments as they came; of a task that merges its jobs with what a run brought, a RunArgs."""
+        """
+        Calls the function with arguments as they came; of a task that merges its jobs with what a run brought, a RunArgs. What an ``async
+        def`` returns is to be awaited.
+        """
         signature = self._signature
         named: Dict[str, Any] = {}
         if signature.takes_whole:
@@ -101,11 +106,16 @@ class Task(Generic[R_co]):
             named[signature.context] = context
         return self.function(**named)
 
+    @property
+    def reads_results(self) -> bool:
+        """Whether a result as it travelled is not yet what the function's hint promises."""
+        return self._signature.convert_result is not None and self.result is self._signature.result
+
     def read_result(self, value: Any) -> R_co:
         """A result as it travelled, as the function's hint promises it: an instance, where that is a class. Raises InvalidResult."""
-        convert = self._signature.convert_result if self.result is self._signature.result else None
+        convert = self._signature.convert_result
         try:
-            read: R_co = convert(value) if convert else value
+            read: R_co = convert(value) if convert and self.reads_results else value
             return read
         except Exception as error:
             told = f"The result of {self.name.full} is not what its function promises here: {message_of(error)}."
@@ -130,6 +140,25 @@ class Task(Generic[R_co]):
         return card
 
 
+class AsyncTask(Task[R_co]):
+    """The same of an ``async def``: calling it returns a coroutine."""
+
+    is_async = True
+
+    def __call__(self, *args: Any, **named: Any) -> "Coroutine[Any, Any, R_co]":  # type: ignore[override]
+        return cast("Coroutine[Any, Any, R_co]", self.function(*args, **named))
+
+
+class Declare(Protocol):
+    """What makes a task of a function."""
+
+    @overload
+    def __call__(self, function: "Callable[..., Coroutine[Any, Any, R]]", /) -> AsyncTask[R]: ...
+
+    @overload
+    def __call__(self, function: Callable[..., R], /) -> Task[R]: ...
+
+
 def _whole(value: float) -> Any:
     return int(value) if value == int(value) else value
 
@@ -152,7 +181,7 @@ def task(
     scores: Optional[str] = None,
     serialize: Optional[Callable[[Any], Any]] = None,
     deserialize: Optional[Callable[[Any], Any]] = None,
-) -> Callable[[Callable[..., R]], Task[R]]:
+) -> Declare:
     """
     Declares a function as a task. Its arguments come by name; a function with a single parameter ``args`` gets them as one value.
 
@@ -189,17 +218,17 @@ def task(
     if isinstance(timeout, bool) or not isinstance(timeout, (int, float)) or not 0 < timeout <= MAX_TIMEOUT_S:
         raise ConfigError(f"{name}: 'timeout' must be above 0 and at most {MAX_TIMEOUT_S:.0f} seconds (a day).")
 
-    def declare(function: Callable[..., R]) -> Task[R]:
+    def declare(function: Callable[..., Any], /) -> Task[Any]:
         if not callable(function):
             raise ConfigError(f"{name}: @task declares a function.")
-        # What it returns would never be awaited, and a merged run would pass for done.
-        if inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function):
-            raise ConfigError(f"{name}: handlers are ordinary functions; declare it with 'def', and use asyncio.run inside.")
+        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+            raise ConfigError(f"{name}: a handler returns one result and yields none; let it return a list.")
         if keyed == "merged":
             signature = read_merged_signature(function, _is_context, name, args is not None, deserialize)
         else:
             signature = _signature_of(function, name, args is not None, result is not None)
-        return Task(
+        kind = AsyncTask if _is_coroutine_function(function) else Task
+        return kind(
             parsed,
             function,
             signature,
@@ -216,7 +245,11 @@ def task(
             merging,
         )
 
-    return declare
+    return cast(Declare, declare)
+
+
+def _is_coroutine_function(function: Callable[..., Any]) -> bool:
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(getattr(function, "__call__", None))
 
 
 def _is_context(name: str, hint: Any) -> bool:
@@ -244,28 +277,3 @@ def _without_hints(function: Callable[..., Any]) -> Callable[..., Any]:
     bare.__annotations__ = {}
     bare.__doc__ = function.__doc__
     return bare
-
-
-def check_tasks(tasks: Iterable[Any]) -> Dict[str, Task[Any]]:
-    """The tasks of a worker by name. Raises ConfigError for anything that @task did not make, and for a task given twice."""
-    by_name: Dict[str, Task[Any]] = {}
-    for each in tasks:
-        if not isinstance(each, Task):
-            raise ConfigError(f"'tasks' holds {each!r}, which @task did not make.")
-        if each.name.full in by_name:
-            raise ConfigError(f"The task {each.name.full} is given twice.")
-        by_name[each.name.full] = each
-    if not by_name:
-        raise ConfigError("A worker needs 'tasks': a list of what @task made.")
-    return by_name
-
-
-def tasks_of(module: Any) -> List[Task[Any]]:
-    """All tasks in a module's namespace: by themselves, or in a list or a dict."""
-    found: Dict[int, Task[Any]] = {}
-    for value in list(vars(module).values()):
-        inner = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else [value]
-        for each in inner:
-            if isinstance(each, Task):
-                found[id(each)] = each
-    return list(found.values())

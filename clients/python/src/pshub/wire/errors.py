@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import json
 import re
 from typing import TYPE_CHECKING, Any, Dict, List, NamedTuple, Optional, Type
@@ -97,7 +98,9 @@ class HubClosed(HubError):
     code, ran, retryable, http_status, meaning = "HubClosed", "no", False, 503, "The hub was closed before the request was sent."
 
 
-class Timeout(HubError):
+class Timeout(HubError, TimeoutError):
+    """A ``TimeoutError``, too."""
+
     code, ran, retryable, http_status, meaning = "Timeout", "maybe", False, 504, "No reply came before the deadline."
 
 
@@ -115,7 +118,9 @@ class NoSuchJob(HubError):
     meaning = "No job of this id is known: it was not tracked, or its record has gone."
 
 
-class Aborted(HubError):
+class Aborted(HubError, concurrent.futures.CancelledError):
+    """A ``CancelledError`` of ``concurrent.futures``, too."""
+
     code, ran, retryable, http_status, meaning = "Aborted", "maybe", False, 499, "The caller gave up waiting."
 
 

@@ -56,12 +56,19 @@ class QueueKeys:
         self.calls = f"{base}:calls"
         #: Functions find all that there is of jobs by its name.
         self.jobs = f"{base}:jobs"
+        self.jobs_high = f"{base}:jobs:high"
+        self.jobs_low = f"{base}:jobs:low"
+        #: Jobs that wait for their time, and for their next try.
+        self.scheduled = f"{base}:scheduled"
+        self.retries = f"{base}:retries"
         self.bell = f"{base}:bell"
         self.job_bell = f"{base}:jobbell"
         self.due_bell = f"{base}:duebell"
         self.dead = f"{base}:dead"
         #: Keys of jobs that wait for their time.
         self.later = f"{base}:later"
+        #: How many jobs and keys wait of each task that has keys.
+        self.lined = f"{base}:lined"
         self.cron = f"{base}:cron"
         self.ticks = f"{base}:ticks"
         self.reporter = f"{base}:reporter"

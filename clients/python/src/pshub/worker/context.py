@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import math
+import asyncio
 import threading
-from typing import Any, Callable, Optional, Set, overload
+from typing import Any, Callable, Dict, Optional, Set, overload
 
+from ..hub.arguments import MISSING, Called, arguments_of
+from ..hub.pending import PendingCall
 from ..outlets.task_log import TaskLog
 from ..task.task import R, Task, TaskContext
 from ..wire.clock import now_s
 from ..wire.errors import HubError
 from ..wire.message import Request
 
-NestedCall = Callable[["Context", Any, Any, float, Optional[str]], Any]
+#: Begins a call: of a task, with arguments, a limit in seconds, and a queue.
+NestedCall = Callable[["Context", Called, Any, Optional[float], Optional[str]], PendingCall[Any]]
 
 
 class Context(TaskContext):
@@ -26,7 +29,10 @@ class Context(TaskContext):
         self._lock = threading.Lock()
         #: Why it was told to stop, once it was.
         self.reason: Optional[HubError] = None
-        self._nested: Set[Any] = set()
+        #: What goes when this call does: its nested ones, and its coroutine.
+        self._bound: Set[Any] = set()
+        #: The thread whose event loop runs the handler, of one that is a coroutine.
+        self._loop_thread: Optional[int] = None
 
     @property
     def id(self) -> str:
@@ -118,39 +124,99 @@ class Context(TaskContext):
 
     def call(
         self,
-        task: Any,
-        args: Any = None,
+        task: Called,
+        args: Any = MISSING,
         /,
         *,
         timeout: Optional[float] = None,
         queue: Optional[str] = None,
         **named: Any,
     ) -> Any:
-        """Calls another task with what remains of this call's time, under the same trace. Raises HubError."""
-        if args is not None and named:
-            raise TypeError("Give the arguments by name or as one value, not both.")
-        limit = min(timeout or math.inf, self.remaining)
-        return self._nested_call(self, task, named if args is None else args, limit, queue)
+        """
+        Calls another task with what remains of this call's time, under the same trace. Arguments and options are as of ``hub.call``.
+
+        :raises HubError: by the deadline of this call at the latest
+        """
+        if self._loop_thread == threading.get_ident():
+            raise RuntimeError(f"ctx.call would hold up all coroutines of this worker: await ctx.acall(...) instead.")
+        pending = self._begin(task, args, named, timeout, queue)
+        try:
+            return pending.result()
+        finally:
+            self._unbind(pending)
+
+    @overload
+    async def acall(
+        self,
+        task: Task[R],
+        args: Any = ...,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        queue: Optional[str] = None,
+        **named: Any,
+    ) -> R: ...
+
+    @overload
+    async def acall(
+        self,
+        task: str,
+        args: Any = ...,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        queue: Optional[str] = None,
+        **named: Any,
+    ) -> Any: ...
+
+    async def acall(
+        self,
+        task: Called,
+        args: Any = MISSING,
+        /,
+        *,
+        timeout: Optional[float] = None,
+        queue: Optional[str] = None,
+        **named: Any,
+    ) -> Any:
+        """The same for handlers that are coroutines. Cancelling it gives the nested call up."""
+        pending = self._begin(task, args, named, timeout, queue)
+        try:
+            return await asyncio.wrap_future(pending)
+        finally:
+            self._unbind(pending)
+
+    def _begin(
+        self, task: Called, args: Any, named: Dict[str, Any], timeout: Optional[float], queue: Optional[str]
+    ) -> PendingCall[Any]:
+        for name in ("traceparent", "tracestate"):
+            if args is MISSING and name in named:
+                raise TypeError(f"A nested call goes under the trace of its own; give an argument '{name}' in a dict.")
+        args = arguments_of(task, args, named, {"timeout": timeout, "queue": queue})
+        pending = self._nested_call(self, task, args, timeout, queue)
+        self._bind(pending)
+        return pending
 
     def _abort(self, reason: HubError) -> None:
+        """Tells the handler to stop."""
         with self._lock:
             if self.reason is not None:
                 return
             self.reason = reason
             if self._aborted is not None:
                 self._aborted.set()
-            nested = list(self._nested)
-        for pending in nested:
-            pending.cancel()
+            bound = list(self._bound)
+        for each in bound:
+            each.cancel()
 
-    def _watch(self, pending: Any) -> None:
-        """A nested call goes when this one does."""
+    def _bind(self, each: Any) -> None:
+        """It is cancelled when this call ends before its time."""
         with self._lock:
-            self._nested.add(pending)
+            self._bound.add(each)
             is_over = self.reason is not None
         if is_over:
-            pending.cancel()
+            each.cancel()
 
-    def _unwatch(self, pending: Any) -> None:
+    def _unbind(self, pending: Any) -> None:
         with self._lock:
-            self._nested.discard(pending)
+            self._bound.discard(pending)

@@ -20,6 +20,7 @@ from ..wire.ids import new_id
 from ..wire.keys import Keys
 from ..wire.message import Request
 from ..wire.redis_clock import RedisClock
+from .async_runs import AsyncRuns
 from .context import NestedCall
 from .executor import Executor
 from .job_ends import JobEnds
@@ -33,6 +34,7 @@ from .roles.forward import Forward
 from .roles.intake import Intake
 from .roles.pause import Pause
 from .roles.reconcile import Reconcile
+from .roles.retreat import Retreat
 from .roles.settle import Settle
 from .roles.tick import Tick
 from .served_queue import ServedQueue
@@ -57,6 +59,7 @@ class Common(NamedTuple):
     sharding: Sharding
     post: Callable[..., None]
     nested_call: NestedCall
+    async_runs: AsyncRuns
     #: Whether it serves a queue.
     serves: Callable[[str], bool]
 
@@ -87,7 +90,9 @@ class Crew:
         #: Redis may have something of this worker: a lease, cards, requests that it holds.
         self._is_known = False
         settings = common.settings
-        self._executor = Executor(common.tasks, settings.slots, settings.max_payload_bytes, common.post, common.nested_call)
+        self._executor = Executor(
+            common.tasks, settings.slots, settings.max_payload_bytes, common.post, common.nested_call, common.async_runs
+        )
         self._make_roles(common.tasks)
 
     def _make_roles(self, tasks: Mapping[str, Task[Any]]) -> None:
@@ -127,6 +132,9 @@ class Crew:
             queue, commands, slots, worker_id, self._intake.ignore_claims_of, self._adopt.answer, self._forward.send,
             self._problem,
         )  # fmt: skip
+        self._retreat = Retreat(
+            queue.keys, commands, slots, lambda: common.sharding.is_gone(queue.name), self._part, self._problem("shards"),
+        )  # fmt: skip
         self._beat = BeatLoop(
             queue, commands, common.settings.lease, self._clock, worker_id, self._become_new, lambda: self._is_serving,
             self._tick.is_able, self._publish, self._on_beat, self._on_registered, self._problem("beat"),
@@ -134,6 +142,11 @@ class Crew:
         self._farewell = Farewell(
             queue, commands, slots, self._clock, self._registrar, worker_id, self._stats, self._problem("stop"),
         )  # fmt: skip
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether its lease is held, as far as can be told now."""
+        return self._beat.is_certain
 
     # Life.
 
@@ -218,8 +231,7 @@ class Crew:
             self._spawn(self._reconcile.look(held, beat.now_us, self._beat.sent_at))
         self._adopt.on_beat(beat.ended)
         self._spawn(self._common.sharding.bring_up(self.name, self._commands))
-        if self._common.sharding.is_gone(self.name) and held == [] and not beat.ended and not self.slots.known_ids():
-            self._on_gone(self)
+        self._spawn(self._retreat.look(beat, held))
         self._due.on_beat(beat)
         self._tick.on_beat(beat)
 
@@ -239,6 +251,10 @@ class Crew:
             slots=self.slots.size,
             tasks=list(self._common.tasks),
         )
+
+    def _part(self) -> None:
+        if self._is_serving:
+            self._on_gone(self)
 
     def _on_due_bell(self) -> None:
         self._due.on_bell()

@@ -1,4 +1,7 @@
-"""Runs one request to one outcome on a thread of its own; knows neither Redis nor the registry."""
+"""
+Runs one request to one outcome: on a thread of its own, or on the event loop of all handlers that are coroutines. Knows neither Redis nor
+the registry.
+"""
 
 from __future__ import annotations
 
@@ -6,32 +9,17 @@ import threading
 from queue import SimpleQueue
 from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional
 
-from ..queue.job_queue import JobEnd
 from ..task.task import Task
 from ..wire.clock import now_s
 from ..wire.deadlines import Deadlines
-from ..wire.errors import HubError, ToldError, hub_error, problem_error, told_error
-from ..wire.failures import failure_of, verdict_of
+from ..wire.errors import HubError, hub_error
 from ..wire.message import Request
-from ..wire.payload import PayloadProblem, decode_payload, encode_payload, exceeds
+from .async_runs import AsyncRuns
 from .context import Context, NestedCall
-from .merged_run import refused_run, run_args
+from .handling import Handling, Outcome, given_up
 
 #: After its deadline a handler that ignores it is waited for this long; then its slot is given to others.
 ABANDON_AFTER_S = 1.0
-#: What a request holds beside its arguments, at the most.
-_MAX_ENVELOPE_BYTES = 1024
-
-
-class Outcome(NamedTuple):
-    """How a request ended in this worker: with ``result``, which is JSON already, or with ``error``."""
-
-    result: str = ""
-    error: Optional[ToldError] = None
-    #: Stays in this process, for its log.
-    raised: Optional[BaseException] = None
-    #: Of a run that was not started, because one of its payloads is none that its task takes.
-    refused: Optional[JobEnd] = None
 
 
 class Execution(NamedTuple):
@@ -81,10 +69,12 @@ class Executor:
         max_payload_bytes: int,
         post: Callable[..., None],
         nested_call: NestedCall,
+        async_runs: AsyncRuns,
     ) -> None:
         self._tasks = tasks
         self._slots = slots
-        self._max_payload_bytes = max_payload_bytes
+        self._handling = Handling(max_payload_bytes)
+        self._async_runs = async_runs
         self._post = post
         self.nested_call = nested_call
         self.deadlines = Deadlines()
@@ -106,6 +96,9 @@ class Executor:
             return
         self._running[request.held_id] = run
         self.deadlines.add(run)
+        if run.task.is_async:
+            self._start_async(run)
+            return
         self._occupied += 1
         if self._occupied > self._threads:
             self._threads += 1
@@ -129,8 +122,7 @@ class Executor:
 
     def abandon(self, run: _Run, reason: HubError) -> None:
         started_at = run.started_at or now_s()
-        outcome = Outcome(error=told_error(reason.code, reason.message))
-        self._end(run, Execution(outcome, started_at - run.received_at, now_s() - started_at))
+        self._end(run, Execution(given_up(reason), started_at - run.received_at, now_s() - started_at))
 
     def stop(self) -> None:
         """Threads end when they have nothing to do; those whose handlers never return end with the process."""
@@ -166,56 +158,28 @@ class Executor:
             started_at = run.started_at = now_s()
             outcome = None
             if started_at < run.end and not run.over:
-                outcome = self._outcome_of(run)
+                outcome = self._handling.run(run.task, run.request, run.context)
             ended_at = now_s()
             post(self._returned, run, Execution(outcome, started_at - run.received_at, ended_at - started_at))
             # The next wait may be long, and arguments large.
             del run, outcome
 
-    def _outcome_of(self, run: _Run) -> Outcome:
-        request, task = run.request, run.task
-        try:
-            if task.keyed == "merged":
-                return self._outcome_of_merged(run)
-            if "run" in (request.job or {}):
-                message = f"{request.task} does not merge its jobs any more, and these were."
-                return Outcome(error=verdict_of(hub_error("InvalidArgs", message)))
-            if exceeds(request.text, self._max_payload_bytes + _MAX_ENVELOPE_BYTES):
-                message = f"The arguments of {request.task} are larger than {self._max_payload_bytes} bytes."
-                return Outcome(error=verdict_of(hub_error("PayloadTooLarge", message)))
-            problems = task.check_args(request.args) if task.check_args else None
-            if problems:
-                return Outcome(error=verdict_of(problem_error("InvalidArgs", problems, request.task)))
-            return self._result_of(task, task.run(request.args, run.context), request)
-        except BaseException as raised:
-            # Also SystemExit: a handler must not end a thread that serves others.
-            return Outcome(error=failure_of(raised), raised=raised)
+    # On the thread of the coroutines.
 
-    def _outcome_of_merged(self, run: _Run) -> Outcome:
-        request, task = run.request, run.task
-        brought = run_args(request)
-        if brought is None:
-            message = f"{request.task} merges its jobs: enqueue it with a key, instead of calling it."
-            return Outcome(error=verdict_of(hub_error("InvalidArgs", message)))
-        refused = refused_run(request, task, brought) if "run" in (request.job or {}) else None
-        if refused is not None:
-            message = "a payload is none that the task takes"
-            return Outcome(error=told_error("InvalidArgs", message), refused=refused)
-        task.run(brought, run.context)
-        # Nobody is told what it returned, so that may be anything.
-        return Outcome("null")
+    def _start_async(self, run: _Run) -> None:
+        def ended(outcome: Optional[Outcome]) -> None:
+            started_at, reason = run.started_at, run.context.reason
+            if started_at is None and reason is not None:
+                outcome = given_up(reason)
+            ended_at = now_s()
+            started_at = started_at or ended_at
+            self._post(self._end, run, Execution(outcome, started_at - run.received_at, ended_at - started_at))
 
-    def _result_of(self, task: Task[Any], value: Any, request: Request) -> Outcome:
-        try:
-            text = encode_payload(value)
-        except PayloadProblem as problem:
-            return Outcome(error=verdict_of(problem_error("InvalidResult", [problem.problem], request.task)))
-        if exceeds(text, self._max_payload_bytes):
-            message = f"The result of {request.task} is larger than {self._max_payload_bytes} bytes."
-            return Outcome(error=verdict_of(hub_error("InvalidResult", message)))
-        if task.check_result and task.check_result(value):
-            # As in the hub, what counts is what travels.
-            problems = task.check_result(decode_payload(text))
-            if problems:
-                return Outcome(error=verdict_of(problem_error("InvalidResult", problems, request.task)))
-        return Outcome(text)
+        run.context._bind(self._async_runs.start(run.request.task, lambda: self._run_async(run), ended))
+
+    async def _run_async(self, run: _Run) -> Optional[Outcome]:
+        started_at = run.started_at = now_s()
+        if started_at >= run.end or run.over:
+            return None
+        run.context._loop_thread = threading.get_ident()
+        return await self._handling.run_async(run.task, run.request, run.context)

@@ -10,7 +10,8 @@ from ..queue.job_queue import JobEnd
 from ..task.task import Task
 from ..wire.errors import told_error
 from ..wire.message import Request
-from .executor import Execution, Outcome
+from .executor import Execution
+from .handling import Outcome
 
 
 class JobEnds:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, Optional
 
 from ..figures.events import Events
-from ..hub.arguments import name_of, reader_of, wrong_arguments
+from ..hub.arguments import Called, name_of, reader_of, wrong_arguments
 from ..hub.call import Outgoing
 from ..hub.dispatch import Dispatch
 from ..hub.loop import LoopThread
@@ -22,27 +23,35 @@ class NestedCalls:
         self._settings = settings
         self._events = events
         self._thread = thread
+        self._lock = threading.Lock()
         self._dispatch: Optional[Dispatch] = None
 
-    def call(self, context: Context, task: Any, args: Any, timeout_s: float, queue: Optional[str]) -> Any:
-        """On a slot's thread: with what remains of the outer call's time, and under its trace."""
+    def begin(
+        self, context: Context, task: Called, args: Any, timeout_s: Optional[float], queue: Optional[str]
+    ) -> PendingCall[Any]:
+        """From any thread: with what remains of the outer call's time, and under its trace. Raises HubError for what cannot be called."""
         called = name_of(task)
         wrong = wrong_arguments(called, timeout_s, queue)
+        limit = context.remaining if timeout_s is None or wrong is not None else min(timeout_s, context.remaining)
         if wrong is None and context.cancelled:
-            wrong = Aborted(f"The call of {context.task} was over before {called} was called.", task=called, ran="no")
+            raise Aborted(f"The call of {context.task} was over before {called} was called.", task=called, ran="no")
+        wrong = wrong or wrong_arguments(called, limit, queue)
+        dispatch = self._hub()
         if wrong is not None:
+            self._thread.post(dispatch.open)
+            self._thread.post(dispatch.refusals.note, called, None, wrong)
             raise wrong
-        if self._dispatch is None:
-            self._dispatch = Dispatch(self._settings, self._events, name=self._settings.queue)
-        pending: PendingCall[Any] = PendingCall(self._thread, self._dispatch, reader_of(task))
-        limit = None if timeout_s == float("inf") else timeout_s
-        out = pending.out = Outgoing(called, args, limit, context.traceparent, pending._settle, context.tracestate, queue)
-        context._watch(pending)
-        try:
-            self._thread.post(self._dispatch.begin, out)
-            return pending.result()
-        finally:
-            context._unwatch(pending)
+        pending: PendingCall[Any] = PendingCall(self._thread, dispatch, reader_of(task))
+        limit_s = None if limit == float("inf") else limit
+        out = pending.out = Outgoing(called, args, limit_s, context.traceparent, pending._settle, context.tracestate, queue)
+        self._thread.post(dispatch.begin, out)
+        return pending
+
+    def _hub(self) -> Dispatch:
+        with self._lock:
+            if self._dispatch is None:
+                self._dispatch = Dispatch(self._settings, self._events, name=self._settings.queue)
+            return self._dispatch
 
     async def close(self) -> None:
         if self._dispatch is not None:

@@ -15,7 +15,9 @@ from ..task.task import Task
 from ..wire.clock import Stop, spawn
 from ..wire.errors import ConfigError, message_of
 from ..wire.keys import Keys
+from .async_runs import AsyncRuns
 from .crew import Common, Crew
+from .health import Health
 from .nested import NestedCalls
 from .roles.fetch import FetchLoop
 from .roles.inspect import Inspect
@@ -28,7 +30,13 @@ _PATIENCE_S = 2.0
 
 class Service:
     def __init__(
-        self, settings: Settings, tasks: Mapping[str, Task[Any]], events: Events, post: Callable[..., None], nested: NestedCalls
+        self,
+        settings: Settings,
+        tasks: Mapping[str, Task[Any]],
+        events: Events,
+        post: Callable[..., None],
+        nested: NestedCalls,
+        async_runs: AsyncRuns,
     ) -> None:
         self.pool = SlotPool(settings.slots, (settings.slots + 1) // 2 if settings.job_slots is None else settings.job_slots)
         self._events = events
@@ -41,12 +49,14 @@ class Service:
         keys = self._keys = Keys(settings.namespace)
         self._common = Common(
             settings, tasks, events, keys, self.pool, self._fetch, Sharding(settings.queue, keys, self._serve_also), post,
-            nested.call, self._serves,
+            nested.begin, async_runs, self._serves,
         )  # fmt: skip
         self._crews: List[Crew] = []
         self._named = self._make_crew(settings.queue)
         self._commands = self._at(self._all_commands, settings.queue)
         self._inspect = Inspect(self._commands, events, lambda: find_unfit(self._commands, keys, [crew.name for crew in self._crews]))
+        self._health = Health(settings, self._health_state, self._uncertain, lambda: self._commands.is_ready)
+        self._is_serving = False
         self._grace_over = Stop()
         self._stopped: Optional["asyncio.Task[None]"] = None
         self._under_way: "Set[asyncio.Task[Any]]" = set()
@@ -63,6 +73,12 @@ class Service:
         when this Redis cannot keep the promises.
         """
         self._state = "running"
+        # Before all that takes its time, which is seen to be starting.
+        try:
+            await self._health.open()
+        except ConfigError:
+            self._state = "stopped"
+            raise
         self._all_waiting.open()
         self._all_commands.open()
         await self._commands.ready_within(_PATIENCE_S)
@@ -72,6 +88,7 @@ class Service:
         if unfit:
             await self._all_waiting.close()
             await self._all_commands.close()
+            await self._health.close()
             self._state = "stopped"
             raise ConfigError(unfit_text(unfit))
         if unfit is not None:
@@ -132,6 +149,14 @@ class Service:
         except Exception as error:
             self._problem(error)
 
+    # What probes ask.
+
+    def _health_state(self) -> str:
+        return "stopping" if self._state != "running" else "serving" if self._is_serving else "starting"
+
+    def _uncertain(self) -> List[str]:
+        return [crew.name for crew in self._crews if not crew.is_certain]
+
     # Life.
 
     async def _serve_when_fit(self) -> None:
@@ -141,6 +166,7 @@ class Service:
     async def _serve(self) -> None:
         if self._state == "running":
             await self._named.start()
+            self._is_serving = True
         if self._state == "running":
             spawn(self._inspect.watch(), self._under_way)
 
@@ -166,6 +192,7 @@ class Service:
             await asyncio.wait(set(self._parting))
         await self._nested.close()
         await self._all_commands.close()
+        await self._health.close()
         for end in ends:
             if isinstance(end, Exception):
                 self._problem(end)

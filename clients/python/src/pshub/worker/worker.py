@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextvars
 import os
 import threading
-from typing import Any, Iterable, Optional
+from typing import Any, Dict, Iterable, Optional
 
 from ..figures.events import Events
 from ..hub.loop import LoopThread
@@ -13,28 +14,56 @@ from ..outlets.statsd import send_metrics
 from ..redis.refusals import explained
 from ..redis.target import RedisTarget
 from ..settings.read import read_settings
-from ..task.task import Task, check_tasks
+from ..task.collection import check_tasks
+from ..task.task import Task
 from ..wire.errors import ConfigError, message_of
 from ..wire.keys import forwarder_of
+from .async_runs import AsyncRuns
 from .nested import NestedCalls
 from .service import Service
 
 
 class Worker:
     """
-    Serves one queue with a fixed number of slots. Handlers run on threads, one per slot; all that concerns Redis, the lease above
-    all, is done by a thread of its own, which a handler that computes in Python does not keep from its turn.
+    Serves one queue with a fixed number of slots. Handlers run on threads, one per slot; those that are coroutines together on one event
+    loop. All that concerns Redis, the lease above all, is done by a thread of its own, which a handler that computes in Python does not
+    keep from its turn.
 
     :param redis: Redis URL, or a dict of redis-py's connection options. Default: ``PSHUB_REDIS``, else redis://127.0.0.1:6379
     :param tasks: what it runs, as ``@task`` made it
-    :param options: ``queue`` (default ``default``), ``slots`` (4), ``job_slots`` (how many of these may run jobs; half), ``namespace``,
-        ``grace`` (seconds to finish what runs when it is stopped, 10), ``lease`` (seconds of silence after which others take over, 4),
-        ``max_payload_bytes``, ``max_backlog``, ``statsd``. Of a queue that is spread over shards a worker serves all, with these slots
+    :param queue: the queue that it serves; of one that is spread over shards all of these. Default: ``PSHUB_QUEUE``, else ``default``
+    :param slots: requests that it runs at once. Default: ``PSHUB_SLOTS``, else 4
+    :param job_slots: how many of these may run jobs, 0 for none. Default: ``PSHUB_JOB_SLOTS``, else half of them, rounded up
+    :param namespace: as of Hub, like ``max_backlog`` and ``statsd``
+    :param grace: seconds to finish what runs when it is stopped. Default: ``PSHUB_GRACE_MS``, else 10
+    :param lease: seconds of silence after which others take over, at least 2. Default: ``PSHUB_LEASE_MS``, else 4
+    :param max_payload_bytes: largest arguments and results. Default: ``PSHUB_MAX_PAYLOAD_BYTES``, else 1 MiB
+    :param health_port: where probes are answered: ``/livez``, ``/readyz``. Default: ``PSHUB_HEALTH_PORT``, else nowhere
     :raises ConfigError: for what cannot work
     """
 
-    def __init__(self, redis: Optional[RedisTarget] = None, *, tasks: Iterable[Task[Any]], **options: Any) -> None:
-        settings = self._settings = read_settings("worker", {"redis": redis, **options})
+    def __init__(
+        self,
+        redis: Optional[RedisTarget] = None,
+        *,
+        tasks: Iterable[Task[Any]],
+        queue: Optional[str] = None,
+        slots: Optional[int] = None,
+        job_slots: Optional[int] = None,
+        namespace: Optional[str] = None,
+        grace: Optional[float] = None,
+        lease: Optional[float] = None,
+        max_payload_bytes: Optional[int] = None,
+        max_backlog: Optional[int] = None,
+        health_port: Optional[int] = None,
+        statsd: Optional[str] = None,
+    ) -> None:
+        options = {
+            "redis": redis, "queue": queue, "slots": slots, "job_slots": job_slots, "namespace": namespace, "grace": grace,
+            "lease": lease, "max_payload_bytes": max_payload_bytes, "max_backlog": max_backlog, "health_port": health_port,
+            "statsd": statsd,
+        }  # fmt: skip
+        settings = self._settings = read_settings("worker", options)
         if (settings.job_slots or 0) > settings.slots:
             raise ConfigError(f"job_slots is {settings.job_slots}, but this worker has {settings.slots} slots in all.")
         forwarder = forwarder_of(settings.queue)
@@ -46,6 +75,7 @@ class Worker:
         self._statsd = send_metrics(self.events, self._settings.statsd)
         self._thread: Optional[LoopThread] = None
         self._service: Optional[Service] = None
+        self._async_runs: Optional[AsyncRuns] = None
         self._pid = os.getpid()
         self._stopped = threading.Event()
 
@@ -68,17 +98,21 @@ class Worker:
         """
         Starts serving. Returns when the worker is registered, or after some two seconds while Redis is away: it goes on trying then.
 
-        :raises ConfigError: when this Redis cannot keep the promises (too old, a replica, evicting, without needed rights or the library)
+        :raises ConfigError: when ``health_port`` is taken, or this Redis cannot keep the promises (too old, a replica, evicting, without
+            needed rights or the library)
         """
         if self._thread is not None:
             raise ConfigError("A worker is started once; make a new one.")
         thread = self._thread = LoopThread("pshub-worker")
         nested = NestedCalls(self._settings, self.events, thread)
-        service = self._service = Service(self._settings, self._tasks, self.events, thread.post, nested)
+        runs = self._async_runs = AsyncRuns(self.events, self._whose, contextvars.copy_context())
+        service = self._service = Service(self._settings, self._tasks, self.events, thread.post, nested, runs)
         try:
             thread.run(service.start())
         except BaseException:
+            # Nothing is left of it, which a stop() may come for all the same.
             thread.stop()
+            self._stopped.set()
             raise
         return self
 
@@ -94,10 +128,15 @@ class Worker:
             thread.run(service.stop(self._settings.grace if grace is None else grace))
         except Exception as error:
             self.events.emit("problem", where="stop", reason=explained(message_of(error)))
+        if self._async_runs is not None:
+            self._async_runs.stop()
         thread.stop()
         if self._statsd is not None:
-            self._statsd.flush()
+            self._statsd.close()
         self._stopped.set()
+
+    def _whose(self) -> Dict[str, Any]:
+        return {"worker": self.id, "queue": self._settings.queue}
 
     def wait(self, timeout: Optional[float] = None) -> bool:
         """Waits until the worker was stopped."""

@@ -52,12 +52,15 @@ module Pshub
       @closing.wait(FIRST_S)
       loop do
         last = @closing.set?
-        write if @lock.synchronize { @calls.changed?(now_ms) } && @commands.ready?
+        write if @lock.synchronize { @calls.changed?(now_ms) } && there?
         break if over?(last)
 
         @closing.wait(EVERY_S)
       end
     end
+
+    # Nothing else may have used the connection yet.
+    def there? = @commands.ready? || @commands.wait_ready(@closing, EVERY_S)
 
     def over?(last) = @lock.synchronize { (last || @denied || !@calls.recent?).tap { |over| @thread = nil if over } }
 

@@ -39,9 +39,12 @@ module Pshub
       unless timeout.is_a?(Numeric) && timeout.real? && !timeout.to_f.nan?
         return InvalidArgs.new("timeout must be a number of seconds, not #{timeout.inspect}.", task: called)
       end
-      # A nested call whose time is up comes here with 0; it certainly was not sent.
-      Expired.new("No time was left for #{called}.", task: called) if timeout <= 0
+
+      expired(called) if timeout <= 0
     end
+
+    # It certainly was not sent.
+    def expired(called) = Expired.new("No time was left for #{called}.", task: called)
 
     # The arguments as JSON. Raises InvalidArgs or PayloadTooLarge.
     def encode(route, args, max_bytes)

@@ -114,7 +114,9 @@ module Pshub
       place = forwarder ? { forward: forwarder } : { queue: queue }
       route = route_of(called, place, Clock.now + EnqueueOptions.timeout_s(called, nil))
       key = key.encode(Encoding::UTF_8)
-      JobKey.new(@host, @placement.home_of(route.queue, route.task, key), route.task, key)
+      # Those of merged jobs are in the queue's own place, whatever their text.
+      home = route.keyed == "merged" ? route.queue : @placement.home_of(route.queue, route.task, key)
+      JobKey.new(@host, home, route.task, key)
     end
 
     # A job, and what follows it, as it is sent.

@@ -5,6 +5,7 @@ require_relative "../redis/target"
 require_relative "../wire/keys"
 require_relative "kinds"
 
+# The one table of settings.
 module Pshub
   both = %i[hub worker].freeze
   # Every setting there is.
@@ -26,6 +27,8 @@ module Pshub
     grace: { users: %i[worker], env: "PSHUB_GRACE_MS", fallback: 10.0, **Setting.seconds(0, 3600) },
     # A beat is sent every second; with less, one that is late would pass for a death.
     lease: { users: %i[worker], env: "PSHUB_LEASE_MS", fallback: 4.0, **Setting.seconds(2, 600) },
+    # Where probes are answered over HTTP, on all addresses of the host; 0 takes a free port.
+    health_port: { users: %i[worker], env: "PSHUB_HEALTH_PORT", fallback: nil, **Setting.whole(0, 65_535) },
     statsd: { users: both, env: "PSHUB_STATSD", fallback: nil,
               **Setting.text("be host:port") { |value| value.nil? || value.to_s.match?(/\A[^\s:]+:[0-9]{1,5}\z/) } }
   }.transform_values { |row| Setting.new(**row) }.freeze

@@ -17,6 +17,7 @@ module Pshub
     end
 
     def start = @thread = Thread.new { watch }
+    def ended? = @thread&.alive? == false
 
     def add(entry)
       @lock.synchronize do

@@ -25,17 +25,25 @@ module Pshub
 
     # The keys of one queue. All share its hash tag, so that each function touches one slot of a Cluster.
     class OfQueue
-      attr_reader :calls, :bell, :jobs, :job_bell, :due_bell, :dead, :later, :cron, :ticks, :leases, :cancelled, :reporter, :paused, :shards
+      attr_reader :calls, :bell, :jobs, :jobs_high, :jobs_low, :job_bell, :due_bell, :scheduled, :retries, :dead, :later, :lined, :cron, :ticks,
+                  :leases, :cancelled, :reporter, :paused, :shards
 
       def initialize(base)
         @base = base
         @calls = "#{base}:calls"
         @bell = "#{base}:bell"
         @jobs = "#{base}:jobs"
+        @jobs_high = "#{base}:jobs:high"
+        @jobs_low = "#{base}:jobs:low"
         @job_bell = "#{base}:jobbell"
         @due_bell = "#{base}:duebell"
+        # Jobs that wait for their time, and for their next try.
+        @scheduled = "#{base}:scheduled"
+        @retries = "#{base}:retries"
         @dead = "#{base}:dead"
         @later = "#{base}:later"
+        # How many jobs and keys wait of each task that has keys.
+        @lined = "#{base}:lined"
         @cron = "#{base}:cron"
         @ticks = "#{base}:ticks"
         @leases = "#{base}:leases"

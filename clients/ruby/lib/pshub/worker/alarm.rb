@@ -23,6 +23,7 @@ module Pshub
     end
 
     def start = @thread = Thread.new { serve }
+    def ended? = @thread&.alive? == false
 
     # Redis milliseconds, nil for none, and not sooner than +least_s+ from now; +now_us+: when that was said, or a little earlier.
     def sleep_until(at_ms, now_us: 0, least_s: 0.0)

@@ -13,7 +13,7 @@ module Pshub
     # Why it was told to stop, once it was: a HubError.
     attr_reader :reason
 
-    # +nested+ makes a call: given a task, arguments, a time, a trace and a queue, it returns a PendingCall or raises.
+    # +nested+ are the worker's NestedCalls.
     def initialize(request, finish, nested)
       @request = request
       @finish = finish
@@ -27,6 +27,7 @@ module Pshub
     def id = @request.id
     # name:version
     def task = @request.task
+
     # Which try this is, of a job: 1 for the first one; of a run of merged jobs that of the key which failed most. Of a call always 1.
     def attempt
       part = @request.job || {}
@@ -53,11 +54,14 @@ module Pshub
     # Calls another task with what remains of this call's time, under the same trace. Raises a HubError.
     def call(task, args = {}, timeout: nil, queue: nil)
       called = Arguments.name_of(task)
-      wrong = Arguments.wrong(called, [timeout, remaining].compact.min, queue)
-      wrong ||= Aborted.new("The call of #{self.task} was over before #{called} was called.", task: called) if cancelled?
-      raise wrong if wrong
+      wrong = Arguments.wrong(called, timeout, queue)
+      raise @nested.refused(called, wrong) if wrong
+      raise Aborted.new("The call of #{self.task} was over before #{called} was called.", task: called) if cancelled?
 
-      pending = @nested.call(called, args, [timeout, remaining].compact.min, [traceparent, tracestate], queue)
+      left = [timeout, remaining].compact.min
+      raise @nested.refused(called, Arguments.expired(called)) unless left.positive?
+
+      pending = @nested.call(called, args, left, [traceparent, tracestate], queue)
       begin
         watch(pending)
         pending.result

@@ -22,6 +22,7 @@ require_relative "roles/forward"
 require_relative "roles/intake"
 require_relative "roles/pause"
 require_relative "roles/reconcile"
+require_relative "roles/retreat"
 require_relative "roles/settle"
 require_relative "roles/settle_jobs"
 require_relative "roles/tick"
@@ -69,6 +70,12 @@ module Pshub
     end
 
     def name = @queue.name
+
+    # Names of threads that should live and do not.
+    def ended_threads
+      { "beat" => @beat, "settle" => @settle, "settle_jobs" => @settle_jobs, "forward" => @forward, "due" => @due, "tick" => @tick }
+        .select { |_, role| role.ended? }.keys + (@upkeep&.alive? == false ? ["upkeep"] : [])
+    end
 
     # What roles ask and tell.
 
@@ -194,6 +201,7 @@ module Pshub
       @beat = Roles::BeatLoop.new(self, @queue, @commands, common.settings.lease, @clock)
       @pause = Roles::Pause.new(self, @served, common.fetch, @events)
       @reconcile = Roles::Reconcile.new(self, @queue, @commands, @slots)
+      @retreat = Roles::Retreat.new(common.keys.queue(name), @commands, @slots)
       @adopt = Roles::Adopt.new(self, common.keys, @queue, @commands, @slots, @clock, @events)
       @unserved = Unserved.new(name) { |task| @registrar.whereabouts(task, @commands) }
       @farewell = Roles::Farewell.new(self, @queue, @commands, @registrar, @slots, @clock)
@@ -219,7 +227,7 @@ module Pshub
       @reconcile.look(held, beat.now_us, sent_at) if held
       @adopt.adopt_from(beat.ended)
       @common.sharding.bring_up(name, @commands)
-      @on_gone.call(self) if @common.sharding.gone?(name) && held == [] && beat.ended.empty? && @slots.known_ids.empty?
+      @on_gone.call(self) if @common.sharding.gone?(name) && @retreat.possible?(beat, held)
     end
 
     def end_of_life

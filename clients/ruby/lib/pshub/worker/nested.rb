@@ -11,12 +11,20 @@ module Pshub
       @lock = Mutex.new
     end
 
-    # Callers see the queue's name.
-    def call(called, args, timeout_s, trace, queue)
-      dispatch = @lock.synchronize { @dispatch ||= Dispatch.new(@settings, @events, name: @settings.queue).start }
-      dispatch.submit(called, args, timeout_s, trace, queue)
+    # Returns a PendingCall.
+    def call(called, args, timeout_s, trace, queue) = dispatch.submit(called, args, timeout_s, trace, queue)
+
+    # A call that cannot be made at all is told as that of any hub. Returns the error.
+    def refused(called, error)
+      dispatch.refusals.note(called, nil, error)
+      error
     end
 
     def close = @lock.synchronize { @dispatch }&.close
+
+    private
+
+    # Others see the queue's name.
+    def dispatch = @lock.synchronize { @dispatch ||= Dispatch.new(@settings, @events, name: @settings.queue).start }
   end
 end

@@ -8,6 +8,7 @@ require_relative "../wire/errors"
 require_relative "../wire/keys"
 require_relative "../wire/stop"
 require_relative "crew"
+require_relative "health"
 require_relative "nested"
 require_relative "queues/sharding"
 require_relative "roles/fetch"
@@ -35,18 +36,21 @@ module Pshub
       @parting = []
       @named = make_crew(settings.queue)
       @inspect = make_inspect
+      @health = Health.new(settings, self)
     end
 
     # Returns when the worker is registered, or after some two seconds while Redis is away: it goes on trying then. Raises
-    # ConfigError when this Redis cannot keep the promises.
+    # ConfigError when +health_port+ is taken, or this Redis cannot keep the promises.
     def start
       @state = :running
+      # Before all that takes its time, which is seen to be starting.
+      open_health
       unfit = @inspect.look if here.wait_ready(@stopping, PATIENCE_S)
       return if @stopping.set?
 
       if unfit.nil? then @waiter = Thread.new { serve if @inspect.wait_until_fit }
       elsif unfit.empty? then serve
-      else refuse(unfit)
+      else refuse(ConfigError.new(BootCheck.refusal(unfit)))
       end
     end
 
@@ -68,6 +72,27 @@ module Pshub
 
     # Requests that run now.
     def busy = @common.pool.busy
+
+    # What probes ask.
+
+    def health_state
+      return "stopping" unless @state == :running
+
+      @serving ? "serving" : "starting"
+    end
+
+    # Places in which the lease is not certain.
+    def uncertain = @crews.reject(&:lease_certain?).map(&:name)
+
+    def connected? = here.ready?
+
+    # Names of threads that should live and do not.
+    def ended_threads
+      return [] unless health_state == "serving"
+
+      common = { "fetch" => @common.fetch, "deadlines" => @common.threads }.select { |_, each| each.ended? }.keys
+      common + @crews.flat_map { |crew| crew.ended_threads.map { |name| "#{name} of #{crew.name}" } }
+    end
 
     private
 
@@ -102,6 +127,7 @@ module Pshub
         @named.start
         @common.fetch.start
         @watch = Thread.new { @inspect.watch }
+        @serving = true
       end
     end
 
@@ -132,11 +158,17 @@ module Pshub
       problem(e)
     end
 
-    def refuse(unfit)
-      [@waiting, @commands].each(&:close)
+    def open_health
+      @health.open
+    rescue ConfigError => e
+      refuse(e)
+    end
+
+    def refuse(error)
+      [@waiting, @commands, @health].each(&:close)
       @stopping.set
       @stopped.set
-      raise ConfigError, BootCheck.refusal(unfit)
+      raise error
     end
 
     # The last steps.
@@ -155,6 +187,7 @@ module Pshub
       @common.threads.stop
       @common.nested.close
       @commands.close
+      @health.close
       ends.compact.each { |told| @events.emit("worker:stopped", **told) }
     rescue StandardError => e
       problem(e)

@@ -21,6 +21,7 @@ module Pshub
     end
 
     def start = @deadlines.start
+    def ended? = @deadlines.ended?
 
     # On one of them +run+ is told to #execute, and then, when its thread is free for others, to #conclude what came of that.
     def run(run)

@@ -24,7 +24,7 @@ module Pshub
     # +options+:: +queue+ (+default+; all of its shards are served with the same slots), +slots+ (4),
     #             +job_slots+ (how many of these may run jobs: half, rounded up; 0: none), +namespace+, +grace+ (seconds to finish what
     #             runs when it is stopped, 10), +lease+ (seconds of silence after which others take over, 4), +max_payload_bytes+,
-    #             +max_backlog+, +statsd+ (host:port)
+    #             +max_backlog+, +health_port+ (where probes are answered: /livez, /readyz), +statsd+ (host:port)
     #
     # Raises ConfigError for what cannot work.
     def initialize(redis: nil, tasks: Pshub.tasks, **options)
@@ -42,7 +42,7 @@ module Pshub
     # Starts serving. Returns when the worker is registered, or after some two seconds while Redis is away: it goes on trying
     # then.
     #
-    # Raises ConfigError when this Redis cannot keep the promises (too old, a replica, evicting, without needed rights).
+    # Raises ConfigError when +health_port+ is taken, or this Redis cannot keep the promises (too old, a replica, evicting, without needed rights).
     def start
       raise ConfigError, "A worker is started once; make a new one." if @service
 

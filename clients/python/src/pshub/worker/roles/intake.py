@@ -18,7 +18,8 @@ from ...wire.keys import Keys
 from ...wire.message import MalformedMessage, Request, decode_request, error_reply, leading_id, ok_reply, told
 from ...wire.phases import Phases
 from ...wire.redis_clock import RedisClock
-from ..executor import Execution, Executor, Outcome
+from ..executor import Execution, Executor
+from ..handling import Outcome
 from ..job_ends import JobEnds
 from ..measures import Measures
 from ..merged_run import cut_run

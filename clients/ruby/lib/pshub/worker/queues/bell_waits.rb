@@ -18,6 +18,7 @@ module Pshub
     end
 
     def start = @thread = Thread.new { serve }
+    def ended? = @thread&.alive? == false
 
     # Ends its thread; the waits end with their connections.
     def stop

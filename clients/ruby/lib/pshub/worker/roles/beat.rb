@@ -28,6 +28,7 @@ module Pshub
       end
 
       def start = @thread = Thread.new { serve }
+      def ended? = @thread&.alive? == false
 
       def stop
         @stopping.set

@@ -19,6 +19,7 @@ module Pshub
 
       def start = @alarm.start
       def stop = @alarm.stop
+      def ended? = @alarm.ended?
       def note_beat(beat) = @alarm.sleep_until(beat.due_ms, now_us: beat.now_us)
 
       # The bell rang: a job is due before all others.

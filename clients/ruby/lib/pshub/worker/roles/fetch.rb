@@ -41,6 +41,8 @@ module Pshub
         @thread = Thread.new { serve }
       end
 
+      def ended? = @thread&.alive? == false || @waits.ended?
+
       # From now on this place is served, too; its crew is asked for #worker_id, #epoch, #age_s and #beat_now, and told #claimed, which tells how
       # long to rest, #due_bell and #problem.
       def add(queue)

@@ -40,6 +40,7 @@ module Pshub
       end
 
       def start = @thread = Thread.new { serve }
+      def ended? = @thread&.alive? == false
 
       # Its slot is for others at once, however long Redis does not take the reply.
       def add(settlement)

@@ -27,6 +27,7 @@ module Pshub
       end
 
       def start = @thread = Thread.new { serve }
+      def ended? = @thread&.alive? == false
 
       # A Settlement with a +job+. Its slot is for others at once, however long Redis does not take it.
       def add(settlement)

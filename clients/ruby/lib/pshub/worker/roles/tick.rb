@@ -37,6 +37,7 @@ module Pshub
 
       def start = @alarm.start
       def stop = @alarm.stop
+      def ended? = @alarm.ended?
 
       def note_beat(beat)
         return @alarm.sleep_until(beat.tick_ms, now_us: beat.now_us) if @able

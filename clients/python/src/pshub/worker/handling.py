@@ -1,0 +1,115 @@
+"""What is checked before a handler runs and after it, and how its request ends by that."""
+
+from __future__ import annotations
+
+import asyncio
+from types import CoroutineType
+from typing import Any, NamedTuple, Optional, Tuple
+
+from ..queue.job_queue import JobEnd
+from ..task.task import Task
+from ..wire.errors import HubError, ToldError, hub_error, problem_error, told_error
+from ..wire.failures import failure_of, verdict_of
+from ..wire.message import Request
+from ..wire.payload import PayloadProblem, decode_payload, encode_payload, exceeds
+from .context import Context
+from .merged_run import refused_run, run_args
+
+#: What a request holds beside its arguments, at the most.
+_MAX_ENVELOPE_BYTES = 1024
+
+
+class Outcome(NamedTuple):
+    """How a request ended in this worker: with ``result``, which is JSON already, or with ``error``."""
+
+    result: str = ""
+    error: Optional[ToldError] = None
+    #: Stays in this process, for its log.
+    raised: Optional[BaseException] = None
+    #: Of a run that was not started, because one of its payloads is none that its task takes.
+    refused: Optional[JobEnd] = None
+
+
+class Handling:
+    """On whatever thread a handler is run."""
+
+    def __init__(self, max_payload_bytes: int) -> None:
+        self._max_payload_bytes = max_payload_bytes
+
+    def run(self, task: Task[Any], request: Request, context: Context) -> Outcome:
+        """With a handler that is an ordinary function. Never raises."""
+        try:
+            refused, args = self._before(task, request)
+            if refused is not None:
+                return refused
+            value = task.run(args, context)
+            if type(value) is CoroutineType:
+                # Nobody would await it, and a merged run would pass for done.
+                value.close()
+                raise TypeError("Its function returned a coroutine; declare it with async def.")
+            return self._after(task, request, value)
+        except BaseException as raised:
+            # Also SystemExit: a handler must not end a thread that serves others.
+            return Outcome(error=failure_of(raised), raised=raised)
+
+    async def run_async(self, task: Task[Any], request: Request, context: Context) -> Outcome:
+        """With one that is a coroutine. Never raises, also when it is cancelled."""
+        try:
+            refused, args = self._before(task, request)
+            if refused is not None:
+                return refused
+            return self._after(task, request, await task.run(args, context))
+        except asyncio.CancelledError as raised:
+            # What it waited for may have been cancelled by others.
+            return Outcome(error=failure_of(raised), raised=raised) if context.reason is None else given_up(context.reason)
+        except BaseException as raised:
+            return Outcome(error=failure_of(raised), raised=raised)
+
+    def _before(self, task: Task[Any], request: Request) -> Tuple[Optional[Outcome], Any]:
+        """How it ends without being run, or else what its handler is given."""
+        if task.keyed == "merged":
+            return self._before_merged(task, request)
+        if "run" in (request.job or {}):
+            message = f"{request.task} does not merge its jobs any more, and these were."
+            return Outcome(error=verdict_of(hub_error("InvalidArgs", message))), None
+        if exceeds(request.text, self._max_payload_bytes + _MAX_ENVELOPE_BYTES):
+            message = f"The arguments of {request.task} are larger than {self._max_payload_bytes} bytes."
+            return Outcome(error=verdict_of(hub_error("PayloadTooLarge", message))), None
+        problems = task.check_args(request.args) if task.check_args else None
+        if problems:
+            return Outcome(error=verdict_of(problem_error("InvalidArgs", problems, request.task))), None
+        return None, request.args
+
+    def _before_merged(self, task: Task[Any], request: Request) -> Tuple[Optional[Outcome], Any]:
+        brought = run_args(request)
+        if brought is None:
+            message = f"{request.task} merges its jobs: enqueue it with a key, instead of calling it."
+            return Outcome(error=verdict_of(hub_error("InvalidArgs", message))), None
+        refused = refused_run(request, task, brought) if "run" in (request.job or {}) else None
+        if refused is not None:
+            message = "a payload is none that the task takes"
+            return Outcome(error=told_error("InvalidArgs", message), refused=refused), None
+        return None, brought
+
+    def _after(self, task: Task[Any], request: Request, value: Any) -> Outcome:
+        if task.keyed == "merged":
+            # Nobody is told what it returned, so that may be anything.
+            return Outcome("null")
+        try:
+            text = encode_payload(value)
+        except PayloadProblem as problem:
+            return Outcome(error=verdict_of(problem_error("InvalidResult", [problem.problem], request.task)))
+        if exceeds(text, self._max_payload_bytes):
+            message = f"The result of {request.task} is larger than {self._max_payload_bytes} bytes."
+            return Outcome(error=verdict_of(hub_error("InvalidResult", message)))
+        if task.check_result and task.check_result(value):
+            # As in the hub, what counts is what travels.
+            problems = task.check_result(decode_payload(text))
+            if problems:
+                return Outcome(error=verdict_of(problem_error("InvalidResult", problems, request.task)))
+        return Outcome(text)
+
+
+def given_up(reason: HubError) -> Outcome:
+    """Of a request whose handler did not come to its end."""
+    return Outcome(error=told_error(reason.code, reason.message))

@@ -1,0 +1,169 @@
+"""What submit returns goes with whatever takes futures, and a call that is late is a TimeoutError."""
+
+from __future__ import annotations
+
+import asyncio
+import concurrent.futures
+import pickle
+import time
+from dataclasses import dataclass
+from typing import Any, Callable, List
+
+import pytest
+
+from called_tasks import add, fail, wait
+from conftest import Server, eventually
+from job_tasks import hub, serve  # noqa: F401
+from pshub import Aborted, AsyncHub, Hub, InvalidResult, TaskFailed, Timeout, Worker, task
+
+Serve = Callable[..., Worker]
+
+
+@dataclass
+class Size:
+    width: int
+
+
+@task("size:1.0")
+def size(width: int) -> Size:
+    return Size(width)
+
+
+def test_as_completed_and_wait(hub: Hub, serve: Serve) -> None:  # noqa: F811
+    serve(wait, add)
+    slow = hub.submit(wait, s=0.5)
+    quick = [hub.submit(add, x=n) for n in range(5)]
+    futures: List["concurrent.futures.Future[Any]"] = [slow, *quick]
+    ended = list(concurrent.futures.as_completed(futures, timeout=5))
+    assert ended[-1] is slow and {each.result() for each in ended[:-1]} == {2, 3, 4, 5, 6}
+    done, pending = concurrent.futures.wait([hub.submit(wait, s=1), hub.submit(add, x=1)], return_when="FIRST_COMPLETED")
+    assert [each.result() for each in done] == [3] and len(pending) == 1
+    assert all(isinstance(each, concurrent.futures.Future) for each in futures)
+
+
+def test_callbacks_and_failures(hub: Hub, serve: Serve) -> None:  # noqa: F811
+    serve(fail, add)
+    told: List[Any] = []
+    failed = hub.submit(fail, how="task")
+    failed.add_done_callback(lambda ended: told.append((ended, type(ended.exception()))))
+    assert isinstance(failed.exception(5), TaskFailed)
+    eventually(lambda: told == [(failed, TaskFailed)], 1)
+    well = hub.submit(add, x=1)
+    assert well.exception() is None and well.done() and not well.running() and not well.cancelled()
+    assert well.cancel() is False and well.result() == 3
+    # It does not wait for itself.
+    hub.submit(add, x=1).add_done_callback(lambda _: told.append(refused_here(hub)))
+    [error] = eventually(lambda: told[1:], 3)
+    assert "hub's own thread" in str(error)
+
+
+def refused_here(hub: Hub) -> BaseException:  # noqa: F811
+    try:
+        hub.call(add, x=1)
+    except RuntimeError as error:
+        return error
+    raise AssertionError("it waited for itself")
+
+
+def test_a_result_is_waited_for_no_longer_than_one_wants(hub: Hub, serve: Serve) -> None:  # noqa: F811
+    serve(wait)
+    pending = hub.submit(wait, s=0.6)
+    begun = time.monotonic()
+    for ask in (pending.result, pending.exception):
+        with pytest.raises(TimeoutError) as early:
+            ask(timeout=0.1)
+        assert isinstance(early.value, concurrent.futures.TimeoutError) and not isinstance(early.value, Timeout)
+    assert 0.15 < time.monotonic() - begun < 0.5 and pending.running()
+    # And the call goes on.
+    assert pending.result() is False
+
+
+def test_cancelling(hub: Hub, serve: Serve) -> None:  # noqa: F811
+    worker = serve(wait)
+    pending = hub.submit(wait, s=20, timeout=20)
+    eventually(lambda: worker.busy == 1)
+    assert pending.cancel() and pending.cancel()
+    with pytest.raises(concurrent.futures.CancelledError) as given_up:
+        pending.result()
+    assert isinstance(given_up.value, Aborted) and pending.cancelled() and pending.done()
+    eventually(lambda: worker.busy == 0, 3)
+
+
+def test_asyncio_awaits_it(hub: Hub, serve: Serve) -> None:  # noqa: F811
+    worker = serve(wait, add, size, task("size:1.1")(lambda width: {"breadth": width}))
+
+    async def run() -> None:
+        assert await asyncio.wrap_future(hub.submit(add, x=1)) == 3
+        assert await asyncio.wrap_future(hub.submit(size, width=1)) == Size(1)
+        waiting = asyncio.wrap_future(hub.submit(wait, s=20, timeout=20))
+        while worker.busy == 0:
+            await asyncio.sleep(0.01)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+        while worker.busy:
+            await asyncio.sleep(0.01)
+
+    asyncio.run(asyncio.wait_for(run(), 10))
+
+
+def test_a_result_that_is_not_what_was_promised_is_told_to_all_who_ask(hub: Hub, serve: Serve) -> None:  # noqa: F811
+    serve(task("size:1.0")(lambda width: {"breadth": width}))
+    pending = hub.submit(size, width=1)
+    assert isinstance(pending.exception(5), InvalidResult)
+    with pytest.raises(InvalidResult):
+        pending.result()
+
+    async def wrapped() -> Any:
+        return await asyncio.wait_for(asyncio.wrap_future(hub.submit(size, width=1)), 5)
+
+    with pytest.raises(InvalidResult):
+        asyncio.run(wrapped())
+
+
+def test_a_result_is_made_into_what_it_is_to_be_once(hub: Hub, serve: Serve) -> None:  # noqa: F811
+    serve(size)
+    pending = hub.submit(size, width=1)
+    assert pending.result() == Size(1) and pending.result() is pending.result() is pending.outcome().value
+
+
+def test_the_hub_for_asyncio(server: Server, serve: Serve) -> None:  # noqa: F811
+    worker = serve(wait, add)
+
+    async def run() -> None:
+        async with AsyncHub(server.url) as asking:
+            calls = [asking.submit(add, x=n) for n in range(3)]
+            assert await asyncio.gather(*calls) == [2, 3, 4]
+            waiting = asking.submit("wait:1.0", {"s": 20}, timeout=20)
+            while worker.busy == 0:
+                await asyncio.sleep(0.01)
+            waiting.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await waiting
+            while worker.busy:
+                await asyncio.sleep(0.01)
+            with pytest.raises(TypeError):
+                asking.submit(add, {"x": 1}, y=2)
+            with pytest.raises(TimeoutError):
+                await asking.call(wait, s=2, timeout=0.2)
+
+    asyncio.run(asyncio.wait_for(run(), 10))
+
+
+def test_a_call_that_is_late_is_a_timeout_error(hub: Hub, serve: Serve) -> None:  # noqa: F811
+    serve(wait)
+    with pytest.raises(TimeoutError) as late:
+        hub.call(wait, s=2, timeout=0.2)
+    assert isinstance(late.value, Timeout) and str(late.value) == late.value.message != ""
+    with pytest.raises(TimeoutError):
+        hub.submit(wait, s=2, timeout=0.2).result()
+    with pytest.raises(TimeoutError):
+        hub.enqueue(wait, {"s": 1}, tracked=True).result(timeout_ms=50)
+    again = pickle.loads(pickle.dumps(late.value))
+    assert (type(again), str(again), again.task, again.id, again.ran) == (
+        Timeout, str(late.value), late.value.task, late.value.id, "maybe",
+    )  # fmt: skip
+    assert repr(again).startswith("Timeout('wait:1.0 did not answer within")
+    assert str(Timeout()) == Timeout.meaning and Timeout().errno is None
+    given_up = pickle.loads(pickle.dumps(Aborted("enough", ran="no")))
+    assert (type(given_up), str(given_up), given_up.ran) == (Aborted, "enough", "no")

@@ -1,0 +1,167 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+require "net/http"
+require "tempfile"
+
+# Probes of a worker: /livez and /readyz, over HTTP.
+class TestHealth < PshubTest
+  READY = [200, { "ready" => true }].freeze
+  LIVE = [200, { "live" => true }].freeze
+
+  def probe(port, path, patience: 10)
+    Net::HTTP.start("127.0.0.1", port, open_timeout: patience, read_timeout: patience, max_retries: 0) do |http|
+      response = http.get(path)
+      [response.code.to_i, JSON.parse(response.body)]
+    end
+  end
+
+  # nil where nobody answers.
+  def reached(port, path)
+    probe(port, path)
+  rescue SystemCallError, EOFError
+    nil
+  end
+
+  def raw(port, sent)
+    socket = TCPSocket.new("127.0.0.1", port)
+    socket.write(sent)
+    socket.close_write
+    socket.read
+  ensure
+    socket&.close
+  end
+
+  def test_a_worker_answers_them
+    port = free_port
+    worker = worker_process("--health-port", port.to_s)
+    assert_equal [READY, LIVE], [probe(port, "/readyz"), probe(port, "/livez?verbose")]
+    assert_equal [404, { "error" => "There are /livez and /readyz here." }], probe(port, "/")
+    assert_includes worker.said, %("port":#{port},"msg":"probes are answered: /livez and /readyz")
+    assert_match(%r{\AHTTP/1.1 200 OK\r\n.*\r\n\r\n\z}m, raw(port, "HEAD /livez HTTP/1.1\r\nhost: a\r\n\r\n"))
+    # Whatever comes to the port, it is answered, and costs the others nothing.
+    ["\x16\x03\x01\x02\xff\r\n\r\n", "GET /livez\r\n\r\n", "GET /#{"a" * 10_000}"].each do |wrong|
+      assert raw(port, wrong).start_with?("HTTP/1.1 400 "), wrong
+    end
+    silent = TCPSocket.new("127.0.0.1", port)
+    assert_equal LIVE, probe(port, "/livez")
+    worker.signal("TERM")
+    assert_equal 0, worker.wait
+    assert_nil reached(port, "/livez")
+  ensure
+    silent&.close
+  end
+
+  def test_they_say_that_redis_is_away_and_that_it_is_back
+    own_server
+    port = free_port
+    worker_process("--health-port", port.to_s, "--lease", "2s")
+    Process.kill("STOP", server.pid)
+    begin
+      eventually("the end of the lease") { probe(port, "/readyz").first == 503 }
+      assert_equal LIVE, probe(port, "/livez")
+      eventually("what is said of Redis") { probe(port, "/readyz") == [503, { "ready" => false, "reason" => "Redis is away" }] }
+    ensure
+      Process.kill("CONT", server.pid)
+    end
+    eventually("a lease again") { probe(port, "/readyz") == READY }
+  end
+
+  def test_they_say_that_it_waits_for_its_first_lease
+    own_server.kill
+    port = free_port
+    pid = Process.spawn(*WorkerProcess::COMMAND, "--redis", server.url, "--health-port", port.to_s, err: IO::NULL)
+    assert_equal [503, { "ready" => false, "reason" => "starting" }], eventually("an answer") { reached(port, "/readyz") }
+    assert_equal LIVE, probe(port, "/livez")
+    server.start
+    eventually("a lease") { probe(port, "/readyz") == READY }
+  ensure
+    Process.kill("KILL", pid)
+    Process.wait(pid)
+  end
+
+  def test_they_say_that_it_stood_still_for_longer_than_its_lease
+    port = free_port
+    worker = worker_process("--health-port", port.to_s, "--lease", "2s")
+    assert_equal LIVE, probe(port, "/livez")
+    worker.signal("STOP")
+    Process.wait(worker.pid, Process::WUNTRACED)
+    # Nobody answers.
+    assert_raises(Net::ReadTimeout) { probe(port, "/livez", patience: 3) }
+    worker.signal("CONT")
+    status, said = probe(port, "/livez")
+    assert_equal [503, false, "its threads had no turn"], [status, *said.values_at("live", "reason")]
+    assert_operator said["blockedMs"], :>, 2000
+    # It is remembered for a while, and no longer.
+    eventually("that it is forgotten") { probe(port, "/livez") == LIVE }
+  end
+
+  # As a handler can do it that ends threads which are not its own.
+  def test_they_say_that_a_thread_has_ended
+    port = free_port
+    before = Thread.list
+    serving = worker(adder, health_port: port)
+    assert_equal LIVE, probe(port, "/livez")
+    beating = (Thread.list - before).find { |thread| (thread.backtrace || []).any? { |line| line.include?("roles/beat.rb") } }
+    beating.kill.join
+    assert_equal [503, { "live" => false, "reason" => "a thread has ended: beat of default" }], probe(port, "/livez")
+    eventually("the end of the lease") { probe(port, "/readyz") == [503, { "ready" => false, "reason" => "no lease in default" }] }
+    serving.stop
+  end
+
+  def test_they_say_that_it_stops
+    begun = Thread::Queue.new
+    may_end = Thread::Queue.new
+    port = free_port
+    serving = worker(declare("wait:1.0", timeout: 30) { begun.push(1) && may_end.pop }, health_port: port)
+    calling = Thread.new { hub.call("wait:1.0") }
+    begun.pop
+    stopping = Thread.new { serving.stop }
+    eventually("that it stops") { probe(port, "/readyz") == [503, { "ready" => false, "reason" => "stopping" }] }
+    assert_equal LIVE, probe(port, "/livez")
+    may_end << 7
+    assert_equal 7, calling.value
+    stopping.join
+    assert_nil reached(port, "/livez")
+  end
+
+  def test_each_needs_a_port_that_nobody_else_has
+    other = TCPServer.new("127.0.0.1", 0)
+    port = other.addr[1]
+    wrong = "Probes cannot be answered on port #{port} (health_port, --health-port or PSHUB_HEALTH_PORT): " \
+            "something else listens there; give each worker of a machine its own."
+    serving = Pshub::Worker.new(redis: server.url, tasks: [adder], health_port: port)
+    assert_equal wrong, assert_raises(Pshub::ConfigError) { serving.start }.message
+    serving.stop
+    output, status = Open3.capture2e(*WorkerProcess::COMMAND, "--redis", server.url, "--health-port", port.to_s)
+    assert_equal ["pshub-worker-rb: #{wrong}\n", 2], [output, status.exitstatus]
+    assert_equal 0, server.client.hlen("pshub:workers")
+  ensure
+    other&.close
+  end
+
+  def test_what_is_no_port_is_refused
+    wrong = assert_raises(Pshub::ConfigError) { Pshub::Worker.new(tasks: [adder], health_port: 70_000) }
+    assert_equal "option health_port must be a whole number from 0 to 65535; it is 70000.", wrong.message
+    wrong = assert_raises(Pshub::ConfigError) { Pshub::Hub.new(health_port: 1) }
+    assert_match(/\AThere is no option health_port\./, wrong.message)
+    output, status = Open3.capture2e({ "PSHUB_HEALTH_PORT" => "http" }, *WorkerProcess::COMMAND)
+    assert_equal ["pshub-worker-rb: PSHUB_HEALTH_PORT must be a whole number from 0 to 65535; it is \"http\".\n", 2],
+                 [output, status.exitstatus]
+  end
+
+  def test_the_option_beats_the_environment_and_0_takes_a_free_port
+    other = TCPServer.new("127.0.0.1", 0)
+    told = Tempfile.new("pshub")
+    environment = { "PSHUB_HEALTH_PORT" => other.addr[1].to_s }
+    pid = Process.spawn(environment, *WorkerProcess::COMMAND, "--redis", server.url, "--health-port", "0", err: told.path)
+    port = eventually("its port") { File.read(told.path)[/"port":(\d+),"msg":"probes are answered/, 1] }.to_i
+    eventually("a lease") { probe(port, "/readyz") == READY }
+  ensure
+    if pid
+      Process.kill("KILL", pid)
+      Process.wait(pid)
+    end
+    [told, other].each(&:close)
+  end
+end

@@ -1,0 +1,3 @@
+# frozen_string_literal: true
+
+Rails.application.routes.draw { get "shipping/:country", to: "shipping#show" }

@@ -1,0 +1,114 @@
+import { useMemo } from 'preact/hooks'
+import type { SlowCallOverview } from 'pshub'
+import { type QueryState, useQuery } from '../address/use-query.ts'
+import { useRepeated } from '../live/repeated.ts'
+import { useLive } from '../live/stream.ts'
+import { Command } from '../parts/command.tsx'
+import { Empty, Loading } from '../parts/empty.tsx'
+import { Export } from '../parts/export.tsx'
+import { PageHead } from '../parts/page-head.tsx'
+import { Pager } from '../parts/pager.tsx'
+import { ChoiceField, NameField, SearchField } from '../parts/search-field.tsx'
+import { exportedSlowCalls } from '../rows/exported.ts'
+import type { RowsPage } from '../rows/page.ts'
+import { phaseChoices, type SlowView, slowPage, slowView } from '../rows/slow-calls.ts'
+import { SlowCallTable } from '../tables/slow-calls.tsx'
+import { count, plural } from '../text/figures.ts'
+import { printable } from '../text/printable.ts'
+
+const refreshMs = 5000
+
+const phaseTexts: Record<SlowView['phase'], string> = {
+  all: 'All',
+  backlog: 'Backlog: no slot was idle',
+  queue: 'Queue: the worker’s loop was held up',
+  exec: 'Run: its own handler',
+}
+
+/** The slowest calls of the last minutes, of all tasks. */
+export const SlowCallsPage = () => {
+  // Ages are counted from Redis' clock, which comes with the stream.
+  useLive('summary')
+  const state = useQuery()
+  const { value, failure } = useRepeated<SlowCallOverview[]>('slow', refreshMs)
+  const view = useMemo(() => slowView(state.query), [state.query])
+  const listed = useMemo(() => value && slowPage(value, view), [value, view])
+  return (
+    <>
+      <PageHead title="Slow calls">
+        {value && listed && (
+          <>
+            <p class="quiet" role="status">
+              {listed.found.length === value.length
+                ? plural(value.length, 'call')
+                : `${count(listed.found.length)} of ${plural(value.length, 'call')}`}
+            </p>
+            <Export one="slow call" columns={exportedSlowCalls} rows={listed.found} />
+          </>
+        )}
+      </PageHead>
+      {!value && !failure && <Loading />}
+      {!value && failure && (
+        <Empty title="Slow calls cannot be read now.">
+          <p class="wrap">{printable(failure.message)} It is tried again.</p>
+        </Empty>
+      )}
+      {value && listed && <Listed calls={value} listed={listed} view={view} state={state} />}
+    </>
+  )
+}
+
+interface ListedProps {
+  calls: SlowCallOverview[]
+  listed: RowsPage<SlowCallOverview>
+  view: SlowView
+  state: QueryState
+}
+
+const Listed = ({ calls, listed: { shown, page, pages }, view, state }: ListedProps) => {
+  const isFiltered = view.task !== '' || view.phase !== 'all' || view.search !== ''
+  if (calls.length === 0 && !isFiltered) return <None />
+  return (
+    <>
+      <search class="filters">
+        <SearchField name="Search slow calls" state={state} />
+        <NameField label="Task" name="task" names={calls.map(({ task }) => task)} value={view.task} state={state} />
+        <ChoiceField
+          label="Longest part"
+          name="phase"
+          value={view.phase}
+          state={state}
+          options={phaseChoices.map(value => ({ value, text: phaseTexts[value] }))}
+        />
+      </search>
+      {shown.length === 0 ? <NoneFits state={state} /> : <SlowCallTable calls={shown} view={view} state={state} />}
+      <Pager page={page} pages={pages} state={state} />
+      {shown.length > 0 && (
+        <p class="quiet nothing">
+          Of the last 5 minutes; a worker keeps the ten slowest of each of its tasks. A long backlog means that all
+          slots were busy: start more workers, or give them more slots. Where the loop stood for most of the time, a
+          handler computed without an await: this one when it is in the run, another one when it is in the queue.
+        </p>
+      )}
+    </>
+  )
+}
+
+const None = () => (
+  <Empty title="No call took longer than a millisecond in the last 5 minutes.">
+    <p>
+      The ten slowest calls of each task and worker come here, with what each waited for: in the backlog for a slot, in
+      the worker for its turn, and for its own handler. In a terminal:
+    </p>
+    <Command>pshub slow</Command>
+  </Empty>
+)
+
+const NoneFits = ({ state }: { state: QueryState }) => (
+  <Empty title="No slow call fits.">
+    <p>
+      <a href={state.link({ q: undefined, task: undefined, phase: undefined, page: undefined })}>Show all slow calls</a>
+    </p>
+    <p class="quiet">Only what ended within the last 5 minutes is kept.</p>
+  </Empty>
+)

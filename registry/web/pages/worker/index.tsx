@@ -1,0 +1,114 @@
+import { useMemo } from 'preact/hooks'
+import { useRoute } from 'preact-iso'
+import type { WorkerDetail } from '../../../contract.ts'
+import { at, failuresPath, slowPath } from '../../address/paths.ts'
+import { useQuery } from '../../address/use-query.ts'
+import { useRepeated } from '../../live/repeated.ts'
+import { useLive } from '../../live/stream.ts'
+import { Empty, Loading } from '../../parts/empty.tsx'
+import { PageHead } from '../../parts/page-head.tsx'
+import { WorkerCommand } from '../../parts/worker-command.tsx'
+import { WorkerState } from '../../parts/worker-state.tsx'
+import { failureGroups, failurePage, failureView } from '../../rows/failures.ts'
+import { slowPage, slowView } from '../../rows/slow-calls.ts'
+import { FailureTable } from '../../tables/failures.tsx'
+import { SlowCallTable } from '../../tables/slow-calls.tsx'
+import { printable } from '../../text/printable.ts'
+import { WorkerFacts } from './facts.tsx'
+import { StateNote } from './state-note.tsx'
+import { WorkerTasks } from './tasks.tsx'
+
+const refreshMs = 2000
+/** Calls that each list shows. */
+const most = 20
+
+export const WorkerPage = () => {
+  const id = useRoute().params.worker ?? ''
+  // Another worker is another page.
+  return <OneWorker key={id} id={id} />
+}
+
+const OneWorker = ({ id }: { id: string }) => {
+  // Ages are counted from Redis' clock, which comes with the stream.
+  useLive('summary')
+  const { value, failure } = useRepeated<WorkerDetail>(`workers/${encodeURIComponent(id)}`, refreshMs)
+  const isGone = failure?.status === 404
+  return (
+    <>
+      <PageHead title={`Worker ${id}`} before={<a href={at('workers')}>Workers</a>}>
+        {value && !isGone && (
+          <div class="head-tools">
+            <WorkerState row={value.row} />
+          </div>
+        )}
+      </PageHead>
+      {!value && !failure && <Loading />}
+      {failure && !isGone && !value && (
+        <Empty title="This worker cannot be read now.">
+          <p class="wrap">{printable(failure.message)} It is tried again.</p>
+        </Empty>
+      )}
+      {isGone && <Gone known={value} />}
+      {value && <Parts detail={value} isGone={isGone} />}
+    </>
+  )
+}
+
+const Gone = ({ known }: { known: WorkerDetail | undefined }) => (
+  <Empty title={known ? 'It has left; this is what was known last.' : 'The registry knows no such worker.'}>
+    <p>
+      A worker that stops takes its record along; that of one that died is kept for an hour. See{' '}
+      <a href={at('workers')}>all workers</a>, or start one:
+    </p>
+    <WorkerCommand queue={known?.row.queue ?? 'default'} />
+  </Empty>
+)
+
+const Parts = ({ detail, isGone }: { detail: WorkerDetail; isGone: boolean }) => (
+  <>
+    {!isGone && <StateNote detail={detail} />}
+    <WorkerFacts detail={detail} />
+    <WorkerTasks tasks={detail.tasks} />
+    <Failures detail={detail} />
+    <SlowCalls detail={detail} />
+  </>
+)
+
+const Failures = ({ detail: { row, failures } }: { detail: WorkerDetail }) => {
+  const state = useQuery()
+  const groups = useMemo(() => failureGroups(failures, []), [failures])
+  const view = failureView({ sort: state.query.sort ?? '' })
+  const { shown } = failurePage(groups, view)
+  return (
+    <section class="part" aria-labelledby="worker-failures">
+      <div class="part-head">
+        <h2 id="worker-failures">Last failures</h2>
+        <a href={failuresPath({ q: row.id })}>All, with search</a>
+      </div>
+      {shown.length === 0 ? (
+        <p class="quiet">Nothing failed here in the last hour.</p>
+      ) : (
+        <FailureTable groups={shown.slice(0, most)} view={view} state={state} of="worker" />
+      )}
+    </section>
+  )
+}
+
+const SlowCalls = ({ detail: { row, slow } }: { detail: WorkerDetail }) => {
+  const state = useQuery()
+  const view = slowView({ sort: state.query.sort ?? '' })
+  const { shown } = slowPage(slow, view)
+  return (
+    <section class="part" aria-labelledby="worker-slow">
+      <div class="part-head">
+        <h2 id="worker-slow">Slowest calls of the last 5 minutes</h2>
+        <a href={slowPath({ q: row.id })}>All, with search</a>
+      </div>
+      {shown.length === 0 ? (
+        <p class="quiet">No call took longer than a millisecond here.</p>
+      ) : (
+        <SlowCallTable calls={shown.slice(0, most)} view={view} state={state} of="worker" />
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,106 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { describe, expect, it, vi } from 'vitest'
+import { defineTask } from '../../src/index.ts'
+import { violationsOn } from '../support/axe.ts'
+import { useBrowser } from '../support/browser.ts'
+import { openPage, overflows, shopTasks, textOf } from '../support/pages-fixture.ts'
+import { tokens, useRegistry } from '../support/registry-fixture.ts'
+
+const fixture = useRegistry()
+const browser = useBrowser()
+vi.setConfig({ testTimeout: 60_000 })
+
+const tree = {
+  type: 'object',
+  properties: {
+    name: { $ref: '#/$defs/name' },
+    parts: { type: 'array', items: { $ref: '#' }, maxItems: 2 },
+    secret: { type: 'string', format: 'password', default: 'hunter2' },
+  },
+  required: ['name', 'secret'],
+  $defs: { name: { type: 'string', minLength: 1, examples: ["Ada's"] } },
+} as const
+const choose = {
+  type: 'object',
+  properties: { size: { type: 'integer' } },
+  examples: [{ size: 1 }, { size: 2 }],
+} as const
+
+const open = async (role: 'view' | 'run' = 'view') => {
+  const registry = await fixture.registry()
+  const walk = defineTask('walk:1.0', { description: '## Walks\n\nall of it.', args: tree }, async args => args)
+  const pick = defineTask('shop/pick:1.0', { args: choose }, async ({ size = 0 }: { size?: number }) => ({ size }))
+  await fixture.worker([...shopTasks(), walk, pick], { queue: 'images' })
+  const page = await openPage(browser, registry, 'tasks', { role, viewport: { width: 1300, height: 900 } })
+  await page.getByRole('link', { name: 'API reference' }).click()
+  await page.getByText('5 routes').waitFor()
+  const route = (task: string) => page.locator('.route').filter({ hasText: `/api/call/${task}` })
+  return { registry, page, route }
+}
+
+describe('the reference of the API', () => {
+  it('has each task with its schemas, headers and errors, and finds one', async () => {
+    const { page, route } = await open()
+    await route('resize_image:1.0').locator('summary').first().click()
+    const shown = route('resize_image:1.0')
+    await shown.getByText('"Pixels."').waitFor()
+    for (const text of ['idempotent, waits 2500 ms', 'pshub-timeout-ms', 'InvalidArgs', 'NoWorkers', 'Unauthorized'])
+      await shown.getByText(text).first().waitFor()
+    expect(await shown.getByRole('heading', { level: 3 }).allInnerTexts()).toEqual([
+      'Example',
+      'Arguments',
+      'Result',
+      'Headers',
+      'Errors',
+    ])
+    expect(await violationsOn(page)).toEqual([])
+    await browser.screenshot(page, 'api-reference')
+    await page.emulateMedia({ colorScheme: 'dark' })
+    await page.setViewportSize({ width: 390, height: 844 })
+    expect(await overflows(page)).toBe(false)
+    expect(await violationsOn(page, ['color-contrast'])).toEqual([])
+    await browser.screenshot(page, 'api-reference-narrow-dark')
+    await page.getByRole('searchbox').fill('walk')
+    await page.getByText('1 of 5 routes').waitFor()
+    expect(new URL(page.url()).search).toBe('?q=walk')
+    await page.reload()
+    // The only one is open at once, and what its schema refers to is found.
+    await route('walk:1.0').getByText(`Ada'\\''s`).waitFor()
+    const command = await textOf(route('walk:1.0').locator('.snippet').first())
+    expect(command).toContain('<secret>')
+    expect(command).not.toContain('hunter2')
+    await route('walk:1.0').getByText('"#/$defs/name"').waitFor()
+    expect(await textOf(route('walk:1.0').locator('summary').first())).toMatch(/Walks$/)
+    await page.getByRole('searchbox').fill('zebra')
+    await page.getByRole('link', { name: 'Show all routes' }).click()
+    await page.getByText('5 routes', { exact: true }).waitFor()
+  })
+
+  it('has commands to copy that work as they are, with the example that was chosen', async () => {
+    const { page, route } = await open('run')
+    const shown = route('shop%2Fpick:1.0')
+    await shown.locator('summary').first().click()
+    await shown.getByRole('button', { name: 'example 2' }).click()
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+    await shown.getByRole('button', { name: 'Copy curl' }).click()
+    await shown.getByText('Copied').waitFor()
+    const command = await page.evaluate<string>('navigator.clipboard.readText()')
+    const env = { ...process.env, PSHUB_TOKEN: tokens.run }
+    const { stdout } = await promisify(execFile)('sh', ['-c', command], { env })
+    expect(JSON.parse(stdout)).toEqual({ size: 2 })
+  })
+
+  it('follows what workers serve, and leads to what programs read', async () => {
+    const { registry, page } = await open()
+    await fixture.worker([defineTask('late:1.0', {}, async () => null)], { queue: 'other' })
+    await page.getByText('6 routes').waitFor()
+    await page.getByRole('contentinfo').getByRole('link', { name: 'OpenAPI document' }).click()
+    await expect.poll(() => page.url()).toBe(registry.at('openapi.json'))
+    expect(await page.locator('body').textContent()).toContain('"openapi":"3.1.0"')
+    await page.goBack()
+    await page.getByRole('contentinfo').getByRole('link', { name: 'Metrics for Prometheus' }).click()
+    await expect.poll(() => page.url()).toBe(registry.at('metrics'))
+    expect(await page.locator('body').textContent()).toContain('pshub_')
+  })
+})
