@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { root } from '../tools/prepare.mjs'
 import { pythonEnv } from '../tools/python-env.mjs'
 import { rubyEnv } from '../tools/ruby-env.mjs'
+import { rubyLinter } from '../tools/ruby-lint.mjs'
 
 /** In Python, what waits for longest: half of the time of all. */
 const slow = ['bounds', 'call_ends', 'faults', 'failover', 'foreign_records', 'may_have_run', 'pause'].map(
@@ -92,9 +93,20 @@ const stepsOf = ({ folder, parts }, reportDir, retries) => {
   }
 }
 
+/** The lint of the Ruby client as a step, or none where the linter cannot be had. */
+const rubyLint = () => {
+  try {
+    const args = ['--cache', 'false', '--format', 'simple']
+    return [{ title: 'lint of Ruby', program: rubyLinter(), args, cwd: join(root, 'clients/ruby') }]
+  } catch (error) {
+    console.log(`The Ruby client will not be linted: ${error.message}.`)
+    return []
+  }
+}
+
 /**
  * Makes what the languages need here, one after another, because package managers do not work beside each other.
- * @returns `own`: steps, the tests of each language; `conformance`: the step of all pairs
+ * @returns `lints` and `own`: steps, the lint and the tests of each language; `conformance`: the step of all pairs
  */
 export const clientSteps = (reportDir, retries) => {
   const found = languages
@@ -109,5 +121,5 @@ export const clientSteps = (reportDir, retries) => {
     args: ['test/conformance/run.mjs', ...names, '--retries', retries, '--json', report],
     counts: () => JSON.parse(readFileSync(report, 'utf8')),
   }
-  return { own, conformance }
+  return { lints: rubyLint(), own, conformance }
 }

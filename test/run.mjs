@@ -90,7 +90,8 @@ const computing = [
 ]
 
 /** They fetch what nobody needs otherwise. */
-const ofWhole = isWhole ? [] : ['test/packages/package-managers.test.ts', 'test/packages/examples.test.ts']
+const fetching = ['package-managers', 'examples', 'deploy-lint'].map(name => `test/packages/${name}.test.ts`)
+const ofWhole = isWhole ? [] : fetching
 
 const excluded = [...ofTime, ...computing, plantedInModel, ...ofWhole].map(file => `--exclude=${file}`)
 const tests = vitest(reportDir, 'tests', 'tests', '--maxWorkers=3', ...excluded)
@@ -152,9 +153,9 @@ const runAll = async () => {
   const toolsDone = Promise.all(['python-env', 'other-nodes'].map(prepared))
   await steps.beside([typeCheck, pagesTypeCheck], [lint])
   await toolsDone
-  const { own, conformance } = clientSteps(reportDir, retries)
+  const { lints, own, conformance } = clientSteps(reportDir, retries)
   // One lane beside the tests: with three, single tests waited for seconds for their turn, and nothing ended sooner.
-  await steps.beside([tests], [...nodeSteps(reportDir), conformance])
+  await steps.beside([tests], [...lints, ...nodeSteps(reportDir), conformance])
   const computed = steps.beside([testsThatCompute])
   await steps.beside([faults], ...own.map(step => [step]), serverSteps(reportDir))
   await steps.beside([testsOfTime])

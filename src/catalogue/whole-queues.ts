@@ -4,6 +4,7 @@ import { wholeQueue } from '../wire/keys.ts'
 import type { QueueCounts } from './queue-counts.ts'
 import { noRefusals, type Refused } from './refusals.ts'
 
+/** A queue that a task is served in. */
 export interface TaskQueue {
   queue: string
   /** How many of the task's live workers serve it. */
@@ -12,6 +13,7 @@ export interface TaskQueue {
   first: boolean
 }
 
+/** A queue: what waits in it and who serves it. */
 export interface QueueOverview extends QueueCounts {
   queue: string
   /** Live workers that take requests; those that drain are not counted. */

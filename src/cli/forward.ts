@@ -8,7 +8,7 @@ import { exitCodes } from './exit-codes.ts'
 import { watchFaults } from './faults.ts'
 import { targetFlags, targetOf } from './forward-target.ts'
 import { lookLines } from './look-text.ts'
-import { callerOptions } from './options.ts'
+import { servingOptions } from './options.ts'
 import { serve } from './serve.ts'
 
 const run = async (invocation: Invocation): Promise<number> => {
@@ -94,32 +94,7 @@ export const forwardCommand: Command = {
       about: 'wait before that: exponential, polynomial, a time, or times with commas',
       fallback: 'exponential',
     },
-    {
-      flag: 'grace',
-      value: 'time',
-      about: 'what is on its way may take when it is told to stop',
-      setting: 'graceMs',
-      isDuration: true,
-      fallback: '10s',
-    },
-    {
-      flag: 'lease',
-      value: 'time',
-      about: 'others take over when it is silent for this long',
-      setting: 'leaseMs',
-      isDuration: true,
-      fallback: '4s',
-    },
-    {
-      flag: 'health-port',
-      value: 'port',
-      about: 'answer probes there: /livez and /readyz',
-      setting: 'healthPort',
-      fallback: 'none',
-    },
-    ...callerOptions
-      .filter(({ setting }) => setting !== 'maxBacklog')
-      .map(option => (option.setting === 'logLevel' ? { ...option, fallback: 'info' } : option)),
+    ...servingOptions('what is on its way').filter(({ setting }) => setting !== 'maxBacklog'),
   ],
   examples: [
     {

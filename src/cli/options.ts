@@ -42,3 +42,31 @@ export const callerOptions: Option[] = [
   },
   { flag: 'log-format', value: 'format', about: 'json, pretty, or auto: pretty on a terminal', setting: 'logFormat' },
 ]
+
+/** Of the commands that serve until they are told to stop, which their log alone tells of; `held`: what the grace is for. */
+export const servingOptions = (held: string): Option[] => [
+  {
+    flag: 'grace',
+    value: 'time',
+    about: `${held} may take when it is told to stop`,
+    setting: 'graceMs',
+    isDuration: true,
+    fallback: '10s',
+  },
+  {
+    flag: 'lease',
+    value: 'time',
+    about: 'others take over when it is silent for this long',
+    setting: 'leaseMs',
+    isDuration: true,
+    fallback: '4s',
+  },
+  {
+    flag: 'health-port',
+    value: 'port',
+    about: 'answer probes there: /livez and /readyz',
+    setting: 'healthPort',
+    fallback: 'none',
+  },
+  ...callerOptions.map(option => (option.setting === 'logLevel' ? { ...option, fallback: 'info' } : option)),
+]

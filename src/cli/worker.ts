@@ -4,7 +4,7 @@ import type { Command, Invocation } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { watchFaults } from './faults.ts'
 import { lookLines } from './look-text.ts'
-import { callerOptions } from './options.ts'
+import { servingOptions } from './options.ts'
 import { orStuck } from './or-stuck.ts'
 import { serve } from './serve.ts'
 
@@ -76,22 +76,6 @@ export const workerCommand: Command = {
     { flag: 'slots', value: 'n', about: 'calls to run at once', setting: 'slots' },
     { flag: 'job-slots', value: 'n', about: 'how many of these may run jobs', setting: 'jobSlots', fallback: 'half' },
     {
-      flag: 'grace',
-      value: 'time',
-      about: 'what runs may take when it is told to stop',
-      setting: 'graceMs',
-      isDuration: true,
-      fallback: '10s',
-    },
-    {
-      flag: 'lease',
-      value: 'time',
-      about: 'others take over when it is silent for this long',
-      setting: 'leaseMs',
-      isDuration: true,
-      fallback: '4s',
-    },
-    {
       flag: 'max-blocked',
       value: 'time',
       about: 'a task that blocks the event loop keeps the worker alive for this long',
@@ -99,14 +83,7 @@ export const workerCommand: Command = {
       isDuration: true,
       fallback: '1m',
     },
-    {
-      flag: 'health-port',
-      value: 'port',
-      about: 'answer probes there: /livez and /readyz',
-      setting: 'healthPort',
-      fallback: 'none',
-    },
-    ...callerOptions.map(option => (option.setting === 'logLevel' ? { ...option, fallback: 'info' } : option)),
+    ...servingOptions('what runs'),
   ],
   examples: [
     { line: 'pshub worker ./tasks.mjs', about: 'serve the queue default with 4 slots' },

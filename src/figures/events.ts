@@ -114,6 +114,7 @@ export interface EventMap {
   problem: { where: string; reason: string }
 }
 
+/** The names of events, for `events.on`. */
 export type EventName = keyof EventMap
 /** May be async; what it throws or rejects with is its own affair. */
 export type Listener<E extends EventName> = (event: EventMap[E]) => unknown
@@ -135,10 +136,12 @@ export class Events {
     return () => listeners.delete(listener as Listener<never>)
   }
 
+  /** Whether anybody listens for it. */
   has(name: EventName): boolean {
     return (this.#listeners.get(name)?.size ?? 0) > 0
   }
 
+  /** Tells those who listen, in the order in which they came. */
   emit<E extends EventName>(name: E, event: EventMap[E]): void {
     const listeners = this.#listeners.get(name)
     if (!listeners) return

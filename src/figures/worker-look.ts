@@ -14,6 +14,7 @@ export interface WorkerLook {
   blocked: BlockedLook | undefined
 }
 
+/** A run that is under way in a worker. */
 export interface RunLook {
   task: string
   id: string
@@ -25,6 +26,7 @@ export interface RunLook {
   last: { what: string; forMs: number } | undefined
 }
 
+/** What blocks the event loop of a worker now. */
 export interface BlockedLook {
   /** The task whose handler does not return; several when that cannot be told apart. */
   tasks: string[]

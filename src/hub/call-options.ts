@@ -3,6 +3,7 @@ import { isQueueName } from '../wire/keys.ts'
 import { namesOf, wrongOptions, wrongWait } from '../wire/options.ts'
 import type { CallPhases } from '../wire/phases.ts'
 
+/** How one call is made. */
 export interface CallOptions<P extends boolean = boolean> {
   /** How long the caller waits at most. Default: the task's own `timeoutMs`. */
   timeoutMs?: number

@@ -24,6 +24,7 @@ import { Placement } from './placement.ts'
 import { Resolver, type Route } from './resolver.ts'
 import { Routes } from './routes.ts'
 
+/** What a hub is made with; what is left out comes from the environment or is the default. */
 export type HubOptions = Partial<
   Pick<Settings, 'redis' | 'namespace' | 'name' | 'maxPayloadBytes' | 'maxBacklog' | MeasuringSetting>
 >
@@ -121,8 +122,8 @@ export class Hub extends JobHub {
    *
    * @param task `name:1.0` for exactly that version, `name:1` for the newest live 1.x, `name` for the newest live one;
    *   or what defineTask returned, for typed arguments and result
-   * @param args any JSON value that fits the task's schema. Default {}
-   * @param options with `phases: true` it resolves to `{ result, phases }`: how long each part of the wait took
+   * @param given the arguments, any JSON value that fits the task's schema, by default {}; then options: with `phases: true` it
+   *   resolves to `{ result, phases }`, how long each part of the wait took
    * @throws HubError by its deadline at the latest; `code` says what happened, `ran` whether repeating is safe, `phases`
    *   where the time went if a worker replied
    */

@@ -62,7 +62,7 @@ export abstract class JobHub extends Onlooker {
    * Enqueues a job: the task is run in the background, once it is due, and again when it fails. No worker need live.
    *
    * @param task as for call()
-   * @param args any JSON value that fits the task's schema. Default {}
+   * @param given the arguments, any JSON value that fits the task's schema, by default {}; then options
    * @returns the job, once it is in Redis
    * @throws HubError InvalidArgs, PayloadTooLarge, NoSuchTask (name its queue, if nobody has declared it yet), NotEnqueued when Redis
    *   was away for `timeoutMs`, OutcomeUnknown, HubClosed

@@ -30,6 +30,7 @@ export abstract class Onlooker {
     () => this.keys,
     (commands, otherwise) => this.ask(commands, otherwise),
   )
+  /** Tells once of what in Redis is not what its key is for. */
   protected readonly tellUnreadable = unreadableTeller(this.events)
   protected readonly closing = new AbortController()
   protected abstract readonly keys: Keys
@@ -45,10 +46,12 @@ export abstract class Onlooker {
     return overview
   }
 
+  /** The tasks of `overview()`: who provides them and how they fare. */
   async tasks(): Promise<Overview['tasks']> {
     return (await this.overview()).tasks
   }
 
+  /** The workers of `overview()`. */
   async workers(): Promise<Overview['workers']> {
     return (await this.overview()).workers
   }
@@ -58,6 +61,7 @@ export abstract class Onlooker {
     return this.ask(client => readWorkerTasks(client, this.keys, worker))
   }
 
+  /** The queues of `overview()`. */
   async queues(): Promise<Overview['queues']> {
     return (await this.overview()).queues
   }

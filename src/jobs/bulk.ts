@@ -16,6 +16,7 @@ import { placesOf, placesText } from './lists/places.ts'
 
 /** Try dead jobs again, delete them, or cancel those that have not ended. */
 export const bulkActions = ['retry', 'delete', 'cancel'] as const
+/** One of `bulkActions`. */
 export type BulkAction = (typeof bulkActions)[number]
 
 /** Which jobs; what is not said does not matter. */

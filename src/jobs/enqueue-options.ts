@@ -56,6 +56,7 @@ export interface EnqueueOptions {
   timeoutMs?: number | undefined
 }
 
+/** Which jobs of a task count as the same one, and for how long. */
 export interface UniqueOptions {
   /** Jobs of one task with the same id are the same. Default: those with the same arguments. */
   id?: string | undefined

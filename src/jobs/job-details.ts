@@ -51,6 +51,7 @@ export interface JobDetails extends JobStatus {
   batch: BatchDetails | undefined
 }
 
+/** The chain that a job is a step of. */
 export interface ChainDetails {
   /** Id of its first job. */
   id: string

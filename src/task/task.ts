@@ -57,7 +57,7 @@ export const nestedOptionNames = namesOf<NestedOptions>({ timeoutMs: true, signa
 
 /** What runs merged jobs: the payloads of each key. */
 export type MergedHandler<Payload> = (byKey: ByKey<Payload>, context: TaskContext) => unknown
-
+/** What runs a task: it is given the arguments, checked, and the run's context. What it returns, or resolves with, is the result. */
 export type Handler<Args = unknown, Result = unknown> = (args: Args, context: TaskContext) => Result | Promise<Result>
 
 /** What a worker is about to run, on its way through what use() was given. */
@@ -67,6 +67,7 @@ export interface TaskRequest {
   /** Checked by the schema before; what is changed of them is not checked again. */
   args: unknown
 }
+/** Runs a request: the handler itself, or a middleware around it. */
 export type TaskRun = (request: TaskRequest, context: TaskContext) => unknown
 /** Wraps what is behind it: may look at a request and its result, change them, answer by itself, or throw. */
 export type TaskMiddleware = (next: TaskRun, guards: Guards) => TaskRun
@@ -140,6 +141,7 @@ export interface MergedContract<Payload = unknown> extends Declaration<Payload, 
   handler(handler: MergedHandler<Payload>, serving?: Serving): Task<Payload>
 }
 
+/** What a handler may be given beside itself. */
 export type Serving = Pick<TaskOptions, 'threads' | 'module'>
 const servingNames = namesOf<Serving>({ threads: true, module: true })
 
@@ -155,8 +157,8 @@ export type Called = string | Declaration<never>
 export const calledName = (task: Called): string => (typeof task === 'string' ? task : task?.name?.full)
 /** Of a task that is called; unknown of a name. */
 export type ArgsOf<T> = T extends Declaration<infer Args> ? Args : unknown
+/** The result of a task; unknown of a name. */
 export type ResultOf<T> = T extends Declaration<never, infer Result> ? Result : unknown
-
 /** The same for one of several, with its task. */
 export type Entry<T, Options> = readonly [
   task: T,

@@ -127,6 +127,7 @@ export class HubError extends Error {
   }
 }
 
+/** What a TaskError says beside its message. */
 export interface TaskErrorOptions {
   /** What callers decide by, as `NoSuchCity`: a capital, then letters and digits, at most 64. Default: `TaskFailed`. */
   code?: OwnCode | undefined

@@ -35,6 +35,7 @@ import { Keepalive } from './roles/keepalive.ts'
 import { SlotPool } from './slot-pool.ts'
 import { Threads } from './threads/threads.ts'
 
+/** What a worker is made with; what is left out comes from the environment or is the default. */
 export type WorkerOptions = Partial<Omit<Settings, 'name'>> &
   WorkerHooks & {
     /** What this worker runs, as defineTask returned it. */
@@ -45,7 +46,6 @@ export type WorkerOptions = Partial<Omit<Settings, 'name'>> &
 /** Its options that are no settings. */
 const others: readonly string[] = ['tasks', 'onStart', 'lastWords'] satisfies (keyof WorkerOptions)[]
 const stopOptionNames = namesOf<{ graceMs?: number }>({ graceMs: true })
-
 /** How long start() waits for Redis. */
 const patienceMs = 2000
 

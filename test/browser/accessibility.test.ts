@@ -12,7 +12,7 @@ import { field, fold, heading, run, tab } from './try-it-parts.ts'
 
 const fixture = useRegistry()
 const browser = useBrowser()
-vi.setConfig({ testTimeout: 90_000 })
+vi.setConfig({ testTimeout: 150_000 })
 
 const wide = { width: 1300, height: 900 }
 
@@ -85,7 +85,7 @@ describe('no rule of accessibility is broken', () => {
     const worker = await fixture.worker(shopTasks(), { queue: 'images' })
     const hub = fixture.hub({ name: 'web' })
     await Promise.all(Array.from({ length: 20 }, () => hub.call('resize_image:1.0', { width: 3 })))
-    await failure(hub.call('always_fails:1.0', {}))
+    for (let call = 0; call < 2; call++) await failure(hub.call('always_fails:1.0', {}))
     const page = await openPage(browser, registry, '', options)
     for (const [path, text] of [
       ['', /^Calls per second/],
@@ -103,11 +103,21 @@ describe('no rule of accessibility is broken', () => {
       ['tasks/resize_image:1.0?part=live', 'Run time'],
       ['tasks/resize_image:1.0?part=workers', `pid ${process.pid}`],
       ['tasks/always_fails:1.0?part=failures', 'TaskFailed'],
+      ['slow', 'resize_image:1.0'],
+      [`workers/${worker.id}`, 'TaskFailed 2'],
     ] as const) {
       await page.goto(registry.at(path))
       await shown(page, text)
       await judge(page, path || 'overview')
     }
+    await page.goto(registry.at('failures'))
+    await page.getByRole('button', { name: '2 times TaskFailed: each of them' }).click()
+    await judge(page, 'failures')
+    const { id } = worker
+    await page.goto(registry.at(`workers/${id}`))
+    await fixture.redis.zrem(queueKeys(fixture, 'images').leases, id)
+    await page.getByRole('heading', { name: 'Its lease ended' }).waitFor()
+    await judge(page, 'lost worker')
     await page.goto(registry.at('queues/images'))
     await page.getByRole('button', { name: 'Pause images' }).click()
     await page.getByRole('dialog').waitFor()

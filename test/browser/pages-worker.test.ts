@@ -96,7 +96,7 @@ describe('the page of a worker', () => {
   it('says that it drains', async () => {
     const registry = await fixture.registry()
     let finish: (value: number) => void = () => undefined
-    const long = defineTask('long:1.0', {}, () => new Promise<number>(resolve => (finish = resolve)))
+    const long = defineTask('long:1.0', { timeoutMs: 60_000 }, () => new Promise<number>(resolve => (finish = resolve)))
     const worker = await fixture.worker([long], { queue: 'images' })
     const call = fixture.hub().call('long:1.0', {})
     const page = await openPage(browser, registry, `workers/${worker.id}`, { viewport })

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { defineTask } from '../../src/index.ts'
 import { pythonEnv } from '../../tools/python-env.mjs'
 import { rubyEnv } from '../../tools/ruby-env.mjs'
 import { ensureBuild, root } from '../support/cli-fixture.ts'
@@ -46,7 +47,7 @@ const start = (program: string, args: string[], interpreter: string) => {
     child.kill('SIGTERM')
     await ended
   })
-  return { child, ended, said: () => said }
+  return { child, ended, said: () => said, printed: () => out }
 }
 
 const interpreterOf = (language: Language, skip: (note?: string) => never): string => {
@@ -69,6 +70,66 @@ const sizeBy = async (language: Language, text: string, interpreter: string) => 
   expect([status, said]).toEqual([0, ''])
   return JSON.parse(out)
 }
+
+describe.each(names)('docs/recipes.md, in %s', language => {
+  it('its jobs are enqueued', { timeout: 60_000 }, async ({ skip }) => {
+    const interpreter = interpreterOf(language, skip)
+    fixture.allowLeftovers()
+    const tasks = [
+      defineTask('welcome:1.0', {}, () => undefined),
+      defineTask('report:1.0', {}, () => undefined),
+      defineTask('store_order:1.0', { keyed: 'merged' }, () => undefined),
+    ]
+    const queue = 'recipes'
+    await fixture.worker(tasks, { queue, jobSlots: 0 })
+    const [text] = blocksIn('docs/recipes.md', `${language} outline`)
+    writeFileSync(join(folder, 'recipes'), `${text}\nhub.close${language === 'python' ? '()' : ''}\n`)
+    const { status, said } = await start(interpreter, ['recipes'], interpreter).ended
+    expect([status, said]).toEqual([0, ''])
+    const hub = fixture.hub()
+    const hooked = await hub.key('order.paid', 'order-17', { queue: 'forward.hooks' })
+    expect((await hooked.status()).waiting).toBe(1)
+    expect((await hub.schedules(queue).list()).map(({ name }) => name)).toEqual(['office-report'])
+    const key = await hub.key('store_order:1.0', 'order-17', { queue })
+    expect((await key.status()).payloads).toHaveLength(3)
+    expect((await hub.jobs({ queue, state: 'waiting' })).jobs.map(({ task }) => task)).toContain('welcome:1.0')
+  })
+})
+
+const lengthOf = (blocks: string[]) => blocks.join('').split('\n').filter(Boolean).length
+
+describe('docs/migrating.md', () => {
+  it.each(['js', 'python', 'ruby'])('needs no more lines here than there, in %s', language => {
+    const here = language === 'js' ? blocksIn('docs/migrating.md', 'js') : []
+    const [there, ...others] = blocksIn('docs/migrating.md', `${language} outline`)
+    expect(lengthOf([...here, ...others])).toBeGreaterThan(3)
+    expect(lengthOf([...here, ...others])).toBeLessThanOrEqual(lengthOf([there!]))
+  })
+
+  it('its example works in python', { timeout: 60_000 }, async ({ skip }) => {
+    // Its hub is not closed, as theirs is not.
+    fixture.allowLeftovers()
+    const interpreter = interpreterOf('python', skip)
+    const [, task, call] = blocksIn('docs/migrating.md', 'python outline')
+    writeFileSync(join(folder, 'tasks.py'), task!)
+    const worker = start('sh', ['-c', 'exec pshub-worker-py tasks'], interpreter)
+    await expect.poll(worker.said, { timeout: 20_000 }).toContain('worker started')
+    writeFileSync(join(folder, 'caller'), call!.replace('redis://127.0.0.1:6379', fixture.url))
+    const { out, said } = await start(interpreter, ['caller'], interpreter).ended
+    expect([out, said]).toEqual(['8\n', ''])
+  })
+
+  it('its example works in ruby', { timeout: 60_000 }, async ({ skip }) => {
+    const interpreter = interpreterOf('ruby', skip)
+    const [, task, call] = blocksIn('docs/migrating.md', 'ruby outline')
+    writeFileSync(join(folder, 'tasks.rb'), `$stdout.sync = true\n${task}`)
+    const worker = start('sh', ['-c', 'exec pshub-worker-rb tasks.rb'], interpreter)
+    await expect.poll(worker.said, { timeout: 20_000 }).toContain('worker started')
+    writeFileSync(join(folder, 'caller'), call!.replace('redis://127.0.0.1:6379', fixture.url))
+    expect((await start(interpreter, ['caller'], interpreter).ended).said).toBe('')
+    await expect.poll(worker.printed, { timeout: 20_000 }).toBe('bob 5\n')
+  })
+})
 
 describe.each(names)('docs/other-languages.md, in %s', language => {
   it("its call is one of README's own task", { timeout: 60_000 }, async ({ skip }) => {

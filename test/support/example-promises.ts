@@ -51,7 +51,7 @@ export const keepsItsPromises = async (apps: ExampleApps, options: ExampleOption
   await hasSaid(worker, /worker started/)
   await eventually(isUp, 60_000)
   expect(await get('DE?grams=1200')).toMatchObject({ status: 200, body: { cents: 980 } })
-  for (const grams of ['?grams=much', '?grams=-1', ''])
+  for (const grams of ['?grams=much', '?grams=-1', `?grams=${'9'.repeat(5000)}`, ''])
     expect(await get(`DE${grams}`)).toMatchObject({ status: 400, body: { code: 'InvalidArgs' }, retryAfter: null })
   expect(await get('XX?grams=1')).toMatchObject({ status: 404, body: { code: 'NoSuchCountry' } })
   const promised = [...readme.matchAll(/localhost:3000\/shipping\/(\S+?)' +# (\d+) /g)]

@@ -36,7 +36,7 @@ const neededBy = ({ peerDependenciesMeta, ...entry }: Entry): string[] => [
 ]
 
 // What `npm ci` refuses in a fresh clone, seen without asking a registry.
-describe.each(['.', 'bench'])('the lock file in %s', folder => {
+describe.each(['.', 'bench', 'tools/reference'])('the lock file in %s', folder => {
   const packages: Record<string, Entry> = read(folder, 'package-lock.json').packages
 
   it('has a version of everything that is needed, also of what only other platforms need', () => {

@@ -103,16 +103,13 @@ def test_calls_of_coroutines(hub: Hub, serve: Serve) -> None:  # noqa: F811
     assert wrong.value.code == "InvalidArgs"
 
 
-def thread_names() -> List[str]:
-    return [thread.name for thread in threading.enumerate()]
-
-
 def test_they_hold_a_slot_each_and_no_thread(hub: Hub, serve: Serve) -> None:  # noqa: F811
     worker = serve(rest, slots=50, job_slots=0)
     pending = [hub.submit(rest, s=1) for _ in range(60)]
     eventually(lambda: worker.busy == len(seen) == 50)
     # Those of an earlier test may be about to end.
-    eventually(lambda: [name[:10] for name in thread_names() if name[:10] in ("pshub-asyn", "pshub-slot")] == ["pshub-asyn"], 3)
+    kinds = ("pshub-asyn", "pshub-slot")
+    eventually(lambda: [each.name[:10] for each in threading.enumerate() if each.name[:10] in kinds] == [kinds[0]], 3)
     assert {each.result() for each in pending} == {"done"}
 
 

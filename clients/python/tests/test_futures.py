@@ -107,6 +107,21 @@ def test_asyncio_awaits_it(hub: Hub, serve: Serve) -> None:  # noqa: F811
     asyncio.run(asyncio.wait_for(run(), 10))
 
 
+def test_a_hub_that_is_closed_does_not_cancel_who_awaits(server: Server, serve: Serve) -> None:  # noqa: F811
+    worker = serve(wait)
+
+    async def run() -> None:
+        closing = Hub(server.url)
+        waiting = asyncio.wrap_future(closing.submit(wait, s=20, timeout=20))
+        while worker.busy == 0:
+            await asyncio.sleep(0.01)
+        await asyncio.to_thread(closing.close)
+        with pytest.raises(Aborted):
+            await waiting
+
+    asyncio.run(asyncio.wait_for(run(), 10))
+
+
 def test_a_result_that_is_not_what_was_promised_is_told_to_all_who_ask(hub: Hub, serve: Serve) -> None:  # noqa: F811
     serve(task("size:1.0")(lambda width: {"breadth": width}))
     pending = hub.submit(size, width=1)

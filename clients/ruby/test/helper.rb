@@ -145,7 +145,9 @@ module Support
     def pass(source, target, answers)
       while (data = source.readpartial(65_536))
         @loses_answers, @loses_answers_from = true, nil if !answers && @loses_answers_from && data.include?(@loses_answers_from)
-        answers && @rate ? trickle(data, target) : target.write(data) unless answers && @loses_answers
+        next if answers && @loses_answers
+
+        answers && @rate ? trickle(data, target) : target.write(data)
       end
     rescue IOError, SystemCallError
       [source, target].each { |socket| shut(socket) }

@@ -40,7 +40,7 @@ module Merging
     Array.new(count) { queue.pop }
   end
 
-  def seen(count) = eventually("#{count} runs") { @runs.size >= count && @runs.first(count).map { |run| run.keys } }
+  def seen(count) = eventually("#{count} runs") { @runs.size >= count && @runs.first(count).map(&:keys) }
   # What waits of a key, as Redis has it.
   def waiting(key) = server.client.zrange(QUEUE.merged(TASK, key), 0, -1, with_scores: true).to_h
   def tries(key) = JSON.parse(server.client.hget(QUEUE.tried(TASK), key) || '{"tries":0}')["tries"]

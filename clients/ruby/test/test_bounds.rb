@@ -238,7 +238,7 @@ class TestBounds < PshubTest
   def test_nothing_is_adopted_for_a_while_after_a_step_of_the_clock
     clock = Struct.new(:stepped_at).new(-Float::INFINITY)
     asked = []
-    adopting = queue.tap { |each| each.define_singleton_method(:adopt) { |_, lost, _| asked << lost && NOTHING } }
+    adopting = queue.tap { |each| each.define_singleton_method(:adopt) { |_, lost, _| (asked << lost) && NOTHING } }
     now = 100.0
     Pshub::Clock.stub(:now, -> { now }) do
       role = adopt(Crew.new, adopting, clock)

@@ -135,7 +135,6 @@ class TestClusterFailover < ClusterTest
     assert_equal 1, calling.call("mark:1.0", { n: 1 }, queue: queue)
     cluster.signal(gone, "STOP")
     assert_raises(Pshub::HubError) { calling.call("mark:1.0", { n: 2 }, queue: queue, timeout: 1) }
-    begun = now
     Pshub::Stop.new.wait(3)
     begun = now
     error = assert_raises(Pshub::NotEnqueued) { calling.call("mark:1.0", { n: 3 }, queue: queue, timeout: 5) }

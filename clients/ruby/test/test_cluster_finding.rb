@@ -103,7 +103,7 @@ class TestClusterFinding < ClusterTest
     keys = queues.map { |queue| "pshub:{#{queue}}:x" }
     spread = connection
     answers = spread.run(*keys.map { |key| ["SET", key, key] }, *keys.map { |key| ["GET", key] })
-    assert_equal ["OK"] * 3 + keys, answers
+    assert_equal (["OK"] * 3) + keys, answers
     keys.each { |key| assert_in_delta Time.now.to_f * 1000, spread.at(key).now_ms, 5000 }
     assert_equal [1, 1, 1], keys.zip(cluster.masters).map { |key, node| node.call("EXISTS", key) }
   end

@@ -35,7 +35,9 @@ class TestHealth < PshubTest
   def test_a_worker_answers_them
     port = free_port
     worker = worker_process("--health-port", port.to_s)
-    assert_equal [READY, LIVE], [probe(port, "/readyz"), probe(port, "/livez?verbose")]
+    # Others see it a moment before it serves.
+    eventually("that it serves") { probe(port, "/readyz") == READY }
+    assert_equal LIVE, probe(port, "/livez?verbose")
     assert_equal [404, { "error" => "There are /livez and /readyz here." }], probe(port, "/")
     assert_includes worker.said, %("port":#{port},"msg":"probes are answered: /livez and /readyz")
     assert_match(%r{\AHTTP/1.1 200 OK\r\n.*\r\n\r\n\z}m, raw(port, "HEAD /livez HTTP/1.1\r\nhost: a\r\n\r\n"))
@@ -102,7 +104,9 @@ class TestHealth < PshubTest
     before = Thread.list
     serving = worker(adder, health_port: port)
     assert_equal LIVE, probe(port, "/livez")
-    beating = (Thread.list - before).find { |thread| (thread.backtrace || []).any? { |line| line.include?("roles/beat.rb") } }
+    beating = eventually("its beats") do
+      (Thread.list - before).find { |thread| (thread.backtrace || []).any? { |line| line.include?("roles/beat.rb") } }
+    end
     beating.kill.join
     assert_equal [503, { "live" => false, "reason" => "a thread has ended: beat of default" }], probe(port, "/livez")
     eventually("the end of the lease") { probe(port, "/readyz") == [503, { "ready" => false, "reason" => "no lease in default" }] }

@@ -92,7 +92,7 @@ class TestJobFaults < PshubTest
     end
     assert_equal [%w[out:b:x m]], crew.outs
     reply = JSON.parse(server.client.lpop("pshub:reply:{hub}"))
-    assert_equal ["ticket", "WorkerLost"], [reply["id"], reply["error"]["code"]]
+    assert_equal %w[ticket WorkerLost], [reply["id"], reply["error"]["code"]]
   end
 
   Crew = Struct.new(:worker_id, :problems, :outs) do
@@ -194,7 +194,7 @@ class TestJobFaults < PshubTest
     calling = hub
     message = ->(id) { %("ttl":0,"id":"#{id}","task":"note:1.0","args":1}) }
     step = ->(queue) { [{ id: "x-2", task: "note:1.0", queue: queue, args: "2" }] }
-    [["x", "spoilt"], %w[y default]].each do |id, queue|
+    [%w[x spoilt], %w[y default]].each do |id, queue|
       text = %({"at":1,"ttl":0,"id":"#{id}","task":"note:1.0","args":1,"then":#{JSON.generate(step[queue])}})
       server.client.rpush(JOBS, text)
     end

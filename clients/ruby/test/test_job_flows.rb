@@ -110,7 +110,7 @@ class TestJobFlows < PshubTest
   end
 
   def test_many_are_enqueued_at_once_and_all_of_them_run_once
-    worker(declare("many:1.0") { |n| @tries << n && nil }, slots: 8)
+    worker(declare("many:1.0") { |n| (@tries << n) && nil }, slots: 8)
     many = hub.enqueue_many(Array.new(2000) { |n| ["many:1.0", n] })
     assert_equal [2000, 0], [many.ids.uniq.size, many.twins]
     eventually("all") { @tries.size >= 2000 }

@@ -10,7 +10,7 @@ class TestMergedRules < PshubTest
     task = noting(args: { type: "number" }, batch: 4)
     calling = declared(task)
     %w[a b].each { |key| calling.enqueue(TASK, 1, key: key, score: 2) }
-    strange = ["\"text\"", "{not],[\"json", "[" * 80 + "]" * 80, "\"\xff\"".b]
+    strange = ["\"text\"", "{not],[\"json", ("[" * 80) + ("]" * 80), "\"\xff\"".b]
     server.client.zadd(QUEUE.merged(TASK, "a"), strange.each_with_index.map { |payload, score| [score * 3, payload] })
     told = told_by(worker(task), "job:dead", "job:putoff")
     eventually("the dead ones") { calling.dead("default").count == 4 && @runs.sum { |run| run.keys.size } == 2 }
@@ -142,7 +142,7 @@ class TestMergedRules < PshubTest
       assert_includes refused.call(key: "a", name => value),
                       "#{name} cannot be said of a merged job, which becomes part of a run with others. #{advice}"
     end
-    ["1", Float::NAN, Float::INFINITY, 2**53 + 1, Complex(1, 1)].each do |score|
+    ["1", Float::NAN, Float::INFINITY, (2**53) + 1, Complex(1, 1)].each do |score|
       assert_includes refused.call(key: "a", score: score), "score must be a number of at most 2^53, not #{score.inspect}"
     end
     [9_007_199_254_740_993, { "a" => [10**400] }].each do |payload|

@@ -67,7 +67,7 @@ class TestOwnCodes < PshubTest
   end
 
   def test_what_a_class_of_the_handlers_own_says_is_told_where_it_may_be
-    worker(declare("street:1.0", retries: 0) { |args| raise NoSuchStreet.new(args["name"]) }, slots: 1)
+    worker(declare("street:1.0", retries: 0) { |args| raise NoSuchStreet, args["name"] }, slots: 1)
     calling = hub
     told = %w[Elm Fir Oak].map do |name|
       error = assert_raises(Pshub::TaskFailed) { calling.call("street:1.0", { name: name }) }

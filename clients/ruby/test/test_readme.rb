@@ -12,7 +12,7 @@ class TestReadme < PshubTest
     enqueuing, many, timed, tasks = blocks("Jobs")
     names = ["my_task:1.0", "report:1.0"]
     place = Module.new
-    place.const_set(:HUB, calling = hub)
+    place.const_set(:HUB, hub)
     before = Pshub.tasks.dup
     place.module_eval(tasks)
     declared = Pshub.tasks - before
@@ -29,7 +29,7 @@ class TestReadme < PshubTest
     eventually("the batch") { place::BATCH.status.to_h.values_at(:total, :done, :dead) == [2, 2, 0] }
     place.module_eval("#{timed}\nSCHEDULE, DEAD, KEY = schedule, dead, key", "README.md")
     assert_equal ["nightly", "default", 0], [place::SCHEDULE.name, place::SCHEDULE.queue, place::DEAD.count]
-    assert_equal ["default", "order-17"], [place::KEY.queue, place::KEY.key]
+    assert_equal %w[default order-17], [place::KEY.queue, place::KEY.key]
   ensure
     declared&.each { |task| Pshub.tasks.delete(task) }
   end

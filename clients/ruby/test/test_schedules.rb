@@ -12,7 +12,7 @@ class TestSchedules < PshubTest
     @runs = Thread::Queue.new
   end
 
-  def noting = declare("tick:1.0") { |args| @runs << [Process.clock_gettime(Process::CLOCK_REALTIME), args] && nil }
+  def noting = declare("tick:1.0") { |args| (@runs << [Process.clock_gettime(Process::CLOCK_REALTIME), args]) && nil }
   def events_of(serving, name) = Thread::Queue.new.tap { |told| serving.events.on(name) { |event| told << event } }
   def taken(queue) = Array.new(queue.size) { queue.pop }
   def now_ms = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond)

@@ -26,7 +26,7 @@ class TestSchema < Minitest::Test
     [{ multipleOf: 0.1 }, [0.3, 1, 0], [0.35]],
     [{ multipleOf: 3 }, [9, 9.0], [10, Float::INFINITY]],
     [{ minLength: 1, maxLength: 2 }, %w[a éé], ["", "abc"]],
-    [{ pattern: "^a+$" }, %w[a aaa], ["b", "a\nb", "a\n"]],
+    [{ pattern: "^a+$" }, %w[a aaa], %W[b a\nb a\n]],
     [{ pattern: "[$^]" }, ["a$", "^"], ["a"]],
     [{ items: { type: "integer" }, minItems: 1, maxItems: 2, uniqueItems: true }, [[1], [1, 2]], [[], [1, 2, 3], [1, 1.0], ["a"]]],
     [{ prefixItems: [{ type: "string" }], items: false }, [["a"], []], [[1], ["a", 1]]],

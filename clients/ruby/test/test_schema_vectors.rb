@@ -19,7 +19,7 @@ class TestSchemaVectors < Minitest::Test
     "wide" => -> { { "type" => "object", "properties" => Array.new(5000) { |i| ["f#{i}", { "type" => "string" }] }.to_h } }
   }.freeze
 
-  FILES = Dir[File.join(ROOT, "clients/vectors/schemas/*.json")].sort.to_h do |path|
+  FILES = Dir[File.join(ROOT, "clients/vectors/schemas/*.json")].to_h do |path|
     [File.basename(path, ".json"), JSON.parse(File.read(path))]
   end
   PLAIN = Support.vectors("schemas.json")["cases"].to_h { |each| [each["title"], each] }

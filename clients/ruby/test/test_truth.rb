@@ -28,7 +28,7 @@ class TestTruth < PshubTest
   def settled = eventually("the release") { server.held.empty? }
 
   # Leaves as a deploy has it leave, while a call runs. Returns its text in the list.
-  def left_text(**options)
+  def left_text
     stays = Pshub::Stop.new
     leaving = worker(declare("note:1.0", idempotent: true, timeout: 20) { |_| stays.wait })
     pending = hub.submit("note:1.0", { n: 1 }, timeout: 20)

@@ -5,6 +5,7 @@ import { namesOf, refuseOptions } from '../../wire/options.ts'
 import { checkedFormat, type Format, type ForwardedJob, type ForwardTarget, type NotForwarded } from '../target.ts'
 import type { AmqpChannel, AmqpConnection, AmqpPackage } from './amqp-package.ts'
 
+/** Where jobs go in a RabbitMQ, and how. */
 export interface AmqpOptions {
   /** The broker: amqp:// or amqps://. */
   url: string

@@ -5,6 +5,7 @@ import { forwarderOf, isQueueName } from '../../wire/keys.ts'
 import { namesOf, refuseOptions } from '../../wire/options.ts'
 import { type ForwardedJob, type ForwardTarget, isCountTo, type NotForwarded } from '../target.ts'
 
+/** Where another hub is, and how jobs are enqueued there. */
 export interface HubTargetOptions {
   /** The Redis of the other hub. */
   redis: RedisTarget

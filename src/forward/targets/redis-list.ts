@@ -5,6 +5,7 @@ import { namesOf, refuseOptions } from '../../wire/options.ts'
 import { checkedFormat, type Format, type ForwardTarget, type NotForwarded } from '../target.ts'
 import { RedisLink } from './redis-link.ts'
 
+/** Which list jobs are appended to, and where. */
 export interface RedisListOptions {
   /** The Redis that has the list. */
   redis: RedisTarget

@@ -6,6 +6,7 @@ import { type ForwardedJob, type ForwardTarget, isCountTo, type NotForwarded } f
 import { RedisLink } from './redis-link.ts'
 import { checkKey } from './redis-list.ts'
 
+/** Which stream jobs are added to, and where. */
 export interface RedisStreamOptions {
   /** The Redis that has the stream. */
   redis: RedisTarget

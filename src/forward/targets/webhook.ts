@@ -4,6 +4,7 @@ import { version } from '../../wire/version.ts'
 import { checkedFormat, type Format, type ForwardedJob, type ForwardTarget, type NotForwarded } from '../target.ts'
 import { signatureOf, signingKeys } from './signature.ts'
 
+/** Where jobs are posted, and how they are signed. */
 export interface WebhookOptions {
   /** Where each job is posted: http or https. */
   url: string

@@ -23,6 +23,7 @@ export { type QueuedJob, type QueuedState, queuedStates } from './job-search.ts'
 
 /** `done`: tracked jobs that ended and are kept, but for the dead ones: done, expired or cancelled. */
 export const listedStates = ['waiting', 'running', 'scheduled', 'retrying', 'dead', 'done'] as const
+/** One of `listedStates`. */
 export type ListedState = (typeof listedStates)[number]
 
 /** How many jobs of a queue lie where; undefined for what this Redis user may not read. */
@@ -46,6 +47,7 @@ export interface JobsQuery {
   from?: string | undefined
 }
 
+/** A page of jobs, and how many there are in all. */
 export interface JobsListing {
   /** When it was read, milliseconds of Redis' clock. */
   atMs: number

@@ -5,6 +5,7 @@ import { Lock } from './lock.ts'
 import { LockedContext } from './locked-context.ts'
 import { asked, checkSharing, checkWhole, type Sharing, sharedName } from './shared-name.ts'
 
+/** What must not run side by side, and for how long a lock outlives its worker. */
 export interface NoOverlapOptions extends Sharing {
   /** For so long a worker that died keeps others waiting; a live one renews it. 1000 to 3600000; default 10000. */
   leaseMs?: number

@@ -2,6 +2,7 @@ import type { TaskMiddleware } from '../../task/task.ts'
 import { PutOff } from '../../wire/errors.ts'
 import { asked, checkSharing, checkWhole, type Sharing, sharedName } from './shared-name.ts'
 
+/** How many may begin in which time. */
 export interface RateLimitOptions extends Sharing {
   /** How many may begin in a period, 1 to 10000. */
   limit: number

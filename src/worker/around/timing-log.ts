@@ -3,6 +3,7 @@ import { monotonicMs } from '../../wire/clock.ts'
 import { ConfigError, PutOff } from '../../wire/errors.ts'
 import { namesOf, refuseOptions } from '../../wire/options.ts'
 
+/** Which runs are logged. */
 export interface TimingLogOptions {
   /** Only what ran for so long is logged, and as a warning. Default: everything, as information. */
   overMs?: number

@@ -63,7 +63,7 @@ module Pshub
     def near(flag, parser)
       flags = parser.to_a.filter_map { |line| line[/\A\s+--([a-z-]+)/, 1] }
       found = Names.near(flag.sub(/\A-+/, ""), flags).map { |each| "--#{each}" }
-      found.empty? ? "" : " Did you mean #{found.join(" or ")}?"
+      found.empty? ? "" : " Did you mean #{found.join(' or ')}?"
     end
 
     def parser
@@ -133,7 +133,7 @@ module Pshub
     # Where each thread is: the handlers run in those called pshub-slot. No lock may be taken in a trap.
     def write_stacks
       parts = Thread.list.map do |thread|
-        "Thread #{thread.name || "main"} (#{thread.status}):\n#{(thread.backtrace || []).map { |line| "  #{line}\n" }.join}"
+        "Thread #{thread.name || 'main'} (#{thread.status}):\n#{(thread.backtrace || []).map { |line| "  #{line}\n" }.join}"
       end
       $stderr.write("#{parts.join("\n")}\n")
     end

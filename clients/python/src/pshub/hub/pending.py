@@ -46,6 +46,7 @@ class PendingCall(concurrent.futures.Future[R]):
         self._thread = thread
         self._dispatch = dispatch
         self._ended_at: Optional[float] = None
+        self._is_given_up = False
         self.out: Optional[Outgoing] = None
 
     def _settle(self, value: Any, error: Optional[HubError]) -> None:
@@ -66,13 +67,14 @@ class PendingCall(concurrent.futures.Future[R]):
         """
         if self.done():
             return False
+        self._is_given_up = True
         if self._thread is not None and self._dispatch is not None and self.out is not None:
             self._thread.post(self._dispatch.cancel, self.out)
         return True
 
     def cancelled(self) -> bool:
-        """Whether it ended because it was given up."""
-        return self.done() and isinstance(super().exception(), Aborted)
+        """Whether it ended because of ``cancel``."""
+        return self._is_given_up and self.done() and isinstance(super().exception(), Aborted)
 
     def running(self) -> bool:
         """Whether it has not ended: a caller does not see when its worker begins."""
@@ -122,7 +124,7 @@ class PendingCall(concurrent.futures.Future[R]):
             return self._read_error
 
     def _wait(self, timeout: Optional[float]) -> None:
-        if self.done():
+        if self._ended_at is not None:
             return
         if self._thread is not None and self._thread.is_current:
             self.cancel()

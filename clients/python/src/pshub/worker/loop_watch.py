@@ -47,9 +47,8 @@ class LoopWatch:
             self._ask()
 
     def stop(self) -> None:
+        """From any thread."""
         self._is_stopped = True
-        if self._timer is not None:
-            self._timer.cancel()
 
     def _ask(self) -> None:
         self._tasks, self._is_told = None, False

@@ -39,6 +39,7 @@ module Pshub
       unless timeout.is_a?(Numeric) && timeout.real? && !timeout.to_f.nan?
         return InvalidArgs.new("timeout must be a number of seconds, not #{timeout.inspect}.", task: called)
       end
+
       expired(called) if timeout <= 0
     end
 

@@ -21,10 +21,10 @@ module Pshub
       @there.wait_ready(stop, patience) && (back? || @back.wait_ready(stop, finish - Clock.now))
     end
 
-    def run(*commands, &block)
+    def run(...)
       raise NotConnected, @back.down_reason || "the node of the replies is not connected yet" unless back?
 
-      @there.run(*commands, &block)
+      @there.run(...)
     end
 
     def of(command) = @there.of(command)

@@ -18,7 +18,7 @@ module Pshub
   # Steps as they travel.
   module Steps
     MAX_TASK = 128
-    OPENING = /\A[ \t\r\n]*\{[ \t\r\n]*/.freeze
+    OPENING = /\A[ \t\r\n]*\{[ \t\r\n]*/
 
     module_function
 

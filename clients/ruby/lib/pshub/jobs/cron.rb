@@ -15,7 +15,7 @@ module Pshub
     # Why schedules cannot be made here, and what to do about it; nil where they can.
     MISSING = defined?(Fugit::Cron) && defined?(TZInfo::Timezone) ? nil : "schedules need the gem fugit; add it to your Gemfile"
     DAY_S = 86_400
-    ZONE = %r{\A[A-Z][A-Za-z0-9_+-]*(?:/[A-Z][A-Za-z0-9_+-]*)*\z}.freeze
+    ZONE = %r{\A[A-Z][A-Za-z0-9_+-]*(?:/[A-Z][A-Za-z0-9_+-]*)*\z}
 
     module_function
 

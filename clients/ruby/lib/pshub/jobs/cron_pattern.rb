@@ -31,8 +31,8 @@ module Pshub
       Field.new("month", 1, 12, MONTHS, ", names as JAN"),
       Field.new("day of week", 0, 7, DAYS, ", names as MON, 1#2, 5L")
     ].freeze
-    ITEM = %r{\A(?:\*|([0-9]{1,2}|[A-Z]{3})(?:-([0-9]{1,2}|[A-Z]{3}))?)(?:/([0-9]{1,2}))?\z}.freeze
-    NTH = /\A([0-7]|[A-Z]{3})(?:#([1-5])|(L))\z/.freeze
+    ITEM = %r{\A(?:\*|([0-9]{1,2}|[A-Z]{3})(?:-([0-9]{1,2}|[A-Z]{3}))?)(?:/([0-9]{1,2}))?\z}
+    NTH = /\A([0-7]|[A-Z]{3})(?:#([1-5])|(L))\z/
 
     attr_reader :fields
 

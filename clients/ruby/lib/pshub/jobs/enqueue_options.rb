@@ -188,6 +188,7 @@ module Pshub
       unless till.nil? || %w[ended started].include?(till.to_s)
         raise wrong(task, "unique.until must be 'ended' or 'started', not #{shown(till)}")
       end
+
       need_wait(task, "unique.for_ms", for_ms)
     end
 

@@ -32,8 +32,8 @@ module Pshub
     MOST_JOBS = 20
     MOST_DEAD = 1000
     # <fence> <worker> <job id>
-    RUNNING = /\A([0-9]{1,16}) ([A-Za-z0-9_-]+) ([A-Za-z0-9_-]+)\z/.freeze
-    NUMBER = /\A[0-9]{1,16}\z/.freeze
+    RUNNING = /\A([0-9]{1,16}) ([A-Za-z0-9_-]+) ([A-Za-z0-9_-]+)\z/
+    NUMBER = /\A[0-9]{1,16}\z/
 
     attr_reader :queue, :task, :key
 
@@ -51,7 +51,7 @@ module Pshub
       parts = @host.ask { |connection| @job_queue.key_parts(connection, @task, @key, MOST_JOBS, MOST_PAYLOADS) }
       jobs = (parts.line || []).filter_map { |text| request_of(text) }
       run, due_us = run_of(parts.running), number(parts.due)
-      state = run && "running" || due_us && "due" || parts.later && "later" || "empty"
+      state = (run && "running") || (due_us && "due") || (parts.later && "later") || "empty"
       KeyStatus.new(
         queue: @queue, task: @task, key: @key, state: state, due_ms: due_us ? due_us / 1000 : number(parts.later), run: run,
         waiting: (parts.line_length || 0) + (parts.merged_count || 0), payloads: payloads_of(parts.merged || []),

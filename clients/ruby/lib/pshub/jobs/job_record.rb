@@ -30,7 +30,7 @@ module Pshub
   class JobRecord
     ENDS = %w[done dead expired cancelled].freeze
     STATES = (%w[waiting scheduled running retrying] + ENDS).freeze
-    TIME = /\A[0-9]{1,16}\z/.freeze
+    TIME = /\A[0-9]{1,16}\z/
 
     class << self
       # Of fields and values in turn; nil for what is none.

@@ -7,11 +7,11 @@ require_relative "../wire/payload"
 module Pshub
   # Jobs as texts that lie in Redis already: made into others without decoding and encoding their arguments again.
   module JobText
-    HEAD = /\A\{"at":([0-9]+),"ttl":([0-9]+),("id":"[A-Za-z0-9_-]+",)("job":(?=\{))?/.freeze
-    BEFORE_ARGS = /\A"task":"(?:[^"\\]|\\.)*","args":/.freeze
-    LOSSES = /,"losses":[0-9]+\}\z/.freeze
-    TRIES = /\A\{"tries":[0-9]+/.freeze
-    STEP = /"(?:[^"\\]|\\.)*"|[{}\[\],]/m.freeze
+    HEAD = /\A\{"at":([0-9]+),"ttl":([0-9]+),("id":"[A-Za-z0-9_-]+",)("job":(?=\{))?/
+    BEFORE_ARGS = /\A"task":"(?:[^"\\]|\\.)*","args":/
+    LOSSES = /,"losses":[0-9]+\}\z/
+    TRIES = /\A\{"tries":[0-9]+/
+    STEP = /"(?:[^"\\]|\\.)*"|[{}\[\],]/m
     # When it was to begin, and the token of its run.
     TIMES = %w[delay due fence].freeze
 

@@ -5,6 +5,7 @@ require "time"
 require_relative "../redis/refusals"
 require_relative "../wire/errors"
 
+# Synchronous RPC over Redis: what the whole program shares.
 module Pshub
   class << self
     # Where log lines go; any logger of the standard library's kind. Default: warnings and worse to stderr.

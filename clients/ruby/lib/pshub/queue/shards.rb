@@ -21,7 +21,7 @@ module Pshub
     # What the functions read of it at the most.
     MAX_LENGTH = 100_000
     BEGINNING = '{"epoch":'
-    EPOCH = /\A\{"epoch":([0-9]{1,15}),/n.freeze
+    EPOCH = /\A\{"epoch":([0-9]{1,15}),/n
 
     class << self
       # As the place of a queue says. nil where that is in one place, or who asks may not read it; what is a shard itself is not spread.

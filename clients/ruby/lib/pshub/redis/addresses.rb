@@ -17,8 +17,8 @@ module Pshub
       cluster: "as in redis+cluster://user:password@host1:6379,host2:6379"
     }.freeze
     DATABASE = "must not name a database: use 0 and the option namespace"
-    SCHEME = %r{\A(rediss?)\+(sentinel|cluster)://(.*)\z}m.freeze
-    NODE = /\A(?:\[([\h:.%]+)\]|([^\s:\[\]]+))(?::(\d{1,5}))?\z/.freeze
+    SCHEME = %r{\A(rediss?)\+(sentinel|cluster)://(.*)\z}m
+    NODE = /\A(?:\[([\h:.%]+)\]|([^\s:\[\]]+))(?::(\d{1,5}))?\z/
     # In a URL, and as options.
     SECRETS = { "sentinelUsername" => :sentinel_username, "sentinelPassword" => :sentinel_password }.freeze
     # Options that are not the redis gem's.

@@ -58,6 +58,7 @@ module Pshub
 
       answer = connection.run(["FUNCTION", "LOAD", *("REPLACE" if present), File.read(FILE, encoding: Encoding::UTF_8)]).first
       raise answer if answer.is_a?(ReplyError) && answer.passing?
+
       # Else somebody was quicker.
       refused = answer.is_a?(ReplyError) && !answer.message.include?("already exists")
       return Installed.new(present, answer.message) if refused

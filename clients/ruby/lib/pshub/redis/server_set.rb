@@ -17,10 +17,12 @@ module Pshub
     def initialize(target)
       @sentinels = target if target.is_a?(Sentinels)
       @place = @sentinels ? @sentinels.servers : Target.read(target)
-      return @sentinels ||= Sentinels.new(@place) if @place.kind == :sentinel
-
-      cluster = @place.kind == :cluster
-      @topology = Topology.new(cluster ? @place.addresses : [nil], @place.options, cluster)
+      if @place.kind == :sentinel
+        @sentinels ||= Sentinels.new(@place)
+      else
+        cluster = @place.kind == :cluster
+        @topology = Topology.new(cluster ? @place.addresses : [nil], @place.options, cluster)
+      end
     end
 
     # The way of one connection to the server that was named, or to the master that sentinels name; nil where nodes were.

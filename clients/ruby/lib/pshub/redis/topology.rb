@@ -109,7 +109,8 @@ module Pshub
       known = [*@masters, *@others, *@seeds].uniq
       setbacks = []
       known.rotate(@turn += 1).each do |address|
-        return if stop.set?
+        return nil if stop.set?
+
         return learn(ask(address), address || Target.address_in(@options))
       rescue Link::COMMAND_ERROR, NotConnected, *Link::FAILURES => e
         setbacks << ["#{Errors.message_of(e)} (#{address || Target.describe(@options)})", e.is_a?(Link::COMMAND_ERROR)]

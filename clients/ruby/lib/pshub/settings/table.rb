@@ -5,6 +5,7 @@ require_relative "../redis/target"
 require_relative "../wire/keys"
 require_relative "kinds"
 
+# The one table of settings.
 module Pshub
   both = %i[hub worker].freeze
   # Every setting there is.

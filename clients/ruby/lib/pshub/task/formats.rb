@@ -40,14 +40,14 @@ module Pshub
     relative = "(?:#{absolute}|(?:[#{plain}@-]|#{escaped})+(?:/#{letter}*)*)?#{tail}"
 
     name = "(?:[A-Za-z0-9_]|#{escaped})+(?:\\.(?:[A-Za-z0-9_]|#{escaped})+)*(?::[1-9][0-9]{0,3}|\\*)?"
-    template = "(?:[^\\u{0}-\\u{20}\"'<>%\\\\^`{|}]|#{escaped}|\\{[+\#./;?&=,!@|]?#{name}(?:,#{name})*\\})*"
+    template = "(?:[^\\u{0}-\\u{20}\"'<>%\\\\^`{|}]|#{escaped}|\\{[+#./;?&=,!@|]?#{name}(?:,#{name})*\\})*"
 
     pointer = "(?:/(?:[^~/]|~[01])*)*"
     of_day = "(?:[0-9]+Y)?(?:[0-9]+M)?(?:[0-9]+D)?"
     of_time = "(?:T(?=[0-9])(?:[0-9]+H)?(?:[0-9]+M)?(?:[0-9]+S)?)?"
 
-    HOSTNAME = /\A(?:#{hostname})\z/.freeze
-    TIME = /\A([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9]|60)(?:\.[0-9]+)?(?:[Zz]|([+-])([01][0-9]|2[0-3]):([0-5][0-9]))\z/.freeze
+    HOSTNAME = /\A(?:#{hostname})\z/
+    TIME = /\A([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9]|60)(?:\.[0-9]+)?(?:[Zz]|([+-])([01][0-9]|2[0-3]):([0-5][0-9]))\z/
 
     whole = ->(pattern) { /\A(?:#{pattern})\z/.method(:match?) }
 
@@ -76,7 +76,7 @@ module Pshub
     CHECKS = {
       "date" => method(:date?),
       "time" => method(:time?),
-      "date-time" => ->(text) { date?(text[0, 10]) && ["T", "t"].include?(text[10]) && time?(text[11..]) },
+      "date-time" => ->(text) { date?(text[0, 10]) && %w[T t].include?(text[10]) && time?(text[11..]) },
       "duration" => whole["P(?!\\z)(?:#{of_day}#{of_time}|[0-9]+W)"],
       "email" => whole[email],
       "hostname" => ->(text) { text.length <= 253 && HOSTNAME.match?(text) },

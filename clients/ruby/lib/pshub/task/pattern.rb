@@ -21,10 +21,10 @@ module Pshub
     CONTROLS = { "t" => 0x09, "n" => 0x0a, "v" => 0x0b, "f" => 0x0c, "r" => 0x0d }.freeze
     SYNTAX = "^$\\.*+?()[]{}|/"
     PLAIN = { "^" => "\\A", "$" => "\\z", "|" => "|", "." => "[^\\n\\r\\u2028\\u2029]" }.freeze
-    GROUP = /\((\?(?:[:=!]|<[=!]|<([[:alpha:]_$][[:alnum:]_$]*)>))?/.freeze
-    QUANTIFIER = /[*+?]\??|\{(\d+)(?:(,)(\d*))?\}(\??)/.freeze
+    GROUP = /\((\?(?:[:=!]|<[=!]|<([[:alpha:]_$][[:alnum:]_$]*)>))?/
+    QUANTIFIER = /[*+?]\??|\{(\d+)(?:(,)(\d*))?\}(\??)/
     # Half of a surrogate pair cannot be held here.
-    HALVES = (0xd800..0xdfff).freeze
+    HALVES = (0xd800..0xdfff)
     CATEGORIES = %w[
       L Lu Ll Lt Lm Lo M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po S Sm Sc Sk So Z Zs Zl Zp C Cc Cf Co Cn
       Letter Uppercase_Letter Lowercase_Letter Titlecase_Letter Modifier_Letter Other_Letter Mark Number Decimal_Number Punctuation

@@ -146,7 +146,7 @@ module Pshub
       check(value, @resolve.call(schema["$ref"]), pointer, found, depth) if schema.key?("$ref")
       (schema["allOf"] || []).each { |inner| check(value, inner, pointer, found, depth) }
       any = schema["anyOf"]
-      tell(found, pointer, "fails 'anyOf'") if any && any.none? { |inner| fits?(value, inner, depth) }
+      tell(found, pointer, "fails 'anyOf'") if any&.none? { |inner| fits?(value, inner, depth) }
       one = schema["oneOf"]
       tell(found, pointer, "fails 'oneOf'") if one && one.count { |inner| fits?(value, inner, depth) } != 1
       tell(found, pointer, "fails 'not'") if schema.key?("not") && fits?(value, schema["not"], depth)

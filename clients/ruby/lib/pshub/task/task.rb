@@ -8,6 +8,7 @@ require_relative "../wire/payload"
 require_relative "merged"
 require_relative "schema"
 
+# Declared tasks.
 module Pshub
   # A declared task: give it to a Worker, or to Hub#call.
   class Task
@@ -26,6 +27,7 @@ module Pshub
       unless timeout.is_a?(Numeric) && timeout.positive? && timeout <= MAX_TIMEOUT_S
         raise ConfigError, "#{name}: timeout must be above 0 and at most #{MAX_TIMEOUT_S} seconds (a day)"
       end
+
       check_job_options(name, job_timeout_ms, retries, backoff)
       check_keyed(name, keyed, on_failure)
       given = Merged.read(name, text_of(keyed), merged, result, on_failure)

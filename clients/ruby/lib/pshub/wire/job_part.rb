@@ -17,7 +17,7 @@ module Pshub
     KINDS = %w[exponential polynomial].freeze
     # What +backoff+ may be, for people.
     BACKOFF_KINDS = "'exponential', 'polynomial', a number of milliseconds or an array of them"
-    BRACKETS = /[{}\[\]]/.freeze
+    BRACKETS = /[{}\[\]]/
     MAX_FAILURES = 10
     MAX_FAILURE_MESSAGE = 500
     MAX_UNIQUE = 256

@@ -32,11 +32,11 @@ module Pshub
 
   # The two messages on the wire, request and reply. PROTOCOL.md, sections 5 and 6.
   module Message
-    LEADING = /\A\{"at":[0-9]+,"ttl":[0-9]+,"id":"([A-Za-z0-9_-]+)"/.freeze
+    LEADING = /\A\{"at":[0-9]+,"ttl":[0-9]+,"id":"([A-Za-z0-9_-]+)"/
     # It counts where functions in Redis see it: they decide about it too.
-    BEGINS_IDEMPOTENT = /#{LEADING},"idempotent":true,/.freeze
-    BEGINS_JOB = /#{LEADING},"job":\{/.freeze
-    REPLY_ID = /\A\{"id":"([A-Za-z0-9_-]+)"/.freeze
+    BEGINS_IDEMPOTENT = /#{LEADING},"idempotent":true,/
+    BEGINS_JOB = /#{LEADING},"job":\{/
+    REPLY_ID = /\A\{"id":"([A-Za-z0-9_-]+)"/
     MAX_TASK_LENGTH = 128
     MAX_TRACESTATE_LENGTH = 512
     MAX_SAFE_INTEGER = (2**53) - 1

@@ -23,9 +23,8 @@ module Pshub
     end
 
     def parse(full)
-      try_parse(full) or raise ConfigError,
-        "'#{full.to_s[0, 120]}' is not a task name. Write name:major.minor, as in 'resize_image:1.0' " \
-        "(a letter first, then letters, digits, and _ . / -)."
+      form = "Write name:major.minor, as in 'resize_image:1.0' (a letter first, then letters, digits, and _ . / -)."
+      try_parse(full) or raise ConfigError, "'#{full.to_s[0, 120]}' is not a task name. #{form}"
     end
 
     def parse_called(called)

@@ -9,7 +9,7 @@ module Pshub
     # Deepest nesting of arrays and hashes in arguments and results.
     MAX_DEPTH = 64
     TOO_DEEP = "nested deeper than #{MAX_DEPTH} levels"
-    STRINGS = /"(?:[^"\\]|\\.)*"/m.freeze
+    STRINGS = /"(?:[^"\\]|\\.)*"/m
 
     # A value that cannot travel as JSON.
     class Problem < StandardError

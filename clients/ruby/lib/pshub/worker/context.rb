@@ -27,6 +27,7 @@ module Pshub
     def id = @request.id
     # name:version
     def task = @request.task
+
     # Which try this is, of a job: 1 for the first one; of a run of merged jobs that of the key which failed most. Of a call always 1.
     def attempt
       part = @request.job || {}

@@ -14,7 +14,7 @@ module Pshub
     # Stands for what cannot be read.
     UNREADABLE = Object.new.freeze
     # Bytes: the payloads behind it may be no UTF-8.
-    LEADING = /\A(\{"at":[0-9]+,"ttl":[0-9]+,"id":"[A-Za-z0-9_-]+","job":(\{"fence":[0-9]+,"run":[^{}]*\}),"task":"[^" ]*","args":\[)/n.freeze
+    LEADING = /\A(\{"at":[0-9]+,"ttl":[0-9]+,"id":"[A-Za-z0-9_-]+","job":(\{"fence":[0-9]+,"run":[^{}]*\}),"task":"[^" ]*","args":\[)/n
 
     module_function
 

@@ -28,10 +28,10 @@ module Pshub
 
     # Tries what the block does until that is done, or +own+ says that it is no matter of this worker any more, or this ends. Returns
     # whether it was done.
-    def until_done(own)
+    def until_done(own, &work)
       tries = 0
       until over? || !own.call
-        return true if done? { yield }
+        return true if done?(&work)
 
         @stopping.wait(Patience.pause(tries))
         tries += 1

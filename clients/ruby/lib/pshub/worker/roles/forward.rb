@@ -12,8 +12,8 @@ module Pshub
     # It is held here until it is done there, like a request, and adopted when this worker dies; whoever repeats it finds that it was
     # done.
     class Forward
-      HELD = /\Aout:([A-Za-z0-9_.-]+):([A-Za-z0-9_-]+)\z/.freeze
-      TALLY = /\Atally ([A-Za-z0-9_-]+) ([A-Za-z0-9_-]+) ([A-Za-z]+)\z/.freeze
+      HELD = /\Aout:([A-Za-z0-9_.-]+):([A-Za-z0-9_-]+)\z/
+      TALLY = /\Atally ([A-Za-z0-9_-]+) ([A-Za-z0-9_-]+) ([A-Za-z]+)\z/
 
       # What is held under +id+ by +worker_id+ until +act+ has done it, whoever repeats that; then +forget+ has the other queue forget
       # that it was done. Tried so often, and not again before +not_before+.
