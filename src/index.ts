@@ -1,14 +1,17 @@
 export type { FailureOverview, SlowCallOverview } from './catalogue/call-lists.ts'
-export type { LiveWorker, WorkerCard, WorkerStats } from './catalogue/cards.ts'
+export type { LiveWorker, WorkerCard, WorkerCounters, WorkerStats } from './catalogue/cards.ts'
 export type { Overview, QueueOverview, TaskOverview, TaskQueue, WorkerOverview } from './catalogue/overview.ts'
 export type { RedisMemory } from './catalogue/redis-memory.ts'
 export type { RefusalOverview, Refused } from './catalogue/refusals.ts'
 export type { WorkerTask } from './catalogue/worker-tasks.ts'
 export type { EventMap, EventName, Events, Listener } from './figures/events.ts'
+export type { JobFigures } from './figures/job-figures.ts'
 export type { Load, TaskCaller, Waits } from './figures/load.ts'
+export type { LoopMs } from './figures/loop-delay.ts'
+export type { Counts as CallCounts } from './figures/task-stats.ts'
 export type { BlockedLook, RunLook, WorkerLook } from './figures/worker-look.ts'
 export { Forwarder, type ForwarderOptions } from './forward/forwarder.ts'
-export type { ForwardedJob, ForwardOutcome, ForwardTarget, NotForwarded } from './forward/target.ts'
+export type { ForwardedJob, ForwardFormat, ForwardOutcome, ForwardTarget, NotForwarded } from './forward/target.ts'
 
 export { type AmqpOptions, amqp } from './forward/targets/amqp.ts'
 export { type HubTargetOptions, otherHub } from './forward/targets/hub.ts'
@@ -19,7 +22,7 @@ export type { CallOptions, WithPhases } from './hub/call-options.ts'
 export type { GatherEntry, Gathered } from './hub/gather.ts'
 export { Hub, type HubOptions } from './hub/hub.ts'
 export type { EnqueueMiddleware, EnqueueRequest } from './hub/job-hub.ts'
-export type { Batch, BatchStatus } from './jobs/batch.ts'
+export type { Batch, BatchParts, BatchStatus } from './jobs/batch.ts'
 export type { BulkAction, BulkQuery, BulkStep } from './jobs/bulk.ts'
 export type { ScheduleTimes } from './jobs/cron.ts'
 export type { DeadFilter, DeadJob, DeadJobs } from './jobs/dead.ts'
@@ -32,9 +35,10 @@ export type { JobState, JobStatus } from './jobs/job-record.ts'
 export type { LyingState } from './jobs/lists/job-search.ts'
 export type { JobCounts, JobsListing, JobsQuery, ListedState, QueuedJob, QueuedState } from './jobs/lists/listing.ts'
 export type { Schedule, Schedules } from './jobs/schedules.ts'
-export { type Logger, makeLogger } from './outlets/log.ts'
+export { type Logger, type LogOptions, makeLogger } from './outlets/log.ts'
 export { prometheusMetrics, prometheusText } from './outlets/prometheus.ts'
 export type { Finding } from './redis/boot-check.ts'
+export type { RedisTarget, RedisTargetOptions } from './redis/target.ts'
 export { measuringSettings, readSettings, type Settings, type Sources } from './settings/read.ts'
 export type { TaskCard } from './task/card.ts'
 export type { FromSchema, Received } from './task/infer.ts'
@@ -53,9 +57,11 @@ export {
   isTask,
   type MergedContract,
   type MergedHandler,
+  type NestedOptions,
   type ResultOf,
   type Serving,
   type Task,
+  type TaskBackoff,
   type TaskContext,
   type TaskLog,
   type TaskMiddleware,
@@ -63,11 +69,13 @@ export {
   type TaskRequest,
   type TaskRun,
 } from './task/task.ts'
+export type { KeyFigures, QueueFigures } from './wire/answers.ts'
 export {
   ConfigError,
   type ErrorCode,
   errorTable,
   HubError,
+  type HubErrorDetails,
   type OwnCode,
   type Problem,
   PutOff,
@@ -75,6 +83,8 @@ export {
   type TaskErrorOptions,
 } from './wire/errors.ts'
 export type { UnreadableRecord } from './wire/foreign.ts'
+export type { Backoff, JobFailure, Keyed } from './wire/job-part.ts'
+export type { TaskName } from './wire/names.ts'
 export type { CallPhases, Phases } from './wire/phases.ts'
 export { version } from './wire/version.ts'
 export { type NoOverlapOptions, noOverlap } from './worker/around/no-overlap.ts'

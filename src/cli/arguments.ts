@@ -103,7 +103,9 @@ const checkCount = (positionals: string[], command: Command): void => {
   if (positionals.length <= max) return
   const extra = positionals[max]!
   const takes = max === 0 ? 'no arguments' : `at most ${max} ${max === 1 ? 'argument' : 'arguments'}`
-  throw new UsageError(`pshub ${command.name} takes ${takes}; '${extra}' is one too many.`, command.name)
+  const isQueue = max === 0 && command.options.some(({ flag }) => flag === 'queue')
+  const hint = isQueue ? ' A queue is named by --queue.' : ''
+  throw new UsageError(`pshub ${command.name} takes ${takes}; '${extra}' is one too many.${hint}`, command.name)
 }
 
 /**

@@ -120,7 +120,8 @@ export const checkCommand: Command = {
       flag: 'for',
       value: 'use',
       about:
-        'hub (to call), worker (to serve), view (to look), admin (to look and pause), registry (to keep who is logged in there) or install (to load the library): ' +
+        'hub (to call), jobs (to call and to enqueue), worker (to serve), view (to look), admin (to look and pause), registry (to keep who is ' +
+        'logged in there) or install (to load the library): ' +
         'what the user must be able to do',
     },
     {

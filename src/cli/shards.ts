@@ -69,7 +69,7 @@ const teller = (say: (line: string) => void) => {
       ...(dead > 0 ? [`dead jobs there: ${dead} (have them tried again, or delete them: pshub dead)`] : []),
     ]
     const line =
-      parts.length > 0 ? `Left: ${parts.join('; ')}.` : 'Nothing is left; waiting for hubs that do not know yet.'
+      parts.length > 0 ? `Left: ${parts.join('; ')}.` : 'Nothing is left; waiting until every hub has heard of it, some half a minute.'
     if (line === last || (parts.length > 0 && monotonicMs() - saidAt < sayMs)) return
     say(line)
     last = line
@@ -134,8 +134,8 @@ export const shardsCommand: Command = {
       'all of them with the slots that they have; hubs put calls where fewer are under way, and jobs in turn. Jobs with a key go by ' +
       'their key, and keep their order. Those that are unique, or merged, stay in the queue itself.',
     'The number is in Redis and can be changed at any time, up and down, while work waits: nothing is lost, run twice or run out of ' +
-      'its order. The command waits until nothing is left of how it was; ended before, it goes on when it is run again. Without a ' +
-      'number it shows what there is.',
+      'its order. The command waits until nothing is left of how it was, and every hub has heard of it: half a minute at least. Ended before, it ' +
+      'goes on when it is run again. Without a number it shows what there is.',
     'To change it takes the rights of a worker (pshub check --for worker), to look those of view.',
   ],
   arity: { min: 1, max: 2, missing: 'the name of a queue, as in: pshub shards mail 3' },

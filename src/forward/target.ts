@@ -70,13 +70,13 @@ export const isCountTo = (value: unknown, most: number): boolean =>
   Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most
 
 /** What the other side gets for a job, where messages are texts. */
-export type Format = (job: ForwardedJob) => string
+export type ForwardFormat = (job: ForwardedJob) => string
 
 /**
  * A format that throws for what is no text, which would arrive as something that nobody meant. Default: all of the job as JSON.
  * @throws ConfigError
  */
-export const checkedFormat = (target: string, format: Format = messageText): Format => {
+export const checkedFormat = (target: string, format: ForwardFormat = messageText): ForwardFormat => {
   if (typeof format !== 'function') throw new ConfigError(`${target}: 'format' must be a function.`)
   return job => {
     const text: unknown = format(job)
@@ -85,5 +85,5 @@ export const checkedFormat = (target: string, format: Format = messageText): For
   }
 }
 
-const messageText: Format = ({ id, task, args, key, from, attempt, traceparent, tracestate }) =>
+const messageText: ForwardFormat = ({ id, task, args, key, from, attempt, traceparent, tracestate }) =>
   JSON.stringify({ id, task, args, key, from, attempt, traceparent, tracestate })

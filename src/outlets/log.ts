@@ -8,6 +8,7 @@ import { prettyLine } from './pretty.ts'
 
 export type { Logger }
 
+/** What is logged, and how it looks: the settings of these names. */
 export interface LogOptions {
   logLevel: string
   logFormat: 'auto' | 'json' | 'pretty'

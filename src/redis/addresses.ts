@@ -9,6 +9,7 @@ export interface Address {
 /** A password that is asked for with each new connection, as tokens that expire are. */
 export type PasswordSource = () => string | Promise<string>
 
+/** Where Redis is, in code: ioredis' options, with `sentinels`, or with `cluster`. */
 export interface RedisTargetOptions extends Omit<RedisOptions, 'password'> {
   password?: string | PasswordSource | undefined
   /** Nodes of a Cluster, to begin with. Not needed where the one that is named is a node: that is found out. */

@@ -68,6 +68,7 @@ export interface QueueFigures {
   keys: KeyFigures
 }
 
+/** Keys of the jobs of a queue at one moment, as Redis has them. */
 export interface KeyFigures {
   /** That are due, or wait for their time. */
   waiting: number

@@ -73,6 +73,7 @@ export interface WireError {
 /** An error before it travels: the code is one of the table, and beside it is what the handler called it. */
 export type ToldError = WireError & { code: ErrorCode; own?: OwnCode }
 
+/** What is known of an error beside its code and message. */
 export interface HubErrorDetails {
   /** `name:version` as far as it is known. */
   task?: string

@@ -66,6 +66,7 @@ export type Backoff = 'exponential' | 'polynomial' | number | readonly number[]
 /** What `backoff` may be, for people. */
 export const backoffKinds = "'exponential', 'polynomial', a number of milliseconds or a list of them"
 
+/** One failed try of a job. */
 export interface JobFailure {
   /** Redis milliseconds. */
   at: number

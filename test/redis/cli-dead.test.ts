@@ -58,6 +58,7 @@ describe('pshub dead', () => {
   }, 90_000)
 
   it.each([
+    [['mail'], "pshub dead does list, retry, delete; it is 'mail'. A queue is named by --queue."],
     [['lsit'], "pshub dead does list, retry, delete; it is 'lsit'. Did you mean list?"],
     [['retry', '--id', 'a b'], "'a b' is not the id of a job."],
     [['retry', '--args', '{'], '--args is not JSON'],

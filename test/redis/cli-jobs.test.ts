@@ -60,6 +60,7 @@ describe('pshub jobs', () => {
   }, 60_000)
 
   it.each([
+    [['mail'], "pshub jobs takes no arguments; 'mail' is one too many. A queue is named by --queue."],
     [['--state', 'running'], "--state must be waiting, scheduled, retrying, dead; it is 'running'."],
     [['--task', 't:1.0'], '--task needs --state'],
     [['--queue', 'a b'], '--queue must be the name of a queue'],

@@ -26,11 +26,16 @@ class TestProgram < PshubTest
       [[], "Name a file that declares tasks, as in: pshub-worker-rb images.rb"],
       [%w[--slits 1], "There is no option --slits. Did you mean --slots?"],
       [%w[tasks.rb --slot=1], "There is no option --slot. Did you mean --job-slots or --slots?"],
+      [%w[--grace=1s --slots=2], "Name a file that declares tasks, as in: pshub-worker-rb images.rb"],
       [%w[tasks.rb --max 1], "There is no option --max. Did you mean --max-backlog or --max-payload-bytes?"],
-      [%w[tasks.rb --queue], "--queue needs a value."]
+      [%w[tasks.rb --queue], "--queue needs a value."],
+      [%w[tasks.rb --queue a --queue=b], "--queue is given twice. A worker in Ruby serves one queue; start one for each."]
     ].each { |arguments, said| assert_equal ["pshub-worker-rb: #{said}\n", 2], run_worker(*arguments) }
     output, status = run_worker("--slots", "none", code: 'task("a:1.0") { 1 }')
     assert_equal ["pshub-worker-rb: --slots must be a whole number from 1 to 256; it is \"none\".\n", 2], [output, status]
+    output, status = run_worker("--queue", "a,b", code: 'task("a:1.0") { 1 }')
+    said = "pshub-worker-rb: --queue must be the name of one queue, 1 to 64 letters, digits, and _ . -; it is \"a,b\".\n"
+    assert_equal [said, 2], [output, status]
     output, status = run_worker("--slots", "0", code: 'task("a:1.0") { 1 }')
     assert_equal ["pshub-worker-rb: --slots must be a whole number from 1 to 256; it is 0.\n", 2], [output, status]
     output, status = run_worker("--log-level", "loud", code: 'task("a:1.0") { 1 }')

@@ -2,7 +2,13 @@ import { within } from '../../wire/clock.ts'
 import { ConfigError, messageOf } from '../../wire/errors.ts'
 import { latePackage } from '../../wire/late-package.ts'
 import { namesOf, refuseOptions } from '../../wire/options.ts'
-import { checkedFormat, type Format, type ForwardedJob, type ForwardTarget, type NotForwarded } from '../target.ts'
+import {
+  checkedFormat,
+  type ForwardedJob,
+  type ForwardFormat,
+  type ForwardTarget,
+  type NotForwarded,
+} from '../target.ts'
 import type { AmqpChannel, AmqpConnection, AmqpPackage } from './amqp-package.ts'
 
 /** Where jobs go in a RabbitMQ, and how. */
@@ -16,7 +22,7 @@ export interface AmqpOptions {
   /** False: a message that no queue takes counts as confirmed. Default true: it is refused. */
   mandatory?: boolean | undefined
   /** What is published for a job. Default: all of it as JSON. */
-  format?: Format | undefined
+  format?: ForwardFormat | undefined
 }
 
 const optionNames = namesOf<AmqpOptions>({ url: true, exchange: true, routingKey: true, mandatory: true, format: true })

@@ -2,7 +2,7 @@ import { command } from '../../redis/client.ts'
 import type { RedisTarget } from '../../redis/target.ts'
 import { ConfigError, messageOf } from '../../wire/errors.ts'
 import { namesOf, refuseOptions } from '../../wire/options.ts'
-import { checkedFormat, type Format, type ForwardTarget, type NotForwarded } from '../target.ts'
+import { checkedFormat, type ForwardFormat, type ForwardTarget, type NotForwarded } from '../target.ts'
 import { RedisLink } from './redis-link.ts'
 
 /** Which list jobs are appended to, and where. */
@@ -12,7 +12,7 @@ export interface RedisListOptions {
   /** Name of the list. Messages are put at its end. */
   key: string
   /** What is put there for a job. Default: all of it as JSON. */
-  format?: Format | undefined
+  format?: ForwardFormat | undefined
 }
 
 const optionNames = namesOf<RedisListOptions>({ redis: true, key: true, format: true })

@@ -1,7 +1,13 @@
 import { ConfigError, isFailedStatus, messageOf } from '../../wire/errors.ts'
 import { namesOf, refuseOptions } from '../../wire/options.ts'
 import { version } from '../../wire/version.ts'
-import { checkedFormat, type Format, type ForwardedJob, type ForwardTarget, type NotForwarded } from '../target.ts'
+import {
+  checkedFormat,
+  type ForwardedJob,
+  type ForwardFormat,
+  type ForwardTarget,
+  type NotForwarded,
+} from '../target.ts'
 import { signatureOf, signingKeys } from './signature.ts'
 
 /** Where jobs are posted, and how they are signed. */
@@ -13,7 +19,7 @@ export interface WebhookOptions {
   /** Further headers, as `authorization`. */
   headers?: Readonly<Record<string, string>> | undefined
   /** What is posted for a job. Default: all of it as JSON. */
-  format?: Format | undefined
+  format?: ForwardFormat | undefined
 }
 
 const optionNames = namesOf<WebhookOptions>({ url: true, secret: true, headers: true, format: true })

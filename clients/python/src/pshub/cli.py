@@ -33,6 +33,15 @@ _TIMES = ("grace", "lease")
 _NUMBERS = ("slots", "job_slots", "max_payload_bytes", "max_backlog", "health_port")
 
 
+class _OneQueue(argparse.Action):
+    """A second --queue would silently take the place of the first: workers in TypeScript serve several."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, *_: Any) -> None:
+        if getattr(namespace, self.dest) is not None:
+            raise ConfigError("--queue is given twice. A worker in Python serves one queue; start one for each.")
+        setattr(namespace, self.dest, values)
+
+
 class _Parser(argparse.ArgumentParser):
     """Says what is wrong in one line, as the commands of the other languages do."""
 
@@ -64,7 +73,7 @@ def _parser() -> _Parser:
     )
     parser.add_argument("modules", nargs="*", metavar="module", help="package.module, or the path of a file")
     parser.add_argument("--redis", metavar="url", help="default: PSHUB_REDIS, else redis://127.0.0.1:6379")
-    parser.add_argument("--queue", metavar="name", help="queue to serve (default)")
+    parser.add_argument("--queue", metavar="name", action=_OneQueue, help="queue to serve, one (default)")
     parser.add_argument("--slots", metavar="n", help="calls to run at once (4)")
     parser.add_argument("--job-slots", metavar="n", help="how many of these may run jobs (half)")
     parser.add_argument("--namespace", metavar="name", help="prefix of all keys (pshub)")

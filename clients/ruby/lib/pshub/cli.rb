@@ -47,7 +47,7 @@ module Pshub
 
     def files_of(arguments)
       known = parser
-      files = known.parse(arguments)
+      files = known.parse(apart(arguments))
       raise ConfigError, "Name a file that declares tasks, as in: #{NAME} images.rb" if files.empty?
 
       files
@@ -58,6 +58,19 @@ module Pshub
       raise ConfigError, "#{e.args.first} needs a value."
     rescue OptionParser::ParseError => e
       raise ConfigError, e.message
+    end
+
+    # --slots=4 as two words: optparse of Ruby 3.1 compares all of it with the names of flags.
+    def apart(arguments)
+      flags = arguments.take_while { |each| each != "--" }
+      flags.flat_map { |each| each.match(/\A(--[a-z-]+)=(.*)\z/m)&.captures || [each] } + arguments.drop(flags.size)
+    end
+
+    # A second one would silently take the place of the first: workers in TypeScript serve several.
+    def one_queue(name)
+      raise ConfigError, "--queue is given twice. A worker in Ruby serves one queue; start one for each." if @options.key?(:queue)
+
+      @options[:queue] = name
     end
 
     def near(flag, parser)
@@ -71,7 +84,7 @@ module Pshub
         # What is an abbreviation today may be two options tomorrow.
         parser.require_exact = true
         parser.on("--redis URL", "default: PSHUB_REDIS, else redis://127.0.0.1:6379") { |v| @options[:redis] = v }
-        parser.on("--queue NAME", "queue to serve (default)") { |v| @options[:queue] = v }
+        parser.on("--queue NAME", "queue to serve, one (default)") { |v| one_queue(v) }
         parser.on("--slots N", "calls to run at once (4)") { |v| number(:slots, v) }
         parser.on("--job-slots N", "how many of these may run jobs (half)") { |v| number(:job_slots, v) }
         parser.on("--namespace NAME", "prefix of all keys (pshub)") { |v| @options[:namespace] = v }

@@ -48,7 +48,7 @@ TABLE: dict[str, Setting] = {
         "PSHUB_QUEUE",
         "default",
         str,
-        lambda value: None if is_queue_name(value) else "must be 1 to 64 letters, digits, and _ . -",
+        lambda value: None if is_queue_name(value) else "must be the name of one queue, 1 to 64 letters, digits, and _ . -",
     ),
     "slots": Setting(("worker",), "PSHUB_SLOTS", 4, int, integer(1, 256)),
     "job_slots": Setting(("worker",), "PSHUB_JOB_SLOTS", None, int, none_or(integer(0, 256))),

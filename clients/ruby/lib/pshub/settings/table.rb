@@ -18,7 +18,7 @@ module Pshub
     name: { users: %i[hub], env: "PSHUB_NAME", fallback: -> { Socket.gethostname[0, 64] },
             **Setting.text("be a text of 1 to 64 characters") { |value| value.is_a?(String) && value.length.between?(1, 64) } },
     queue: { users: %i[worker], env: "PSHUB_QUEUE", fallback: "default",
-             **Setting.text("be 1 to 64 letters, digits, and _ . -") { |value| Keys.queue_name?(value) } },
+             **Setting.text("be the name of one queue, 1 to 64 letters, digits, and _ . -") { |value| Keys.queue_name?(value) } },
     slots: { users: %i[worker], env: "PSHUB_SLOTS", fallback: 4, **Setting.whole(1, 256) },
     # nil: half of the slots, rounded up.
     job_slots: { users: %i[worker], env: "PSHUB_JOB_SLOTS", fallback: nil, **Setting.whole(0, 256) },
