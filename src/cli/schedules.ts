@@ -46,7 +46,9 @@ const actionOf = (text: string): Action => {
   const action = actions.find(known => known === text)
   if (action) return action
   const [near] = nearNames(text, [...actions])
-  throw wrong(`pshub schedules does ${actions.join(', ')}; it is '${text}'.${near ? ` Did you mean ${near}?` : ' A queue is named by --queue.'}`)
+  throw wrong(
+    `pshub schedules does ${actions.join(', ')}; it is '${text}'.${near ? ` Did you mean ${near}?` : ' A queue is named by --queue.'}`,
+  )
 }
 
 const columnsAt = (nowMs: number): Column<Schedule>[] => [

@@ -69,7 +69,9 @@ const teller = (say: (line: string) => void) => {
       ...(dead > 0 ? [`dead jobs there: ${dead} (have them tried again, or delete them: pshub dead)`] : []),
     ]
     const line =
-      parts.length > 0 ? `Left: ${parts.join('; ')}.` : 'Nothing is left; waiting until every hub has heard of it, some half a minute.'
+      parts.length > 0
+        ? `Left: ${parts.join('; ')}.`
+        : 'Nothing is left; waiting until every hub has heard of it, some half a minute.'
     if (line === last || (parts.length > 0 && monotonicMs() - saidAt < sayMs)) return
     say(line)
     last = line

@@ -188,4 +188,13 @@ describe('check', () => {
     expect(wrong).toMatchObject({ code: 2, err: expect.stringContaining('--for must be hub, jobs, worker, view') })
     await cli.redis.call('ACL', 'DELUSER', 'caller')
   })
+
+  it('tells a user who may not even ask for the time what is missing', async () => {
+    await cli.redis.call('ACL', 'SETUSER', 'bare', 'reset', 'on', '>secret', '+info', '+client')
+    const shown = await run(['check'], { env: { PSHUB_REDIS: cli.url.replace('//', '//bare:secret@') } })
+    expect(shown.code, shown.err).toBe(1)
+    expect(shown.out).toMatch(/^ok {7}reachable/m)
+    expect(shown.out).toMatch(/^error {4}view rights .* it lacks .*TIME.* What grants it: ACL SETUSER bare /m)
+    await cli.redis.call('ACL', 'DELUSER', 'bare')
+  })
 })
