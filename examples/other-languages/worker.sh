@@ -17,8 +17,8 @@ END
 }
 
 serve() {
-  id=$(field "$1" '^[^i]*"id":"\([A-Za-z0-9_-]*\)".*')
-  list=$(field "$1" '.*"result_queue":"\([^"]*\)".*')
+  id=$(field "$1" '^[^i]*"id": *"\([A-Za-z0-9_-]*\)".*')
+  list=$(field "$1" '.*"result_queue": *"\([^"]*\)".*')
   text=$(field "$1" ".*\"args\": *{ *\"text\": *\"$string\" *}.*")
   count=$(($(printf %s "$text" | sed 's/\\[nrtbf]/ /g' | wc -w)))
   # Only the hub's id is taken from the message: nobody may make a worker write to other keys.

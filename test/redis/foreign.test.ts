@@ -93,6 +93,8 @@ describe('a Hub calls', () => {
       const count = wordsOf(text.replace('  ', ' '))
       expect(await hub.call('count_words:1.0', { text }), text).toBe(count)
     }
+    // Python writes a space behind each colon.
+    expect(await runExample(commandFor('caller.py', context), 'count_words:1.0', '{"text": "one two three"}')).toBe('3')
     server.allowLeftovers()
     await worker.stop()
     await hub.close()
