@@ -3,6 +3,7 @@ import { bootCheck, type Finding } from '../redis/boot-check.ts'
 import { command } from '../redis/client.ts'
 import type { Connection } from '../redis/connection.ts'
 import { isRefusal } from '../redis/failures.ts'
+import { isAboutRights } from '../redis/refusals.ts'
 import { type Role, roles } from '../redis/rights.ts'
 import { describeTarget } from '../redis/target.ts'
 import { namedQueues, readQueues } from '../settings/queues.ts'
@@ -29,7 +30,7 @@ const measurePing = async (connection: Connection): Promise<number> => {
     await connection
       .send(client => command(client, 'time'))
       .catch(error => {
-        if (!isRefusal(error)) throw error
+        if (!isAboutRights((error as Error).message)) throw error
       })
     times.push(performance.now() - startedAt)
   }

@@ -119,7 +119,11 @@ const checks: Record<string, (info: Info) => Verdict> = {
     const wrong = `maxmemory-policy is ${policy}: a full server would silently drop requests`
     return ['error', `${wrong}. Set it with: redis-cli config set maxmemory-policy noeviction`]
   },
-  mode: info => ['ok', info.get('redis_mode') ?? info.get('server_mode') ?? 'the server does not tell its mode'],
+  mode: info => {
+    const mode = info.get('redis_mode') ?? info.get('server_mode')
+    if (mode === 'sentinel') return ['error', 'this is a sentinel; name it as redis+sentinel://host:26379/name']
+    return ['ok', mode ?? 'the server does not tell its mode']
+  },
   persistence: info => {
     const aof = info.get('aof_enabled')
     if (aof === '1') return ['ok', 'append-only file on']

@@ -96,6 +96,7 @@ describe('the boot check', () => {
     [{ role: 'slave' }, 'this server is a slave, which refuses writes; connect to its master'],
     [{ maxmemory_policy: 'volatile-lru' }, expect.stringMatching(/^maxmemory-policy is volatile-lru: .*noeviction$/)],
     [{ redis_mode: 'cluster' }, undefined],
+    [{ redis_mode: 'sentinel' }, 'this is a sentinel; name it as redis+sentinel://host:26379/name'],
   ])('judges %j', async (fields, unfit) => {
     expect(await findUnfit(server(info(fields)), [purpose('worker')])).toEqual(unfit === undefined ? [] : [unfit])
   })
@@ -147,6 +148,7 @@ describe('an error answer of Redis', () => {
     ["ERR The user executing the script can't run this command or subcommand script: 5d, &c", /^the Redis user lacks/],
     ['ERR ACL failure in script: User app has no permissions to run the rpush command', /^the Redis user lacks/],
     ["READONLY You can't write against a read only replica. script: 5d, on @user_script:3.", /connect to its master/],
+    ['All sentinels are unreachable. Last error: ERR No such master with that name', /^these sentinels know no master/],
     ['MOVED 3999 127.0.0.1:6381', /^a slot of the Cluster is on its way/],
     ["OOM command not allowed when used memory > 'maxmemory'.", /^Redis is full \(OOM/],
     ['WRONGTYPE Operation against a key.\nmore', /^WRONGTYPE Operation against a key$/],

@@ -81,6 +81,7 @@ _ADVICE = {
         "this Redis does not have pshub's library, and this user may not load it; run 'pshub install' as one who may"
     ),
     "ERR unknown command .?FCALL": "this server is too old, or is none; Redis 7.0 or newer is needed",
+    "ERR unknown command .?(?i:TIME|H[A-Z]+)": "this is a sentinel, or no Redis; sentinels are named as redis+sentinel://host:26379/name",
     # What a function hears in Redis 7.0, and in newer ones and Valkey.
     "ERR The user executing the script can't|ERR ACL failure in script": _RIGHT,
     "NOPERM": _RIGHT,

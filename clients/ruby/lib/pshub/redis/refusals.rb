@@ -9,6 +9,7 @@ module Pshub
       /\AERR Function not found/ => "this Redis does not have pshub's library, and this user may not load it; " \
                                     "run 'pshub install' as one who may",
       /unknown command.{0,3}\bFCALL\b/i => "this server is too old, or is none; Redis 7.0 or newer is needed",
+      /unknown command.{0,3}\b(TIME|H[A-Z]+)\b/i => "this is a sentinel, or no Redis; sentinels are named as redis+sentinel://host:26379/name",
       # The second is what a function hears in Redis 7.0.
       /\A(NOPERM|ERR The user executing the script can't|ERR ACL failure in script)/ =>
         "the Redis user lacks a right; 'pshub check' names it, and the rule that grants it",
