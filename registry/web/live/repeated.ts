@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { type ApiFailure, request } from '../session/request.ts'
 import { state } from './shown.ts'
 
@@ -50,4 +50,11 @@ export const useRepeated = <T>(path: string, everyMs: number): Repeated<T> => {
   }, [path, wished])
   const { value, failure } = shown.value.path === path ? shown.value : { value: undefined, failure: undefined }
   return { value, failure, again: () => wish.value++ }
+}
+
+/** What was read last, of whatever path, until the next answer: while somebody types, what was there stays. */
+export const useLast = <T>({ value, failure }: Repeated<T>): T | undefined => {
+  const last = useRef<T>(undefined)
+  if (value !== undefined) last.current = value
+  return value ?? (failure ? undefined : last.current)
 }
