@@ -1,4 +1,5 @@
 import type { WorkerDetail } from '../../../contract.ts'
+import { inAddress } from '../../address/in-address.ts'
 import { at } from '../../address/paths.ts'
 import { Text } from '../../parts/text.tsx'
 import { Ago } from '../../parts/time.tsx'
@@ -44,9 +45,8 @@ const Lost = ({ detail: { row, others } }: { detail: WorkerDetail }) => {
           If it runs, see whether it reaches Redis from there: <code>pshub check</code> tries it.
         </li>
         <li>
-          If it does not, see{' '}
-          <a href={at(`workers?queue=${encodeURIComponent(row.queue)}`)}>who else serves its queue</a>, and start
-          another one:
+          If it does not, see <a href={at(`workers?queue=${inAddress(row.queue)}`)}>who else serves its queue</a>, and
+          start another one:
         </li>
       </ol>
       <WorkerCommand queue={row.queue} />
