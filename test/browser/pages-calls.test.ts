@@ -3,7 +3,7 @@ import { defineTask } from '../../src/index.ts'
 import { useBrowser } from '../support/browser.ts'
 import { failure } from '../support/hub-fixture.ts'
 import { look, openPage, rowText, shopTasks, textOf } from '../support/pages-fixture.ts'
-import { type TestRegistry, useRegistry } from '../support/registry-fixture.ts'
+import { type TestRegistry, tokens, useRegistry } from '../support/registry-fixture.ts'
 
 const fixture = useRegistry()
 const browser = useBrowser()
@@ -82,6 +82,35 @@ describe('the page of failures', () => {
     await page.getByRole('link', { name: 'Show all failures' }).click()
     await expect.poll(async () => (await tasks()).length).toBe(4)
     expect(new URL(page.url()).search).toBe('?sort=-times')
+  })
+
+  it('takes nothing away that somebody holds: an opened row, the focus, and what is marked', async () => {
+    const { registry, hub } = await shop()
+    const page = await browser.page({ viewport: { width: 1300, height: 900 } })
+    await page.clock.install()
+    await page.goto(`${registry.at('failures')}#token=${tokens.admin}`)
+    const tasks = () => page.locator('tbody td[data-name=task]').allInnerTexts()
+    await expect.poll(async () => (await tasks()).at(-1), patience).toBe('always_fails:1.0')
+    await page.getByRole('button', { name: '3 times TaskFailed: each of them' }).click()
+    await page.evaluate("getSelection().selectAllChildren([...document.querySelectorAll('td.message bdi')].at(-1))")
+    const marked = () => page.evaluate('getSelection().toString()')
+    expect(await marked()).toBe('the printer is on fire')
+    await failure(hub.call('always_fails:1.0', {}))
+    const asked: string[] = []
+    page.on('request', request => asked.push(new URL(request.url()).pathname))
+    await page.clock.fastForward(20_000)
+    expect([await marked(), asked.filter(path => path.startsWith('/api/failures'))]).toEqual([
+      'the printer is on fire',
+      [],
+    ])
+    await page.evaluate('getSelection().removeAllRanges()')
+    await page.clock.fastForward(20_000)
+    // It moved up, and is open as before.
+    await expect.poll(async () => (await tasks())[0], patience).toBe('always_fails:1.0')
+    const each = page.getByRole('button', { name: '4 times TaskFailed: each of them' })
+    expect(await each.getAttribute('aria-expanded')).toBe('true')
+    expect(await page.evaluate('document.activeElement.ariaLabel')).toBe('4 times TaskFailed: each of them')
+    expect(await page.locator('tr.entry').count()).toBe(4)
   })
 
   it('says what would be there, where nothing failed', async () => {

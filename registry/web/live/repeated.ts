@@ -15,6 +15,15 @@ export interface Repeated<T> {
 /** Somebody who types changes what is asked with each letter. */
 const typingMs = 200
 const missingMs = 15_000
+/** What somebody marks to copy it is not taken away for so long. */
+const longestMarkedMs = 60_000
+
+/** Rows that come, go or change places would end a selection. */
+const isMarked = (): boolean => {
+  const selection = getSelection()
+  if (!selection || selection.isCollapsed) return false
+  return document.getElementById('content')?.contains(selection.anchorNode) === true
+}
 
 /**
  * Reads something of the API, and again while the page is live. What was read of another path is not shown.
@@ -27,12 +36,15 @@ export const useRepeated = <T>(path: string, everyMs: number): Repeated<T> => {
   useEffect(() => {
     const abort = new AbortController()
     let timer: ReturnType<typeof setTimeout>
+    let readAt = Number.NEGATIVE_INFINITY
     const before = () => (shown.value.path === path ? shown.value : { path })
     const read = async () => {
-      const isStill = state.value === 'paused' || state.value === 'hidden'
+      const isHeld = isMarked() && performance.now() - readAt < longestMarkedMs
+      const isStill = state.value === 'paused' || state.value === 'hidden' || isHeld
       if (!isStill || before().value === undefined) {
         try {
           shown.value = { path, value: await request<T>(path, { signal: abort.signal }) }
+          readAt = performance.now()
         } catch (error) {
           if (abort.signal.aborted) return
           shown.value = { ...before(), failure: error as ApiFailure }

@@ -45,12 +45,16 @@ export const Export = <Row,>({
   )
 }
 
+/** Without it Excel takes UTF-8 for an alphabet of its own, and makes others of all letters beyond ASCII. */
+const byteOrderMark = '\ufeff'
+
 const csvText = <Row,>(columns: Exported<Row>, rows: readonly Row[]): string => {
   const cells = Object.values(columns)
-  return csvOf(
+  const table = csvOf(
     Object.keys(columns),
     rows.map(row => cells.map(cell => cell(row))),
   )
+  return byteOrderMark + table
 }
 
 const jsonText = <Row,>(columns: Exported<Row>, rows: readonly Row[]): string => {

@@ -27,9 +27,16 @@ const Lost = ({ detail: { row, others } }: { detail: WorkerDetail }) => {
     <section class="note bad lease" aria-labelledby="lease">
       <h2 id="lease">Its lease ended</h2>
       <p>
-        It was heard of last <Ago atMs={row.stats?.seen} />: it died, or is cut off from Redis. What it held another
-        worker of its queue takes over within seconds: jobs and calls of idempotent tasks run again, other calls fail
-        with WorkerLost. While there is no other worker, that waits.
+        {row.stats ? (
+          <>
+            It was heard of last <Ago atMs={row.stats.seen} />:
+          </>
+        ) : (
+          'It told nothing of itself:'
+        )}{' '}
+        it died, or is cut off from Redis. What it held another worker of its queue takes over within seconds: jobs and
+        calls of idempotent tasks run again, other calls fail with WorkerLost. While there is no other worker, that
+        waits.
       </p>
       {successor && (
         <p>
