@@ -1,21 +1,25 @@
-import { useSignal } from '@preact/signals'
+import { signal } from '@preact/signals'
 import { Badge } from '../parts/badge.tsx'
-import { session } from '../session/access.ts'
+import { access, session } from '../session/access.ts'
 import { logOut } from '../session/login.ts'
 import { printable } from '../text/printable.ts'
+
+/** Why the last try to log out did not succeed. */
+const problem = signal<string | undefined>(undefined)
+
+const leave = async (): Promise<void> => {
+  problem.value = undefined
+  try {
+    await logOut()
+  } catch (error) {
+    if (access.value !== 'out') problem.value = (error as Error).message
+  }
+}
 
 /** Who looks, and what they may do. */
 export const Who = () => {
   const { value } = session
-  const problem = useSignal<string | undefined>(undefined)
   if (!value) return null
-  const leave = async () => {
-    try {
-      await logOut()
-    } catch (error) {
-      problem.value = (error as Error).message
-    }
-  }
   return (
     <div class="who">
       <Badge tone="quiet" title="Your role">
@@ -24,11 +28,14 @@ export const Who = () => {
       <button type="button" class="small" onClick={() => void leave()}>
         Log out
       </button>
-      {problem.value !== undefined && (
-        <span role="alert" class="failing wrap">
-          You are not logged out: {printable(problem.value)} Try it again.
-        </span>
-      )}
     </div>
   )
 }
+
+/** Whoever goes away believes otherwise. */
+export const NotLoggedOut = () =>
+  problem.value === undefined ? null : (
+    <div class="banner" role="alert">
+      <strong>You are not logged out.</strong> <span class="wrap">{printable(problem.value)}</span> Try it again.
+    </div>
+  )
