@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
 import { useBrowser } from '../support/browser.ts'
+import { failingCrowd } from '../support/failing-crowd.ts'
 import { failure } from '../support/hub-fixture.ts'
 import { look, openPage, rowText, shopTasks, textOf } from '../support/pages-fixture.ts'
 import { type TestRegistry, tokens, useRegistry } from '../support/registry-fixture.ts'
@@ -111,6 +112,26 @@ describe('the page of failures', () => {
     expect(await each.getAttribute('aria-expanded')).toBe('true')
     expect(await page.evaluate('document.activeElement.ariaLabel')).toBe('4 times TaskFailed: each of them')
     expect(await page.locator('tr.entry').count()).toBe(4)
+  })
+
+  it('has the newest of very many, says so, and finds the others by task and words', async () => {
+    await failingCrowd(fixture.redis, fixture.namespace, { workers: 30, tasks: 20 })
+    const registry = await fixture.registry()
+    const page = await open(registry, 'failures')
+    await page.getByText('Only the newest 1,000 of 6,000 failures that workers tell of are here').waitFor(patience)
+    await page.getByRole('group', { name: 'Export 1,000 of 6,000 failures' }).waitFor()
+    await look(browser, page, 'failures-many')
+    await page.getByRole('combobox', { name: /^Task/ }).selectOption('task_7:1.0')
+    await page.getByText(/^300 failures of 10 kinds, out of 6,000$/).waitFor()
+    expect(await page.getByText('Only the newest').count()).toBe(0)
+    await page.getByRole('searchbox').fill('call-29-7-9')
+    await page.getByText('1 failure of 1 kind, out of 6,000').waitFor()
+    await page.reload()
+    await page.getByText('1 failure of 1 kind, out of 6,000').waitFor()
+    await page.goto(registry.at('slow?task=task_7:1.0'))
+    await page.getByText('300 of 6,000 calls').waitFor()
+    await page.goto(registry.at('slow'))
+    await page.getByText('Only the slowest 1,000 of 6,000 calls are here').waitFor()
   })
 
   it('says what would be there, where nothing failed', async () => {
