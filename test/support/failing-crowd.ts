@@ -19,7 +19,11 @@ export const failingCrowd = async (
   const endedAt = (worker: number, task: number, at: number) => nowUs - (worker + at * workers) * 1000 - task
   const idOf = (...places: number[]) => `call-${places.join('-')}`
   for (const task of names)
-    await redis.hset(keys.tasks, task, JSON.stringify({ task, queue: 'q', timeoutMs: 1000, at: Math.floor(nowUs / 1e6) }))
+    await redis.hset(
+      keys.tasks,
+      task,
+      JSON.stringify({ task, queue: 'q', timeoutMs: 1000, at: Math.floor(nowUs / 1e6) }),
+    )
   for (let worker = 0; worker < workers; worker++) {
     const id = `failing-${worker}`
     const own = Object.fromEntries(names.map(name => [name, 'd']))
