@@ -154,7 +154,7 @@ export interface TaskDetail {
   /** Ids of live workers that provide it. */
   providers: string[]
   slow: SlowCallOverview[]
-  /** Calls and jobs of the last hour that did not end well, newest first. */
+  /** Calls and jobs of the last hour that did not end well, newest first: a hundred at most, as of `slow` and `refusals`. */
   failures: FailureOverview[]
   /** What hubs refused or gave up in the last hour, by code and hub, the latest first. */
   refusals: RefusalOverview[]
@@ -169,6 +169,7 @@ export interface WorkerDetail {
   tasks: WorkerTaskRow[]
   /** Other workers of its process: in other queues or shards, or what it became when its lease had ended. */
   others: Pick<WorkerRow, 'id' | 'queue' | 'live'>[]
+  /** A hundred at most, as of `failures`. */
   slow: SlowCallOverview[]
   /** Newest first. */
   failures: FailureOverview[]
@@ -223,6 +224,29 @@ export type Topic = (typeof topics)[number]
 export interface LiveProblem {
   message: string
 }
+
+/**
+ * GET api/failures, api/refusals and api/slow, with task=, code=, text= (words, all of them somewhere in the row), part=backlog|queue|exec
+ * (where most of the time went, of slow calls alone) and limit= (1,000 at most): what workers and hubs of all tasks tell.
+ */
+export interface CallList<Call> {
+  /** The first of those that fit: failures and refusals newest first, slow calls slowest first. */
+  calls: Call[]
+  /** How many of them fit; more than `calls` has when the limit left some out. */
+  fitting: number
+  /** How many calls all of them are of, whether they fit or not: a refusal is of many. */
+  total: number
+  /** Tasks and codes of all there are, to choose from: a thousand at most. */
+  tasks: string[]
+  codes: string[]
+}
+
+/** Parts of the time of a call, in their order. */
+export const callParts = ['backlog', 'queue', 'exec'] as const
+export type CallPart = (typeof callParts)[number]
+
+/** Rows of such a list at the most. */
+export const mostCalls = 1000
 
 /** GET api/history?range=15m|1h|1d|30d and optionally queue= or task=. One value per step; null where nothing is known. */
 export interface History {

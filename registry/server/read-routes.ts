@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import { type Hub, prometheusText } from 'pshub'
+import { callListRoutes } from './call-list-routes.ts'
 import type { HistoryStore, Range } from './history.ts'
 import { openApiDocument } from './openapi.ts'
 import type { Proxies } from './proxies.ts'
@@ -45,9 +46,7 @@ export const readRoutes = async (app: FastifyInstance, parts: ReadParts): Promis
   app.get('/api/tasks', view, () => rows(({ overview }) => taskRows(overview, history)))
   app.get('/api/workers', view, () => rows(({ overview }) => workerRows(overview)))
   app.get('/api/queues', view, () => rows(({ overview }) => queueRows(overview, history)))
-  app.get('/api/slow', view, () => slowCalls())
-  app.get('/api/failures', view, () => failures())
-  app.get('/api/refusals', view, async () => (await readings.latest()).overview.refusals)
+  callListRoutes(app, { readings, slowCalls, failures })
   // Names of tasks have slashes.
   app.get<{ Params: { '*': string } }>('/api/tasks/*', view, async request => {
     const name = request.params['*']

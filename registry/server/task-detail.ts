@@ -1,5 +1,6 @@
 import { type FailureOverview, type JsonSchema, type SlowCallOverview, type TaskOverview, whyUnusable } from 'pshub'
 import type { TaskDetail, TaskVersion } from '../contract.ts'
+import { mostOfOne } from './call-list.ts'
 import type { HistoryStore } from './history.ts'
 import type { Reading } from './readings.ts'
 import { hostsOf, taskRow } from './rows.ts'
@@ -26,9 +27,9 @@ export const taskDetail = (
     runnable: mayRun(name),
     versions: sameName.map(versionOf),
     providers: task.workers,
-    slow: slow.filter(call => call.task === name),
-    failures: failures.filter(failure => failure.task === name),
-    refusals: overview.refusals.filter(refusal => refusal.task === name),
+    slow: slow.filter(call => call.task === name).slice(0, mostOfOne),
+    failures: failures.filter(failure => failure.task === name).slice(0, mostOfOne),
+    refusals: overview.refusals.filter(refusal => refusal.task === name).slice(0, mostOfOne),
     callers: task.callers,
   }
 }

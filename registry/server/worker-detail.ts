@@ -1,5 +1,6 @@
 import type { FailureOverview, Overview, SlowCallOverview, WorkerOverview, WorkerTask } from 'pshub'
 import type { WorkerDetail } from '../contract.ts'
+import { mostOfOne } from './call-list.ts'
 import { workerRow } from './rows.ts'
 
 /** All that the page of one worker shows. */
@@ -23,7 +24,7 @@ export const workerDetail = (
     others: workers
       .filter(other => other.id !== id && other.host === host && other.pid === pid)
       .map(other => ({ id: other.id, queue: other.queue, live: other.live })),
-    slow: slow.filter(isOfIts),
-    failures: failures.filter(isOfIts),
+    slow: slow.filter(isOfIts).slice(0, mostOfOne),
+    failures: failures.filter(isOfIts).slice(0, mostOfOne),
   }
 }

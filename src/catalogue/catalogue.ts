@@ -17,6 +17,7 @@ import {
   type WorkerCard,
   type WorkerStats,
 } from './cards.ts'
+import { makePauses } from './in-pieces.ts'
 
 /** Cards of workers that are kept; an identity is seen once and its worker may be long gone. */
 const maxCards = 10_000
@@ -205,14 +206,17 @@ export class Catalogue {
    * one field of many megabytes would hold up all that this connection is for.
    */
   async #pick<T>(client: Redis, key: string, fields: string[], read: Read<T>, size = page): Promise<(T | undefined)[]> {
-    const values: (T | undefined)[] = []
+    const [values, pause]: [(T | undefined)[], () => Promise<void>] = [[], makePauses()]
     for (let from = 0; from < fields.length; from += size) {
       const some = fields.slice(from, from + size)
       const lengths = await Promise.all(some.map(field => this.ask(client, 0, 'hstrlen', key, field)))
       const fitting = some.filter((_, at) => lengths[at]! <= maxRecordBytes)
       const answer: (string | null)[] = fitting.length === 0 ? [] : await this.ask(client, [], 'hmget', key, ...fitting)
       const texts = new Map(fitting.map((field, at) => [field, answer[at] ?? null]))
-      for (const field of some) values.push(this.#readOne(key, field, texts.get(field), read))
+      for (const field of some) {
+        values.push(this.#readOne(key, field, texts.get(field), read))
+        await pause()
+      }
     }
     return values
   }

@@ -51,3 +51,76 @@ it('what strangers tell of calls is shown as text, and widens no page', async ()
       await browser.screenshot(page, `calls-hostile-${path.replace(/\W+/g, '-')}-${width}`)
     }
 })
+
+/** Names that are no names, and figures that are none. */
+const oddNames = [
+  '__proto__',
+  'constructor',
+  '\ud800half',
+  '..',
+  'a/b?c#d&e=%zz',
+  '100%',
+  '\u202e\u0000\u0007\u001b[31m',
+  'ش'.repeat(200),
+  '<b>:1.0',
+]
+
+it('names and figures of any kind empty no page', async () => {
+  // Nobody declared such a task.
+  browser.allow(/status of 404 .*api\/tasks\/__proto__/)
+  const { redis } = fixture
+  const keys = makeKeys(fixture.namespace)
+  const at = Date.now() * 1000
+  const json = (value: unknown) => JSON.stringify(value).replaceAll('"huge"', '1e999')
+  // A literal __proto__ would set the prototype.
+  const byName = <T>(make: (name: string) => T) =>
+    `{${oddNames.map(name => `${JSON.stringify(name)}:${json(make(name))}`).join(',')}}`
+  for (const [n, name] of oddNames.entries()) {
+    const id = n === 2 ? 'half' : name
+    const card = { id, queue: name, host: name, pid: 'huge', slots: 'huge', client: name, started: 'huge' }
+    await redis.hset(keys.workers, id, json(card).replace(/\}$/, `,"tasks":${byName(() => 'x')}}`))
+    await redis.hset(keys.stats, id, json({ seen: 'huge', busy: [], counters: { ok: 'huge' }, loopMs: { p99: {} } }))
+    const call = { id: `call${n}`, at, code: name, from: name, execUs: 'huge' }
+    await redis.hset(
+      keys.failures,
+      id,
+      byName(() => [{ ...call, message: name }, null, 7]),
+    )
+    const us = { backlog: 5, queue: 0, exec: 9e15 }
+    await redis.hset(
+      keys.slow,
+      id,
+      byName(() => [
+        { ...call, us, loopMs: 'huge' },
+        { ...call, us: 'huge' },
+      ]),
+    )
+    await redis.zadd(keys.refusing, Date.now(), `hub${n}`)
+    const codes = [{ code: 'Timeout', lastMinute: 'huge', count: 3, atMs: at / 1000, message: name }]
+    await redis.set(
+      keys.refused(`hub${n}`),
+      json({ seen: at / 1000, name, host: name, tasks: [{ task: name, codes }] }),
+    )
+  }
+  const registry = await fixture.registry()
+  const page = await openPage(browser, registry, 'failures', { viewport: { width: 390, height: 844 } })
+  for (const [path, shown] of [
+    ['failures', 'tbody tr'],
+    [`failures?q=${encodeURIComponent('<b>:1.0')}`, 'tbody tr'],
+    ['slow', 'tbody tr'],
+    ['workers', 'tbody tr'],
+    ['workers/half', 'tbody tr'],
+    ['workers/__proto__', 'tbody tr'],
+    ['workers/a%2Fb%3Fc%23d%26e%3D%25zz', 'tbody tr'],
+    ['workers/100%25', 'tbody tr'],
+    ['', 'h2'],
+    ['tasks', 'h1'],
+    ['queues', 'h1'],
+    ['tasks/__proto__', 'h1'],
+  ] as const) {
+    await page.goto(registry.at(path))
+    await page.locator(`main ${shown}`).or(page.getByText('cannot be shown')).first().waitFor({ timeout: 15_000 })
+    expect([path, await page.getByText('cannot be shown').count()]).toEqual([path, 0])
+    expect([path, await overflows(page)]).toEqual([path, false])
+  }
+})

@@ -49,8 +49,10 @@ it('each table is saved as it is filtered and sorted', async () => {
 
   await page.goto(registry.at('failures?task=print:1.0'))
   const failures = await saved(page, 'Export 2 failures', 'CSV')
+  expect(failures.name).toMatch(new RegExp(`^pshub-${fixture.namespace}-failures-\\d{8}T\\d{6}Z\\.csv$`))
   const [head, ...rows] = failures.text.split('\r\n')
-  expect(head).toBe('endedAt,task,code,message,times,lastMinute,request,runUs,caller,worker,hub,host,pid')
+  // Excel needs the mark to see that it is UTF-8.
+  expect(head).toBe('\ufeffendedAt,task,code,message,times,lastMinute,request,runUs,caller,worker,hub,host,pid')
   expect(rows).toEqual([
     expect.stringMatching(
       /^20.*Z,print:1\.0,TaskFailed,"'=HYPERLINK\(""http:\/\/x"",""out of, paper""\)",1,,[\w-]+,\d+,web,/,

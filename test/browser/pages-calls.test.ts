@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
 import { useBrowser } from '../support/browser.ts'
+import { failingCrowd } from '../support/failing-crowd.ts'
 import { failure } from '../support/hub-fixture.ts'
 import { look, openPage, rowText, shopTasks, textOf } from '../support/pages-fixture.ts'
-import { type TestRegistry, useRegistry } from '../support/registry-fixture.ts'
+import { type TestRegistry, tokens, useRegistry } from '../support/registry-fixture.ts'
 
 const fixture = useRegistry()
 const browser = useBrowser()
@@ -56,7 +57,7 @@ describe('the page of failures', () => {
     expect(ids.every(id => /^[\w-]{16,64}$/.test(id))).toBe(true)
     await look(browser, page, 'failures')
     await page.getByRole('searchbox').fill(ids[2]!)
-    await page.getByText('3 failures of 1 kind, out of 6 failures of 4 kinds').waitFor()
+    await page.getByText('1 failure of 1 kind, out of 6').waitFor()
     await page.getByRole('link', { name: 'always_fails:1.0' }).click()
     await page.getByRole('heading', { name: 'always_fails:1.0' }).waitFor()
   })
@@ -82,6 +83,55 @@ describe('the page of failures', () => {
     await page.getByRole('link', { name: 'Show all failures' }).click()
     await expect.poll(async () => (await tasks()).length).toBe(4)
     expect(new URL(page.url()).search).toBe('?sort=-times')
+  })
+
+  it('takes nothing away that somebody holds: an opened row, the focus, and what is marked', async () => {
+    const { registry, hub } = await shop()
+    const page = await browser.page({ viewport: { width: 1300, height: 900 } })
+    await page.clock.install()
+    await page.goto(`${registry.at('failures')}#token=${tokens.admin}`)
+    const tasks = () => page.locator('tbody td[data-name=task]').allInnerTexts()
+    await expect.poll(async () => (await tasks()).at(-1), patience).toBe('always_fails:1.0')
+    await page.getByRole('button', { name: '3 times TaskFailed: each of them' }).click()
+    await page.evaluate("getSelection().selectAllChildren([...document.querySelectorAll('td.message bdi')].at(-1))")
+    const marked = () => page.evaluate('getSelection().toString()')
+    expect(await marked()).toBe('the printer is on fire')
+    await failure(hub.call('always_fails:1.0', {}))
+    const asked: string[] = []
+    page.on('request', request => asked.push(new URL(request.url()).pathname))
+    await page.clock.fastForward(20_000)
+    expect([await marked(), asked.filter(path => path.startsWith('/api/failures'))]).toEqual([
+      'the printer is on fire',
+      [],
+    ])
+    await page.evaluate('getSelection().removeAllRanges()')
+    await page.clock.fastForward(20_000)
+    // It moved up, and is open as before.
+    await expect.poll(async () => (await tasks())[0], patience).toBe('always_fails:1.0')
+    const each = page.getByRole('button', { name: '4 times TaskFailed: each of them' })
+    expect(await each.getAttribute('aria-expanded')).toBe('true')
+    expect(await page.evaluate('document.activeElement.ariaLabel')).toBe('4 times TaskFailed: each of them')
+    expect(await page.locator('tr.entry').count()).toBe(4)
+  })
+
+  it('has the newest of very many, says so, and finds the others by task and words', async () => {
+    await failingCrowd(fixture.redis, fixture.namespace, { workers: 30, tasks: 20 })
+    const registry = await fixture.registry()
+    const page = await open(registry, 'failures')
+    await page.getByText('Only the newest 1,000 of 6,000 failures that workers tell of are here').waitFor(patience)
+    await page.getByRole('group', { name: 'Export 1,000 of 6,000 failures' }).waitFor()
+    await look(browser, page, 'failures-many')
+    await page.getByRole('combobox', { name: /^Task/ }).selectOption('task_7:1.0')
+    await page.getByText(/^300 failures of 10 kinds, out of 6,000$/).waitFor()
+    expect(await page.getByText('Only the newest').count()).toBe(0)
+    await page.getByRole('searchbox').fill('call-29-7-9')
+    await page.getByText('1 failure of 1 kind, out of 6,000').waitFor()
+    await page.reload()
+    await page.getByText('1 failure of 1 kind, out of 6,000').waitFor()
+    await page.goto(registry.at('slow?task=task_7:1.0'))
+    await page.getByText('300 of 6,000 calls').waitFor()
+    await page.goto(registry.at('slow'))
+    await page.getByText('Only the slowest 1,000 of 6,000 calls are here').waitFor()
   })
 
   it('says what would be there, where nothing failed', async () => {

@@ -99,6 +99,14 @@ describe('pshub registry', () => {
     expect((await fetch(url)).status).toBe(200)
   })
 
+  it('writes no line for a look at its health', async () => {
+    const { running, url } = await started(['--view-token', token, '--log-level', 'debug'])
+    for (let look = 0; look < 3; look++) expect((await fetch(new URL('healthz', url))).status).toBe(200)
+    running.signal('SIGTERM')
+    const { out, err } = await running.ended
+    expect(out + err).not.toMatch(/healthz|incoming request|request completed/)
+  })
+
   it('says what is wrong, in one line', async () => {
     const server = createServer().listen(0, '127.0.0.1')
     await new Promise(resolve => server.once('listening', resolve))

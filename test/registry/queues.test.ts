@@ -56,7 +56,7 @@ describe('GET /api/tasks/<task>', () => {
     expect(detail.callers).toMatchObject([{ name: 'shop', calls: 1 }])
     expect(detail.failures).toMatchObject([{ task: 'fail:1.0', code: 'TaskFailed', message: 'no luck', from: 'shop' }])
     expect((await detailOf('echo:1.0')).failures).toEqual([])
-    expect(await jsonOf(await registry.get('api/failures'))).toHaveLength(1)
+    expect((await jsonOf(await registry.get('api/failures'))).calls).toHaveLength(1)
   })
 })
 

@@ -23,7 +23,7 @@ describe('one worker', () => {
     })
     const other = await fixture.worker([add, failsToo], { queue: 'other' })
     await failure(hub.call('fails_too:1.0', {}))
-    await eventually(async () => (await jsonOf(await registry.get('api/failures'))).length === 2)
+    await eventually(async () => (await jsonOf(await registry.get('api/failures'))).total === 2)
     const read = async (id: string) => jsonOf(await registry.get(`api/workers/${id}`, 'view'))
     const detail = await eventually(async () => {
       const seen = await read(worker.id)
@@ -43,7 +43,7 @@ describe('one worker', () => {
     expect(second.failures).toMatchObject([{ task: 'fails_too:1.0', worker: other.id }])
     const refused = await eventually(async () => {
       const all = await jsonOf(await registry.get('api/refusals', 'view'))
-      return all.length > 0 && all
+      return all.calls.length > 0 && all.calls
     })
     expect(refused).toMatchObject([{ task: 'nobody:1.0', code: 'NoSuchTask', count: 1 }])
   })

@@ -1,3 +1,4 @@
+import { inAddress } from './in-address.ts'
 import { withQuery } from './query.ts'
 
 /** Path under which the registry is mounted, with a slash at its end; the service writes it into the page. */
@@ -7,17 +8,17 @@ export const base = document.querySelector<HTMLMetaElement>('meta[name=pshub-bas
 export const at = (path: string): string => base + path
 
 /** Address of a task's page. */
-export const taskPath = (task: string): string => at(`tasks/${encodeURIComponent(task)}`)
+export const taskPath = (task: string): string => at(`tasks/${inAddress(task)}`)
 
 /** Address of a queue's page. */
-export const queuePath = (queue: string): string => at(`queues/${encodeURIComponent(queue)}`)
+export const queuePath = (queue: string): string => at(`queues/${inAddress(queue)}`)
 
 /** Address of a worker's page. */
-export const workerPath = (worker: string): string => at(`workers/${encodeURIComponent(worker)}`)
+export const workerPath = (worker: string): string => at(`workers/${inAddress(worker)}`)
 
 /** Address of a job's page; `place`: where it was seen, which one that is not tracked needs. */
 export const jobPath = (id: string, place: Readonly<Record<string, string>> = {}): string =>
-  at(`jobs/${encodeURIComponent(id)}${withQuery({}, place)}`)
+  at(`jobs/${inAddress(id)}${withQuery({}, place)}`)
 
 /** Address of the page of a key of a task's jobs. */
 export const keyPath = (key: { task: string; key: string; queue?: string }): string => at(`key${withQuery({}, key)}`)

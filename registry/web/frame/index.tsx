@@ -11,7 +11,7 @@ import { ConnectionBanner } from './connection-banner.tsx'
 import { Help } from './help.tsx'
 import { isHelpOpen, startKeyboard } from './keyboard.ts'
 import { LiveState } from './live-state.tsx'
-import { Who } from './who.tsx'
+import { NotLoggedOut, Who } from './who.tsx'
 
 const places = [
   { place: '', name: 'Overview' },
@@ -81,6 +81,7 @@ export const Frame = ({ children }: { children: ComponentChildren }) => {
         </div>
       </header>
       <ConnectionBanner />
+      <NotLoggedOut />
       <main id="content" tabIndex={-1}>
         {children}
       </main>

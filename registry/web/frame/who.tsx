@@ -1,6 +1,20 @@
+import { signal } from '@preact/signals'
 import { Badge } from '../parts/badge.tsx'
-import { session } from '../session/access.ts'
+import { access, session } from '../session/access.ts'
 import { logOut } from '../session/login.ts'
+import { printable } from '../text/printable.ts'
+
+/** Why the last try to log out did not succeed. */
+const problem = signal<string | undefined>(undefined)
+
+const leave = async (): Promise<void> => {
+  problem.value = undefined
+  try {
+    await logOut()
+  } catch (error) {
+    if (access.value !== 'out') problem.value = (error as Error).message
+  }
+}
 
 /** Who looks, and what they may do. */
 export const Who = () => {
@@ -11,9 +25,17 @@ export const Who = () => {
       <Badge tone="quiet" title="Your role">
         {value.readOnly ? 'read-only' : value.role}
       </Badge>
-      <button type="button" class="small" onClick={() => void logOut().catch(() => undefined)}>
+      <button type="button" class="small" onClick={() => void leave()}>
         Log out
       </button>
     </div>
   )
 }
+
+/** Whoever goes away believes otherwise. */
+export const NotLoggedOut = () =>
+  problem.value === undefined ? null : (
+    <div class="banner" role="alert">
+      <strong>You are not logged out.</strong> <span class="wrap">{printable(problem.value)}</span> Try it again.
+    </div>
+  )

@@ -1,11 +1,13 @@
 import { useMemo } from 'preact/hooks'
 import type { FailureOverview, RefusalOverview } from 'pshub'
+import type { CallList } from '../../contract.ts'
 import { type QueryState, useQuery } from '../address/use-query.ts'
-import { useRepeated } from '../live/repeated.ts'
+import { useLast, useRepeated } from '../live/repeated.ts'
 import { useLive } from '../live/stream.ts'
 import { Command } from '../parts/command.tsx'
 import { Empty, Loading } from '../parts/empty.tsx'
 import { Export } from '../parts/export.tsx'
+import { LeftOut } from '../parts/left-out.tsx'
 import { PageHead } from '../parts/page-head.tsx'
 import { Pager } from '../parts/pager.tsx'
 import { NameField, SearchField } from '../parts/search-field.tsx'
@@ -15,12 +17,13 @@ import {
   type FailureView,
   failureGroups,
   failurePage,
+  failuresQuery,
   failureView,
   timesOf,
 } from '../rows/failures.ts'
 import type { RowsPage } from '../rows/page.ts'
 import { FailureTable } from '../tables/failures.tsx'
-import { plural } from '../text/figures.ts'
+import { count, plural } from '../text/figures.ts'
 import { printable } from '../text/printable.ts'
 
 const refreshMs = 5000
@@ -30,25 +33,30 @@ export const FailuresPage = () => {
   // Ages are counted from Redis' clock, which comes with the stream.
   useLive('summary')
   const state = useQuery()
-  const failed = useRepeated<FailureOverview[]>('failures', refreshMs)
-  const refused = useRepeated<RefusalOverview[]>('refusals', refreshMs)
-  const failure = failed.failure ?? refused.failure
   const view = useMemo(() => failureView(state.query), [state.query])
-  const groups = useMemo(
-    () => (failed.value && refused.value ? failureGroups(failed.value, refused.value) : undefined),
-    [failed.value, refused.value],
+  const reads = {
+    failed: useRepeated<CallList<FailureOverview>>(`failures${failuresQuery(view)}`, refreshMs),
+    refused: useRepeated<CallList<RefusalOverview>>(`refusals${failuresQuery(view)}`, refreshMs),
+  }
+  const failure = reads.failed.failure ?? reads.refused.failure
+  const [failed, refused] = [useLast(reads.failed), useLast(reads.refused)]
+  const known = useMemo(
+    () => (failed && refused ? { failed, refused, groups: failureGroups(failed.calls, refused.calls) } : undefined),
+    [failed, refused],
   )
-  const listed = useMemo(() => groups && failurePage(groups, view), [groups, view])
+  const listed = useMemo(() => known && failurePage(known.groups, view), [known, view])
   return (
     <>
-      <PageHead title="Failures">{groups && listed && <Found groups={groups} found={listed.found} />}</PageHead>
-      {!groups && !failure && <Loading />}
-      {!groups && failure && (
+      <PageHead title="Failures">
+        {known && listed && <Found known={known} found={listed.found} view={view} />}
+      </PageHead>
+      {!known && !failure && <Loading />}
+      {!known && failure && (
         <Empty title="Failures cannot be read now.">
           <p class="wrap">{printable(failure.message)} It is tried again.</p>
         </Empty>
       )}
-      {groups && listed && <Listed groups={groups} listed={listed} view={view} state={state} />}
+      {known && listed && <Listed known={known} listed={listed} view={view} state={state} />}
     </>
   )
 }
@@ -56,32 +64,63 @@ export const FailuresPage = () => {
 const kinds = (groups: readonly FailureGroup[]): string =>
   plural(timesOf(groups), 'failure') + (groups.length === 0 ? '' : ` of ${plural(groups.length, 'kind')}`)
 
-const Found = ({ groups, found }: { groups: FailureGroup[]; found: FailureGroup[] }) => (
-  <>
-    <p class="quiet" role="status">
-      {found.length === groups.length ? kinds(groups) : `${kinds(found)}, out of ${kinds(groups)}`}
-    </p>
-    <Export one="failure" columns={exportedFailures} rows={eachFailure(found)} />
-  </>
-)
+interface Known {
+  failed: CallList<FailureOverview>
+  refused: CallList<RefusalOverview>
+  groups: FailureGroup[]
+}
+
+const isFiltered = ({ task, code, search }: FailureView): boolean => `${task}${code}${search}` !== ''
+
+const Found = ({ known, found, view }: { known: Known; found: FailureGroup[]; view: FailureView }) => {
+  const { failed, refused } = known
+  const total = failed.total + refused.total
+  return (
+    <>
+      <p class="quiet" role="status">
+        {kinds(found)}
+        {isFiltered(view) && `, out of ${count(total)}`}
+      </p>
+      <Export
+        one="failure"
+        columns={exportedFailures}
+        rows={eachFailure(found)}
+        of={failed.fitting + refused.fitting}
+      />
+    </>
+  )
+}
 
 interface ListedProps {
-  groups: FailureGroup[]
+  known: Known
   listed: RowsPage<FailureGroup>
   view: FailureView
   state: QueryState
 }
 
-const Listed = ({ groups, listed: { shown, page, pages }, view, state }: ListedProps) => {
-  const isFiltered = view.task !== '' || view.code !== '' || view.search !== ''
-  if (groups.length === 0 && !isFiltered) return <None />
+const Listed = ({ known: { failed, refused, groups }, listed: { shown, page, pages }, view, state }: ListedProps) => {
+  if (groups.length === 0 && !isFiltered(view)) return <None />
   return (
     <>
       <search class="filters">
         <SearchField name="Search failures" state={state} />
-        <NameField label="Task" name="task" names={groups.map(({ task }) => task)} value={view.task} state={state} />
-        <NameField label="Code" name="code" names={groups.map(({ code }) => code)} value={view.code} state={state} />
+        <NameField
+          label="Task"
+          name="task"
+          names={[...failed.tasks, ...refused.tasks]}
+          value={view.task}
+          state={state}
+        />
+        <NameField
+          label="Code"
+          name="code"
+          names={[...failed.codes, ...refused.codes]}
+          value={view.code}
+          state={state}
+        />
       </search>
+      <LeftOut list={failed} of="failures that workers tell of" first="newest" />
+      <LeftOut list={refused} of="counts of hubs" first="newest" />
       {shown.length === 0 ? <NoneFits state={state} /> : <FailureTable groups={shown} view={view} state={state} />}
       <Pager page={page} pages={pages} state={state} />
       {shown.length > 0 && (

@@ -1,6 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import { useRoute } from 'preact-iso'
 import type { QueueRow } from '../../contract.ts'
+import { inAddress } from '../address/in-address.ts'
 import { at } from '../address/paths.ts'
 import { useQuery } from '../address/use-query.ts'
 import { HistoryCharts } from '../charts/history.tsx'
@@ -125,7 +126,7 @@ const QueueTasks = ({ queue }: { queue: string }) => {
     <section class="part" aria-labelledby="queue-tasks">
       <div class="part-head">
         <h2 id="queue-tasks">{plural(listed.found.length, 'task')}</h2>
-        <a href={at(`tasks?queue=${encodeURIComponent(queue)}`)}>
+        <a href={at(`tasks?queue=${inAddress(queue)}`)}>
           {listed.found.length > pageSize ? 'All, with search' : 'With search'}
         </a>
       </div>
@@ -141,9 +142,7 @@ const QueueWorkers = ({ queue }: { queue: string }) => {
     <section class="part" aria-labelledby="queue-workers">
       <div class="part-head">
         <h2 id="queue-workers">{plural(own.length, 'worker')}</h2>
-        <a href={at(`workers?queue=${encodeURIComponent(queue)}`)}>
-          {own.length > pageSize ? 'All, by host' : 'By host'}
-        </a>
+        <a href={at(`workers?queue=${inAddress(queue)}`)}>{own.length > pageSize ? 'All, by host' : 'By host'}</a>
       </div>
       {own.length > 0 && <WorkerTable rows={own.slice(0, pageSize)} withHost />}
     </section>

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { ScheduleChange, ScheduleRow } from '../../job-contract.ts'
+import { inAddress } from '../address/in-address.ts'
 import { at } from '../address/paths.ts'
 import { type QueryState, useQuery } from '../address/use-query.ts'
 import { useRepeated } from '../live/repeated.ts'
@@ -107,9 +108,7 @@ const NoneFits = ({ state }: { state: QueryState }) => (
 const Actions = ({ row, onDone }: { row: ScheduleRow; onDone(change: ScheduleChange): void }) => {
   const { name, queue } = row
   const act = (action: string) => async () =>
-    onDone(
-      await post<ScheduleChange>(`schedules/${encodeURIComponent(queue)}/${encodeURIComponent(name)}/${action}`, {}),
-    )
+    onDone(await post<ScheduleChange>(`schedules/${inAddress(queue)}/${inAddress(name)}/${action}`, {}))
   return (
     <span class="row-actions">
       <ActionButton name="Run now" of={name} question={`Run ${name} now`} verb="Enqueue its job" act={act('run')}>

@@ -1,17 +1,19 @@
 import { useMemo } from 'preact/hooks'
 import type { SlowCallOverview } from 'pshub'
+import type { CallList } from '../../contract.ts'
 import { type QueryState, useQuery } from '../address/use-query.ts'
-import { useRepeated } from '../live/repeated.ts'
+import { useLast, useRepeated } from '../live/repeated.ts'
 import { useLive } from '../live/stream.ts'
 import { Command } from '../parts/command.tsx'
 import { Empty, Loading } from '../parts/empty.tsx'
 import { Export } from '../parts/export.tsx'
+import { LeftOut } from '../parts/left-out.tsx'
 import { PageHead } from '../parts/page-head.tsx'
 import { Pager } from '../parts/pager.tsx'
 import { ChoiceField, NameField, SearchField } from '../parts/search-field.tsx'
 import { exportedSlowCalls } from '../rows/exported.ts'
 import type { RowsPage } from '../rows/page.ts'
-import { phaseChoices, type SlowView, slowPage, slowView } from '../rows/slow-calls.ts'
+import { phaseChoices, type SlowView, slowPage, slowQuery, slowView } from '../rows/slow-calls.ts'
 import { SlowCallTable } from '../tables/slow-calls.tsx'
 import { count, plural } from '../text/figures.ts'
 import { printable } from '../text/printable.ts'
@@ -30,20 +32,22 @@ export const SlowCallsPage = () => {
   // Ages are counted from Redis' clock, which comes with the stream.
   useLive('summary')
   const state = useQuery()
-  const { value, failure } = useRepeated<SlowCallOverview[]>('slow', refreshMs)
   const view = useMemo(() => slowView(state.query), [state.query])
-  const listed = useMemo(() => value && slowPage(value, view), [value, view])
+  const read = useRepeated<CallList<SlowCallOverview>>(`slow${slowQuery(view)}`, refreshMs)
+  const { failure } = read
+  const value = useLast(read)
+  const listed = useMemo(() => value && slowPage(value.calls, view), [value, view])
   return (
     <>
       <PageHead title="Slow calls">
         {value && listed && (
           <>
             <p class="quiet" role="status">
-              {listed.found.length === value.length
-                ? plural(value.length, 'call')
-                : `${count(listed.found.length)} of ${plural(value.length, 'call')}`}
+              {value.fitting === value.total
+                ? plural(value.total, 'call')
+                : `${count(value.fitting)} of ${plural(value.total, 'call')}`}
             </p>
-            <Export one="slow call" columns={exportedSlowCalls} rows={listed.found} />
+            <Export one="slow call" columns={exportedSlowCalls} rows={listed.found} of={value.fitting} />
           </>
         )}
       </PageHead>
@@ -53,26 +57,26 @@ export const SlowCallsPage = () => {
           <p class="wrap">{printable(failure.message)} It is tried again.</p>
         </Empty>
       )}
-      {value && listed && <Listed calls={value} listed={listed} view={view} state={state} />}
+      {value && listed && <Listed list={value} listed={listed} view={view} state={state} />}
     </>
   )
 }
 
 interface ListedProps {
-  calls: SlowCallOverview[]
+  list: CallList<SlowCallOverview>
   listed: RowsPage<SlowCallOverview>
   view: SlowView
   state: QueryState
 }
 
-const Listed = ({ calls, listed: { shown, page, pages }, view, state }: ListedProps) => {
+const Listed = ({ list, listed: { shown, page, pages }, view, state }: ListedProps) => {
   const isFiltered = view.task !== '' || view.phase !== 'all' || view.search !== ''
-  if (calls.length === 0 && !isFiltered) return <None />
+  if (list.calls.length === 0 && !isFiltered) return <None />
   return (
     <>
       <search class="filters">
         <SearchField name="Search slow calls" state={state} />
-        <NameField label="Task" name="task" names={calls.map(({ task }) => task)} value={view.task} state={state} />
+        <NameField label="Task" name="task" names={list.tasks} value={view.task} state={state} />
         <ChoiceField
           label="Longest part"
           name="phase"
@@ -81,6 +85,7 @@ const Listed = ({ calls, listed: { shown, page, pages }, view, state }: ListedPr
           options={phaseChoices.map(value => ({ value, text: phaseTexts[value] }))}
         />
       </search>
+      <LeftOut list={list} of="calls" first="slowest" />
       {shown.length === 0 ? <NoneFits state={state} /> : <SlowCallTable calls={shown} view={view} state={state} />}
       <Pager page={page} pages={pages} state={state} />
       {shown.length > 0 && (

@@ -1,7 +1,7 @@
 import type { Exported } from '../rows/exported.ts'
 import { namespace } from '../session/access.ts'
 import { csvOf } from '../text/csv.ts'
-import { plural } from '../text/figures.ts'
+import { count, plural } from '../text/figures.ts'
 import { download } from './download.ts'
 
 /** Saves the rows of a table as they are filtered and sorted, on all its pages. */
@@ -9,21 +9,31 @@ export const Export = <Row,>({
   one,
   columns,
   rows,
+  of = rows.length,
   title = 'As they are filtered and sorted',
 }: {
   /** What a row is: `task`. */
   one: string
   columns: Exported<Row>
   rows: readonly Row[]
+  /** How many there are, where these are the first of them. */
+  of?: number
   title?: string
 }) => {
   if (rows.length === 0) return null
+  const held = of > rows.length ? `${count(rows.length)} of ` : ''
   const save = (extension: string, text: string, type: string) => download(fileName(one, extension), text, type)
   return (
     // biome-ignore lint/a11y/useSemanticElements: a fieldset is for what is filled in
-    <div class="export" role="group" aria-label={`Export ${plural(rows.length, one)}`} title={title}>
+    <div
+      class="export"
+      role="group"
+      aria-label={`Export ${held}${plural(Math.max(of, rows.length), one)}`}
+      title={title}
+    >
       <span class="quiet" aria-hidden="true">
-        Export
+        Export {held}
+        {count(Math.max(of, rows.length))}
       </span>
       <button type="button" class="small" onClick={() => save('csv', csvText(columns, rows), 'text/csv;charset=utf-8')}>
         CSV
@@ -35,12 +45,16 @@ export const Export = <Row,>({
   )
 }
 
+/** Without it Excel takes UTF-8 for an alphabet of its own, and makes others of all letters beyond ASCII. */
+const byteOrderMark = '\ufeff'
+
 const csvText = <Row,>(columns: Exported<Row>, rows: readonly Row[]): string => {
   const cells = Object.values(columns)
-  return csvOf(
+  const table = csvOf(
     Object.keys(columns),
     rows.map(row => cells.map(cell => cell(row))),
   )
+  return byteOrderMark + table
 }
 
 const jsonText = <Row,>(columns: Exported<Row>, rows: readonly Row[]): string => {

@@ -1,4 +1,5 @@
 import type { QueueRow } from '../../contract.ts'
+import { inAddress } from '../address/in-address.ts'
 import { pausedSinceMs } from '../rows/queue-state.ts'
 import { post } from '../session/request.ts'
 import { ActionButton } from './action-button.tsx'
@@ -14,7 +15,7 @@ export const PauseButton = ({ row }: { row: QueueRow }) => {
       of={queue}
       question={`${verb} ${queue}`}
       verb={`${verb} the queue`}
-      act={() => post(`queues/${encodeURIComponent(queue)}/${verb.toLowerCase()}`, {})}
+      act={() => post(`queues/${inAddress(queue)}/${verb.toLowerCase()}`, {})}
     >
       {isPaused
         ? 'Its workers take what waits, calls first.'

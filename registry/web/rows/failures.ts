@@ -1,6 +1,6 @@
 import type { FailureOverview, RefusalOverview } from 'pshub'
 import { compare, sortOf } from '../address/query.ts'
-import { hasWords, wordsOf } from '../text/words.ts'
+import { callsQuery } from './calls-query.ts'
 import { pageOfRows, type RowsPage } from './page.ts'
 
 /** A call that did not end well, as its worker says; or what one hub counts of a code, as of its latest call. */
@@ -59,6 +59,9 @@ export const failureView = (query: Readonly<Record<string, string>>): FailureVie
   page: query.page,
 })
 
+/** The query that asks the service for them. */
+export const failuresQuery = ({ task, code, search }: FailureView): string => callsQuery({ task, code, text: search })
+
 /** What workers and hubs tell, those of one cause together; the latest first. */
 export const failureGroups = (
   failures: readonly FailureOverview[],
@@ -111,26 +114,12 @@ const refused = ({ id, atMs, count, lastMinute, from, hub, host, pid }: RefusalO
   pid,
 })
 
+/** Their order and the page of them; the service chose them. */
 export const failurePage = (groups: readonly FailureGroup[], view: FailureView): RowsPage<FailureGroup> => {
-  const words = wordsOf(view.search)
-  const found = groups.filter(
-    group =>
-      (view.task === '' || group.task === view.task) &&
-      (view.code === '' || group.code === view.code) &&
-      (words.length === 0 || hasWords(textOf(group), words)),
-  )
   const of = values[view.sort.column]
-  found.sort((a, b) => compare(of(a), of(b), view.sort.isDown) || b.atMs - a.atMs)
-  return pageOfRows(found, view.page)
+  const sorted = [...groups].sort((a, b) => compare(of(a), of(b), view.sort.isDown) || b.atMs - a.atMs)
+  return pageOfRows(sorted, view.page)
 }
-
-const textOf = ({ task, code, message, entries }: FailureGroup): string =>
-  [
-    task,
-    code,
-    message,
-    ...entries.map(({ id, from, worker, hub, host, pid }) => `${id} ${from} ${worker ?? hub} ${host} ${pid}`),
-  ].join(' ')
 
 const values: Record<FailureColumn, (group: FailureGroup) => string | number> = {
   latest: ({ atMs }) => atMs,

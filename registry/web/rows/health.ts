@@ -1,4 +1,5 @@
 import type { QueueRow, Summary } from '../../contract.ts'
+import { inAddress } from '../address/in-address.ts'
 import { bytes, percent, plural, span } from '../text/figures.ts'
 import { remedyOf } from '../text/remedies.ts'
 import { pausedSinceMs, troublesOf } from './queue-state.ts'
@@ -112,7 +113,7 @@ const backlog = (summary: Summary, queues: QueueRow[]): Concern => {
     tone: first.tone,
     state: stateOf(first.tone),
     text: `${first.row.queue.slice(0, 60)}: ${first.text} ${first.remedy}${more}`,
-    place: `queues/${encodeURIComponent(first.row.queue)}`,
+    place: `queues/${inAddress(first.row.queue)}`,
   }
 }
 
@@ -160,7 +161,7 @@ const paused = ({ paused: count }: Summary, queues: QueueRow[]): Concern => {
     tone: 'warn',
     state: 'Check',
     text: `${which} paused with ${plural(waiting, 'request')} waiting: nothing is taken until somebody resumes.`,
-    place: rows.length === 1 ? `queues/${encodeURIComponent(rows[0]!.queue)}` : 'queues?state=paused',
+    place: rows.length === 1 ? `queues/${inAddress(rows[0]!.queue)}` : 'queues?state=paused',
   }
 }
 
@@ -208,7 +209,7 @@ const namesOf = (rows: readonly QueueRow[]): string =>
   rows.length === 1 ? rows[0]!.queue.slice(0, 60) : plural(rows.length, 'queue')
 
 const placeOf = (rows: readonly QueueRow[], state: string): string => {
-  const queue = rows.length === 1 ? `queue=${encodeURIComponent(rows[0]!.queue)}&` : ''
+  const queue = rows.length === 1 ? `queue=${inAddress(rows[0]!.queue)}&` : ''
   return `jobs?${queue}state=${state}`
 }
 

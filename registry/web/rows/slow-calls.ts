@@ -1,11 +1,11 @@
 import type { SlowCallOverview } from 'pshub'
+import { type CallPart, callParts } from '../../contract.ts'
 import { choiceOf, compare, sortOf } from '../address/query.ts'
-import { hasWords, wordsOf } from '../text/words.ts'
+import { callsQuery } from './calls-query.ts'
 import { pageOfRows, type RowsPage } from './page.ts'
 
-/** Parts of the time of a call, in their order. */
-export const phases = ['backlog', 'queue', 'exec'] as const
-export type Phase = (typeof phases)[number]
+export const phases = callParts
+export type Phase = CallPart
 
 export const phaseNames: Record<Phase, string> = { backlog: 'backlog', queue: 'queue', exec: 'run' }
 
@@ -32,6 +32,10 @@ export const slowView = (query: Readonly<Record<string, string>>): SlowView => (
   page: query.page,
 })
 
+/** The query that asks the service for them. */
+export const slowQuery = ({ task, phase, search }: SlowView): string =>
+  callsQuery({ task, part: phase === 'all' ? '' : phase, text: search })
+
 /** In which phase a call spent most of its time; of equal ones the first. */
 export const longestPhase = ({ us }: SlowCallOverview): Phase =>
   phases.reduce((longest, phase) => (us[phase] > us[longest] ? phase : longest))
@@ -40,21 +44,12 @@ export const longestPhase = ({ us }: SlowCallOverview): Phase =>
 export const shareOf = (call: SlowCallOverview, phase: Phase): number =>
   call.totalUs > 0 ? call.us[phase] / call.totalUs : 0
 
+/** Their order and the page of them; the service chose them. */
 export const slowPage = (calls: readonly SlowCallOverview[], view: SlowView): RowsPage<SlowCallOverview> => {
-  const words = wordsOf(view.search)
-  const found = calls.filter(
-    call =>
-      (view.task === '' || call.task === view.task) &&
-      (view.phase === 'all' || longestPhase(call) === view.phase) &&
-      (words.length === 0 || hasWords(textOf(call), words)),
-  )
   const of = values[view.sort.column]
-  found.sort((a, b) => compare(of(a), of(b), view.sort.isDown) || b.totalUs - a.totalUs)
-  return pageOfRows(found, view.page)
+  const sorted = [...calls].sort((a, b) => compare(of(a), of(b), view.sort.isDown) || b.totalUs - a.totalUs)
+  return pageOfRows(sorted, view.page)
 }
-
-const textOf = ({ task, id, code, from, worker, host, pid }: SlowCallOverview): string =>
-  `${task} ${id} ${code ?? 'ok'} ${from ?? ''} ${worker} ${host} ${pid}`
 
 const values: Record<SlowColumn, (call: SlowCallOverview) => string | number> = {
   ended: ({ at }) => at,

@@ -98,7 +98,9 @@ const GroupRows = ({ group, of }: { group: FailureGroup; of: Whole | undefined }
       {isOpen &&
         entries
           .slice(0, mostEntries)
-          .map(entry => <EntryRow key={`${entry.worker ?? entry.hub} ${entry.id}`} entry={entry} of={of} />)}
+          .map(entry => (
+            <EntryRow key={`${entry.worker ?? entry.hub} ${entry.id} ${entry.atMs}`} entry={entry} of={of} />
+          ))}
       {isOpen && rest > 0 && (
         <tr class="inner">
           <td colSpan={of === undefined ? 9 : 8}>{plural(rest, 'further one', 'further ones')}.</td>

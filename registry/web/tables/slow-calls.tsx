@@ -57,7 +57,7 @@ export const SlowCallTable = ({
         </thead>
         <tbody>
           {calls.map(call => (
-            <Row key={`${call.worker} ${call.id}`} call={call} longest={longest} of={of} />
+            <Row key={`${call.worker} ${call.task} ${call.id} ${call.at}`} call={call} longest={longest} of={of} />
           ))}
         </tbody>
       </table>

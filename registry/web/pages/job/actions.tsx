@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { lazy } from 'preact-iso'
 import type { JobChange, JobDetail } from '../../../job-contract.ts'
+import { inAddress } from '../../address/in-address.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { seenState } from '../../rows/jobs.ts'
 import { refusal } from '../../session/access.ts'
@@ -16,7 +17,7 @@ export const JobActions = ({ job, onDone }: { job: JobDetail; onDone(): void }) 
   const [isEditing, setEditing] = useState(false)
   const [said, setSaid] = useState('')
   const change = async (action: string, body: object, done: string, not: string) => {
-    const { changed } = await post<JobChange>(`jobs/${encodeURIComponent(job.id)}/${action}`, body)
+    const { changed } = await post<JobChange>(`jobs/${inAddress(job.id)}/${action}`, body)
     setSaid(changed ? done : not)
     setEditing(false)
     onDone()

@@ -1,4 +1,5 @@
 import type { JobDetail } from '../../../job-contract.ts'
+import { inAddress } from '../../address/in-address.ts'
 import { jobPath } from '../../address/paths.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { JobBadge } from '../../parts/job-badge.tsx'
@@ -40,7 +41,7 @@ export const ChainPicture = ({ chain, self, onDone }: { chain: Chain; self: stri
             of={chain.id}
             question="Cancel the chain"
             verb="Cancel what has not ended"
-            act={() => post(`jobs/${encodeURIComponent(chain.id)}/cancel-chain`, { queue: first.queue }).then(onDone)}
+            act={() => post(`jobs/${inAddress(chain.id)}/cancel-chain`, { queue: first.queue }).then(onDone)}
           >
             No further step starts. The handler of one that runs is told to end.
           </ActionButton>
@@ -71,6 +72,6 @@ export const ChainPicture = ({ chain, self, onDone }: { chain: Chain; self: stri
 
 /** @throws ApiFailure; an Error when it was there no more */
 const retry = async ({ id, queue }: { id: string; queue: string }): Promise<void> => {
-  const { changed } = await post<{ changed: boolean }>(`jobs/${encodeURIComponent(id)}/retry`, { queue })
+  const { changed } = await post<{ changed: boolean }>(`jobs/${inAddress(id)}/retry`, { queue })
   if (!changed) throw new Error('It is among the dead jobs no more: somebody tried it again, or deleted it.')
 }

@@ -1,6 +1,7 @@
 import '../../looks/try-it/index.css'
 import { useRoute } from 'preact-iso'
 import type { JobDetail } from '../../../job-contract.ts'
+import { inAddress } from '../../address/in-address.ts'
 import { at, jobsPath, keyPath, queuePath, taskPath } from '../../address/paths.ts'
 import { useQuery } from '../../address/use-query.ts'
 import { type Repeated, useRepeated } from '../../live/repeated.ts'
@@ -37,7 +38,7 @@ const OneJob = ({ id }: { id: string }) => {
   const place = new URLSearchParams(
     Object.entries(seen).filter((entry): entry is [string, string] => entry[1] !== undefined),
   )
-  const job = useRepeated<JobDetail>(`jobs/${encodeURIComponent(id)}?${place}`, refreshMs)
+  const job = useRepeated<JobDetail>(`jobs/${inAddress(id)}?${place}`, refreshMs)
   const { value, failure } = job
   return (
     <>

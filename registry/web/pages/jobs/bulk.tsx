@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { MatchingStep } from '../../../job-contract.ts'
+import { inAddress } from '../../address/in-address.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { type JobsView, jobsQuery } from '../../rows/jobs.ts'
 import { refusal } from '../../session/access.ts'
@@ -112,7 +113,7 @@ const useBulk = (action: Action, view: JobsView) => {
     let matching = 0
     const which = jobsQuery({ ...view, from: '' })
     const ask = (from: string | undefined) =>
-      request<MatchingStep>(`jobs-matching?${which}${from === undefined ? '' : `&from=${encodeURIComponent(from)}`}`, {
+      request<MatchingStep>(`jobs-matching?${which}${from === undefined ? '' : `&from=${inAddress(from)}`}`, {
         signal,
       })
     let atMs: number | undefined

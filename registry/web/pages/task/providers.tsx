@@ -1,5 +1,6 @@
 import { useMemo } from 'preact/hooks'
 import type { TaskDetail, WorkerRow } from '../../../contract.ts'
+import { inAddress } from '../../address/in-address.ts'
 import { at } from '../../address/paths.ts'
 import { workers } from '../../live/shown.ts'
 import { Empty, Loading } from '../../parts/empty.tsx'
@@ -21,7 +22,7 @@ export const Providers = ({ detail }: { detail: TaskDetail }) => {
     <section class="part" aria-labelledby="providers">
       <div class="part-head">
         <h2 id="providers">{rows ? plural(own.length, 'worker') : 'Workers'}</h2>
-        {own.length > most && <a href={at(`workers?q=${encodeURIComponent(task)}`)}>All, by host</a>}
+        {own.length > most && <a href={at(`workers?q=${inAddress(task)}`)}>All, by host</a>}
       </div>
       {!rows && <Loading />}
       {rows && own.length === 0 && (

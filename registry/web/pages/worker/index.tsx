@@ -1,6 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import { useRoute } from 'preact-iso'
 import type { WorkerDetail } from '../../../contract.ts'
+import { inAddress } from '../../address/in-address.ts'
 import { at, failuresPath, slowPath } from '../../address/paths.ts'
 import { useQuery } from '../../address/use-query.ts'
 import { useRepeated } from '../../live/repeated.ts'
@@ -31,7 +32,7 @@ export const WorkerPage = () => {
 const OneWorker = ({ id }: { id: string }) => {
   // Ages are counted from Redis' clock, which comes with the stream.
   useLive('summary')
-  const { value, failure } = useRepeated<WorkerDetail>(`workers/${encodeURIComponent(id)}`, refreshMs)
+  const { value, failure } = useRepeated<WorkerDetail>(`workers/${inAddress(id)}`, refreshMs)
   const isGone = failure?.status === 404
   return (
     <>

@@ -1,4 +1,5 @@
 import type { WorkerDetail } from '../../../contract.ts'
+import { inAddress } from '../../address/in-address.ts'
 import { at } from '../../address/paths.ts'
 import { Text } from '../../parts/text.tsx'
 import { Ago } from '../../parts/time.tsx'
@@ -26,9 +27,16 @@ const Lost = ({ detail: { row, others } }: { detail: WorkerDetail }) => {
     <section class="note bad lease" aria-labelledby="lease">
       <h2 id="lease">Its lease ended</h2>
       <p>
-        It was heard of last <Ago atMs={row.stats?.seen} />: it died, or is cut off from Redis. What it held another
-        worker of its queue takes over within seconds: jobs and calls of idempotent tasks run again, other calls fail
-        with WorkerLost. While there is no other worker, that waits.
+        {row.stats ? (
+          <>
+            It was heard of last <Ago atMs={row.stats.seen} />:
+          </>
+        ) : (
+          'It told nothing of itself:'
+        )}{' '}
+        it died, or is cut off from Redis. What it held another worker of its queue takes over within seconds: jobs and
+        calls of idempotent tasks run again, other calls fail with WorkerLost. While there is no other worker, that
+        waits.
       </p>
       {successor && (
         <p>
@@ -44,9 +52,8 @@ const Lost = ({ detail: { row, others } }: { detail: WorkerDetail }) => {
           If it runs, see whether it reaches Redis from there: <code>pshub check</code> tries it.
         </li>
         <li>
-          If it does not, see{' '}
-          <a href={at(`workers?queue=${encodeURIComponent(row.queue)}`)}>who else serves its queue</a>, and start
-          another one:
+          If it does not, see <a href={at(`workers?queue=${inAddress(row.queue)}`)}>who else serves its queue</a>, and
+          start another one:
         </li>
       </ol>
       <WorkerCommand queue={row.queue} />

@@ -1,3 +1,4 @@
+import { inAddress } from '../../address/in-address.ts'
 import { at, jobPath, keyPath } from '../../address/paths.ts'
 import { dateTime } from '../../text/figures.ts'
 import { printable } from '../../text/printable.ts'
@@ -17,7 +18,7 @@ const Text = ({ done }: { done: Done }) => {
     const { name, nextMs } = done.schedule
     return (
       <>
-        Scheduled as <a href={at(`schedules?q=${encodeURIComponent(name)}`)}>{printable(name)}</a>
+        Scheduled as <a href={at(`schedules?q=${inAddress(name)}`)}>{printable(name)}</a>
         {nextMs === undefined ? '; it is paused.' : `; its next time is ${dateTime(nextMs)} ${zoneName()}.`}
       </>
     )

@@ -1,12 +1,12 @@
 import type { CallPhases } from 'pshub'
 import type { ApiError } from '../../../contract.ts'
+import { inAddress } from '../../address/in-address.ts'
 import { at } from '../../address/paths.ts'
 import { type JsonNode, readJson } from '../../json/text.ts'
 import type { Failure, FinishedRun, Outcome } from './finished.ts'
 
 /** Address of the gateway for one task, as other programs call it. */
-export const gatewayUrl = (task: string): string =>
-  new URL(at(`api/call/${encodeURIComponent(task)}`), location.href).href
+export const gatewayUrl = (task: string): string => new URL(at(`api/call/${inAddress(task)}`), location.href).href
 
 /** Runs a task through the gateway. Never throws: whatever goes wrong is an outcome, giving up by `signal` too. */
 export const runTask = async (

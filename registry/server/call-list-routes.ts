@@ -1,0 +1,32 @@
+import type { FastifyInstance } from 'fastify'
+import type { FailureOverview, RefusalOverview, SlowCallOverview } from 'pshub'
+import type { CallList } from '../contract.ts'
+import { callList, callsAsked, longestPart, textOfFailure, textOfRefusal, textOfSlowCall } from './call-list.ts'
+import type { Readings } from './readings.ts'
+
+export interface CallListParts {
+  readings: Readings
+  slowCalls(): Promise<SlowCallOverview[]>
+  failures(): Promise<FailureOverview[]>
+}
+
+const view = { config: { registryAccess: 'view' as const } }
+
+/** Calls of all tasks that took long or did not end well: never all of them in one answer. */
+export const callListRoutes = (app: FastifyInstance, { readings, slowCalls, failures }: CallListParts): void => {
+  app.get('/api/slow', view, async (request): Promise<CallList<SlowCallOverview>> => {
+    const asked = callsAsked(request.query, ['task', 'code', 'part'])
+    const isOfPart = (call: SlowCallOverview) => asked.part === undefined || longestPart(call) === asked.part
+    return callList(await slowCalls(), asked, textOfSlowCall, { isOfPart })
+  })
+  app.get('/api/failures', view, async (request): Promise<CallList<FailureOverview>> => {
+    const asked = callsAsked(request.query, ['task', 'code'])
+    return callList(await failures(), asked, textOfFailure)
+  })
+  app.get('/api/refusals', view, async (request): Promise<CallList<RefusalOverview>> => {
+    const asked = callsAsked(request.query, ['task', 'code'])
+    return callList((await readings.latest()).overview.refusals, asked, textOfRefusal, {
+      timesOf: ({ count }) => count,
+    })
+  })
+}

@@ -1,0 +1,90 @@
+import type { FailureOverview, RefusalOverview, SlowCallOverview } from 'pshub'
+import { type CallList, type CallPart, callParts, mostCalls } from '../contract.ts'
+import { Fields } from './fields.ts'
+
+/** What somebody asks for of such a list. */
+export interface CallsAsked {
+  task: string | undefined
+  code: string | undefined
+  /** In small letters. */
+  words: readonly string[]
+  part: CallPart | undefined
+  limit: number
+}
+
+/** What each kind of row has in common, for the filters. */
+interface Listed {
+  task: string
+  code?: string
+}
+
+/** Those that the page of one task or worker has. */
+export const mostOfOne = 100
+
+const mostNames = 1000
+const maxTextLength = 200
+/** What takes longer holds up all else that this service does. */
+const pieceMs = 10
+const rowsBetweenLooks = 200
+
+/** @throws Refusal */
+export const callsAsked = (query: unknown, names: readonly string[]): CallsAsked => {
+  const fields = new Fields(query, [...names, 'text', 'limit'])
+  const words = (fields.text('text', maxTextLength) ?? '').toLowerCase().split(/\s+/).filter(Boolean)
+  return {
+    task: fields.text('task', 256) || undefined,
+    code: fields.text('code', 64) || undefined,
+    words,
+    part: names.includes('part') ? fields.choice('part', callParts) : undefined,
+    limit: Math.max(1, fields.count('limit', mostCalls) ?? mostCalls),
+  }
+}
+
+/** The first of those that fit, in their order. Rows may be tens of thousands: others have their turn meanwhile. */
+export const callList = async <Call extends Listed>(
+  all: readonly Call[],
+  { task, code, words, limit }: CallsAsked,
+  textOf: (call: Call) => string,
+  {
+    isOfPart = () => true,
+    timesOf = () => 1,
+  }: { isOfPart?(call: Call): boolean /** How many calls a row is of. */; timesOf?(call: Call): number } = {},
+): Promise<CallList<Call>> => {
+  const [tasks, codes] = [new Set<string>(), new Set<string>()]
+  const calls: Call[] = []
+  let [fitting, total] = [0, 0]
+  let since = performance.now()
+  for (const [at, call] of all.entries()) {
+    if (at % rowsBetweenLooks === 0 && performance.now() - since > pieceMs) {
+      await new Promise(resolve => setImmediate(resolve))
+      since = performance.now()
+    }
+    total += timesOf(call)
+    if (tasks.size < mostNames) tasks.add(call.task)
+    if (call.code !== undefined && codes.size < mostNames) codes.add(call.code)
+    if (task !== undefined && call.task !== task) continue
+    if (code !== undefined && (call.code ?? 'ok') !== code) continue
+    if (!isOfPart(call)) continue
+    if (words.length > 0 && !hasWords(textOf(call), words)) continue
+    if (fitting++ < limit) calls.push(call)
+  }
+  return { calls, fitting, total, tasks: [...tasks].sort(), codes: [...codes].sort() }
+}
+
+const hasWords = (text: string, words: readonly string[]): boolean => {
+  const small = text.toLowerCase()
+  return words.every(word => small.includes(word))
+}
+
+export const textOfFailure = ({ task, code, message, id, from, worker, host, pid }: FailureOverview): string =>
+  `${task} ${code} ${message} ${id} ${from ?? ''} ${worker} ${host} ${pid}`
+
+export const textOfRefusal = ({ task, code, message, id, from, hub, host, pid }: RefusalOverview): string =>
+  `${task} ${code} ${message} ${id ?? ''} ${from} ${hub} ${host} ${pid}`
+
+export const textOfSlowCall = ({ task, id, code, from, worker, host, pid }: SlowCallOverview): string =>
+  `${task} ${id} ${code ?? 'ok'} ${from ?? ''} ${worker} ${host} ${pid}`
+
+/** In which part a call spent most of its time; of equal ones the first. */
+export const longestPart = ({ us }: SlowCallOverview): CallPart =>
+  callParts.reduce((longest, part) => (us[part] > us[longest] ? part : longest))

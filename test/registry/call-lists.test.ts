@@ -1,0 +1,82 @@
+import type { FailureOverview, SlowCallOverview } from 'pshub'
+import { beforeEach, describe, expect, it } from 'vitest'
+import type { CallList } from '../../registry/contract.ts'
+import { callList, callsAsked, textOfFailure } from '../../registry/server/call-list.ts'
+import { defineTask } from '../../src/index.ts'
+import { failingCrowd } from '../support/failing-crowd.ts'
+import { eventually, failure } from '../support/hub-fixture.ts'
+import { jsonOf, type TestRegistry, useRegistry } from '../support/registry-fixture.ts'
+import { turnsOfOthers } from '../support/turns-of-others.ts'
+
+const fixture = useRegistry()
+
+describe('failures and slow calls of many workers', () => {
+  let registry: TestRegistry
+  beforeEach(async () => {
+    await failingCrowd(fixture.redis, fixture.namespace, { workers: 30, tasks: 20 })
+    registry = await fixture.registry()
+  })
+  const read = async <Call>(path: string): Promise<CallList<Call>> => jsonOf(await registry.get(path, 'view'))
+
+  it('come newest or slowest first, a thousand at most, with how many there are', async () => {
+    const failures = await read<FailureOverview>('api/failures')
+    expect(failures).toMatchObject({ fitting: 6000, total: 6000, codes: ['Expired', 'TaskFailed'] })
+    expect(failures.tasks).toHaveLength(20)
+    expect(failures.calls).toHaveLength(1000)
+    const times = failures.calls.map(({ at }) => at)
+    expect(times).toEqual([...times].sort((a, b) => b - a))
+    const slow = await read<SlowCallOverview>('api/slow?limit=5')
+    expect(slow).toMatchObject({ fitting: 6000, total: 6000 })
+    expect(slow.calls.map(({ us }) => us.exec)).toEqual([7909, 7909, 7909, 7909, 7909])
+  })
+
+  it('are chosen by task, code, part and words, and found beyond the first thousand', async () => {
+    const one = await read<FailureOverview>('api/failures?task=task_3:1.0&code=Expired')
+    expect(one).toMatchObject({ fitting: 300, total: 6000 })
+    expect(one.calls.every(({ task, code }) => task === 'task_3:1.0' && code === 'Expired')).toBe(true)
+    expect(await read('api/failures?task=task_3:1.0&code=TaskFailed')).toMatchObject({ fitting: 0, calls: [] })
+    expect((await read<FailureOverview>('api/failures?text=CALL-29-7-9%20luck')).calls).toMatchObject([
+      { id: 'call-29-7-9', worker: 'failing-29', task: 'task_7:1.0' },
+    ])
+    expect(await read('api/slow?part=backlog')).toMatchObject({ fitting: 0, total: 6000 })
+    expect(await read('api/slow?part=exec&task=task_3:1.0&limit=1')).toMatchObject({ fitting: 300 })
+  })
+
+  it('refuse what cannot be asked, and say what can', async () => {
+    for (const [query, says] of [
+      ['failures?limit=1001', "'limit' must be a whole number from 0 to 1000."],
+      ['failures?part=exec', "There is no 'part' here. Known are task, code, text, limit."],
+      ['slow?part=sleep', "'part' must be one of backlog, queue, exec."],
+      [`slow?text=${'x'.repeat(201)}`, "'text' must be a text of up to 200 characters."],
+      ['refusals?task=a&task=b', "'task' must be a text of up to 256 characters."],
+    ]) {
+      const response = await registry.get(`api/${query}`, 'view')
+      expect([response.status, (await jsonOf(response)).error.message]).toEqual([400, says])
+    }
+  })
+
+  it('are a hundred at most on the page of one task, and of one worker', async () => {
+    const task = await jsonOf(await registry.get('api/tasks/task_3:1.0', 'view'))
+    const worker = await jsonOf(await registry.get('api/workers/failing-3', 'view'))
+    for (const { failures, slow } of [task, worker]) expect([failures.length, slow.length]).toEqual([100, 100])
+  })
+})
+
+it('refusals are counted by their calls', async () => {
+  const registry = await fixture.registry()
+  await fixture.worker([defineTask('echo:1.0', {}, () => 1)])
+  const hub = fixture.hub()
+  for (const task of ['no:1.0', 'no:1.0', 'nor:1.0']) await failure(hub.call(task, {}))
+  const list = await eventually(async () => {
+    const seen = await jsonOf(await registry.get('api/refusals?task=no:1.0', 'view'))
+    return seen.total === 3 && seen
+  })
+  expect(list).toMatchObject({ fitting: 1, total: 3, tasks: ['no:1.0', 'nor:1.0'], calls: [{ count: 2 }] })
+})
+
+it('others have their turn while a list of many is searched', async () => {
+  const call = { task: 'a:1.0', code: 'TaskFailed', message: 'no luck '.repeat(30), id: 'x', worker: 'w', host: 'h' }
+  const all = Array.from({ length: 100_000 }, () => call as FailureOverview)
+  const asked = callsAsked({ text: 'zebra' }, ['task', 'code'])
+  expect(await turnsOfOthers(() => callList(all, asked, textOfFailure))).toBeGreaterThan(3)
+})
