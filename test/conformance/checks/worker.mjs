@@ -139,6 +139,7 @@ export const workerChecks = [
       const [card] = await pair.workerCards()
       deepEqual([card.queue, card.slots, card.pid], [pair.queue, 4, pair.worker.pid])
       ok(typeof card.client === 'string' && card.started > 1.7e9)
+      equal(card.build, '3f2c1a')
       const declared = JSON.parse(await pair.redis.hget(`${pair.namespace}:tasks`, 'add:1.0'))
       deepEqual(
         [declared.task, declared.queue, declared.timeoutMs, declared.idempotent],
