@@ -67,13 +67,18 @@ describe('on the command line', () => {
     expect((await buildOf()).sort()).toEqual(['3f2c1a', 'from the file', 'v7'])
     const lines = (await cli.run(['workers'])).out.trim().split('\n')
     expect(lines[0]).toMatch(/ BUILD +LAST SEEN /)
-    expect(lines.slice(1).map(line => / (3f2c1a|from the file|v7) /.exec(line)?.[1]).sort()).toEqual([
-      '3f2c1a',
-      'from the file',
-      'v7',
-    ])
+    expect(
+      lines
+        .slice(1)
+        .map(line => / (3f2c1a|from the file|v7) /.exec(line)?.[1])
+        .sort(),
+    ).toEqual(['3f2c1a', 'from the file', 'v7'])
     const { out } = await cli.run(['workers', '--json'])
-    expect(JSON.parse(out).map(({ build }: { build: string }) => build).sort()).toEqual(await buildOf().then(all => all.sort()))
+    expect(
+      JSON.parse(out)
+        .map(({ build }: { build: string }) => build)
+        .sort(),
+    ).toEqual(await buildOf().then(all => all.sort()))
   })
 
   it('an empty variable is none, as an image has it that was built without one', async () => {
