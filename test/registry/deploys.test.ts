@@ -132,6 +132,8 @@ describe('a new build', () => {
     const b = { atMs: start + 1000, kind: 'build', what: 'b', queue: 'q' }
     expect(deploys.of('all', '', 0)).toEqual([b])
     expect([deploys.of('queue', 'q', 0), deploys.of('queue', 'mail', 0)]).toEqual([[b], []])
+    deploys.onReading(overview(start + 2000, { tasks: { 'a:1.0': 'x' } }))
+    expect(deploys.of('task', 'a:1.0', 0)).toContainEqual(b)
   })
 
   it('is none that lost workers have, and none where nobody says one', () => {
@@ -144,7 +146,8 @@ describe('a new build', () => {
   })
 
   it('is none that was away while nobody served, for however long', () => {
-    expect(marks([0, { q: ['a', 'b'] }], [1, {}], [9999, { q: ['a'] }], [10_000, { q: ['a', 'b'] }])).toEqual([])
+    const both = { q: ['a', 'b'] }
+    expect(marks([0, both], [1, { q: ['a'] }], [2, {}], [9999, { q: ['a'] }], [10_000, both])).toEqual([])
   })
 
   it('is none of another program of the queue that starts anew', () => {

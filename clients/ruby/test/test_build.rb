@@ -38,9 +38,14 @@ class TestBuild < PshubTest
     assert_equal ["3f2c1a"], server.client.hvals("pshub:workers").map { |card| JSON.parse(card)["build"] }
     output, status = Open3.capture2e(*WorkerProcess::COMMAND, "--build", "a\tb")
     assert_equal ["pshub-worker-rb: --build #{WRONG} \"a\\tb\".\n", 2], [output, status.exitstatus]
-    # Where the locale is that of C, too.
-    environment = { "PSHUB_BUILD" => "größer\u0085", "LC_ALL" => "C" }
-    output, status = Open3.capture2e(environment, *WorkerProcess::COMMAND)
+    output, status = Open3.capture2e({ "PSHUB_BUILD" => "größer\u0085" }, *WorkerProcess::COMMAND)
     assert_equal ["PSHUB_BUILD #{WRONG}", 2], [output[/PSHUB_BUILD.* it is/], status.exitstatus]
+  end
+
+  def test_the_variable_is_utf_8_where_the_locale_is_another
+    code = "build = Pshub::Settings.new(:worker, {}).build; puts JSON.generate(build.encoding.name => build)"
+    library = File.expand_path("../lib", __dir__)
+    output, = Open3.capture2e({ "PSHUB_BUILD" => "größer", "LC_ALL" => "C" }, RbConfig.ruby, "-I", library, "-r", "pshub", "-e", code)
+    assert_equal({ "UTF-8" => "größer" }, JSON.parse(output.force_encoding("UTF-8")))
   end
 end
