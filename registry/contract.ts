@@ -258,14 +258,17 @@ export interface History {
   deploys: Deploy[]
 }
 
-/** `task`: it, or this version of it, was not there before; `schema`: it is declared otherwise; `client`: of the client library. */
-export const deployKinds = ['task', 'schema', 'client'] as const
+/**
+ * `task`: it, or this version of it, was not there before; `schema`: it is declared otherwise; `client`: of the client library; `build`: of the
+ * users' own program, as its workers were told it.
+ */
+export const deployKinds = ['task', 'schema', 'client', 'build'] as const
 
 /** Something new that live workers have. */
 export interface Deploy {
   atMs: number
   kind: (typeof deployKinds)[number]
-  /** `name:version` of the task, or the client library with its version. */
+  /** `name:version` of the task, the client library with its version, or the build. */
   what: string
   queue: string
 }

@@ -1,5 +1,6 @@
 import type { Overview } from 'pshub'
 import { type Deploy, deployKinds } from '../contract.ts'
+import { Builds } from './builds.ts'
 
 /** What is remembered of what was seen, and of when something new came. */
 const maxKnown = 20_000
@@ -22,9 +23,10 @@ interface Seen {
 
 /**
  * When something new was put to work: a task or a version of it, another declaration under the same version, another version of the
- * client library. It is told by what live workers say; workers that start anew with the same are no news.
+ * client library, another build of the users' program. It is told by what live workers say; workers that start anew with the same are no news.
  */
 export class Deploys {
+  readonly builds: Builds = new Builds()
   /** Those that were seen longest ago come first. */
   readonly #known = new Set<string>()
   readonly #queueOf = new Map<string, string>()
@@ -38,6 +40,8 @@ export class Deploys {
     const seen = seenIn(overview)
     for (const { kind, what, queue, key } of seen)
       if (this.#isNews(kind, what, key)) this.#deploys.push({ atMs, kind, what, queue })
+    for (const { build, queue } of this.builds.onReading(overview, this.#isFirst))
+      this.#deploys.push({ atMs, kind: 'build', what: build, queue })
     for (const { key, kind, what, queue } of seen) {
       this.#know(key)
       if (kind === 'task') this.#queueOf.set(what, queue)
@@ -62,7 +66,7 @@ export class Deploys {
     const queue = kind === 'task' ? this.#queueOf.get(name) : name
     const isOf = (deploy: Deploy) =>
       kind === 'all' ||
-      (kind === 'task' && deploy.kind !== 'client' ? baseOf(deploy.what) === baseOf(name) : deploy.queue === queue)
+      (kind === 'task' && isOfTask(deploy) ? baseOf(deploy.what) === baseOf(name) : deploy.queue === queue)
     return this.#deploys.filter(deploy => deploy.atMs >= fromMs && isOf(deploy)).slice(-maxTold)
   }
 
@@ -95,6 +99,8 @@ export class Deploys {
 }
 
 const keyOf = (kind: Deploy['kind'], what: string, more = ''): string => `${kind} ${what} ${more}`
+
+const isOfTask = ({ kind }: Deploy): boolean => kind === 'task' || kind === 'schema'
 
 const baseOf = (task: string): string => task.slice(0, Math.max(0, task.lastIndexOf(':')))
 

@@ -1,6 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Hub } from 'pshub'
 import { type Deploy, historySeries } from '../contract.ts'
+import { type BuildsRow, readBuildsRow } from './builds.ts'
 import { deployRow, readDeployRow } from './deploys.ts'
 import type { ChartRow, HistoryStore, Kind } from './history.ts'
 import type { Reading, Watcher } from './readings.ts'
@@ -14,10 +15,11 @@ const roomyBytes = 15_000
 const kinds: readonly unknown[] = ['all', 'queue', 'task'] satisfies Kind[]
 
 /** Rows beyond 16384 bytes are left out, the last ones first. */
-export const chartText = (rows: ChartRow[], deploys: Deploy[] = []): string => {
+export const chartText = (rows: ChartRow[], deploys: Deploy[] = [], builds: BuildsRow[] = []): string => {
   const parts: string[] = []
   let bytes = 1
-  for (const row of [...deploys.map(deployRow), ...rows.map(({ kind, name, values }) => [kind, name, ...values])]) {
+  const charts = rows.map(({ kind, name, values }) => [kind, name, ...values])
+  for (const row of [...deploys.map(deployRow), ...builds, ...charts]) {
     const part = JSON.stringify(row)
     bytes += Buffer.byteLength(part) + 1
     if (bytes > longest) break
@@ -39,6 +41,12 @@ const arraysIn = (text: string): unknown[][] => {
 }
 
 export const deploysIn = (text: string): Deploy[] => arraysIn(text).flatMap(row => readDeployRow(row) ?? [])
+
+const buildsIn = (text: string): BuildsRow[] =>
+  arraysIn(text).flatMap(row => {
+    const read = readBuildsRow(row)
+    return read ? [read] : []
+  })
 
 /** What Redis has may be anything: rows that are none are left out. */
 export const chartRows = (text: string): ChartRow[] =>
@@ -105,6 +113,8 @@ export class KeptHistory implements Watcher {
     const tasks = new Set(
       texts.flatMap(text => chartRows(text).flatMap(({ kind, name }) => (kind === 'task' ? name : []))),
     )
+    const builds = texts.map(buildsIn).findLast(rows => rows.length > 0)
+    this.#history.deploys.builds.recall(builds ?? [])
     const longestText = Math.max(0, ...texts.map(text => Buffer.byteLength(text)))
     // Where a record had no room for all, a task that is in none may have been there.
     this.#history.deploys.recall(texts.flatMap(deploysIn), [...tasks], longestText < roomyBytes)
@@ -112,8 +122,10 @@ export class KeptHistory implements Watcher {
 
   async #keep(step: 'minute' | 'hour', range: '1h' | '30d', number: number): Promise<void> {
     try {
-      const deploys = this.#history.deploys.inStep(number, stepMs[step])
-      await this.#hub.charts.write(step, number, chartText(this.#history.rowsOf(range, number), deploys))
+      const { deploys } = this.#history
+      const news = deploys.inStep(number, stepMs[step])
+      const text = chartText(this.#history.rowsOf(range, number), news, deploys.builds.rows())
+      await this.#hub.charts.write(step, number, text)
     } catch (error) {
       this.#warn(error as Error)
     }

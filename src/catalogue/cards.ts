@@ -16,7 +16,7 @@ import {
 } from '../wire/foreign.ts'
 import { isKeyed } from '../wire/job-part.ts'
 import { isQueueName } from '../wire/keys.ts'
-import { tryParseTaskName } from '../wire/names.ts'
+import { isBuild, tryParseTaskName } from '../wire/names.ts'
 
 /** What a worker publishes once per identity. */
 export interface WorkerCard {
@@ -29,6 +29,8 @@ export interface WorkerCard {
   tasks: Record<string, string>
   /** Client library and its version. */
   client: string
+  /** Of the program that it runs, where it was told one: a git commit, the tag of an image. */
+  build?: string
   /** Redis seconds. */
   started: number
 }
@@ -107,7 +109,7 @@ const isLimit = (value: unknown): value is number => isAmount(value) && value > 
 /** @throws Unreadable */
 export const readWorkerCard = (text: string): WorkerCard => {
   const card = objectOf(text, maxRecordLength)
-  const { pid, slots, tasks, started } = card
+  const { pid, slots, tasks, build, started } = card
   const names = isObject(tasks) ? Object.entries(tasks) : []
   return {
     id: nameOf(card, 'id'),
@@ -117,6 +119,7 @@ export const readWorkerCard = (text: string): WorkerCard => {
     slots: isCount(slots, 65_536) ? slots : 0,
     tasks: Object.fromEntries(names.map(([name, digest]) => [name, textOf(digest, 64)])),
     client: textOf(card.client, 64),
+    ...(isBuild(build) ? { build } : {}),
     started: isAmount(started) && isMoment(started * 1000) ? started : 0,
   }
 }

@@ -242,6 +242,7 @@ export class Registrar {
       slots: settings.slots,
       tasks: Object.fromEntries(tasks().map(task => [task.name.full, task.digest])),
       client: `pshub-js/${version}`,
+      ...(settings.build === undefined ? {} : { build: settings.build }),
       started,
     }
   }

@@ -68,5 +68,12 @@ export const servingOptions = (held: string): Option[] => [
     setting: 'healthPort',
     fallback: 'none',
   },
+  {
+    flag: 'build',
+    value: 'text',
+    about: 'build of your program, shown with the worker: a git commit, an image tag',
+    setting: 'build',
+    fallback: 'none',
+  },
   ...callerOptions.map(option => (option.setting === 'logLevel' ? { ...option, fallback: 'info' } : option)),
 ]

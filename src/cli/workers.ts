@@ -1,4 +1,4 @@
-import type { QueueOverview, WorkerOverview } from '../catalogue/overview.ts'
+import type { Overview, QueueOverview, WorkerOverview } from '../catalogue/overview.ts'
 import { describeTarget } from '../redis/target.ts'
 import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
@@ -38,11 +38,15 @@ export const workerColumns: Column<WorkerOverview>[] = [
   { title: 'MEMORY', value: worker => formatBytes(worker.stats?.rssBytes), right: true, rank: 6 },
 ]
 
-const columnsAt = (nowMs: number, queues: QueueOverview[]): Column<WorkerOverview>[] => [
+/** Where nobody says which build it runs, there is no column of it. */
+const buildColumn: Column<WorkerOverview> = { title: 'BUILD', value: ({ build }) => build ?? '-', rank: 7 }
+
+const columnsOf = ({ atMs: nowMs, queues, workers }: Overview): Column<WorkerOverview>[] => [
   ...workerColumns,
   { title: 'TASKS', value: worker => Object.keys(worker.tasks).length, right: true, rank: 10 },
   { title: 'OK', value: worker => worker.stats?.counters.ok ?? '?', right: true, rank: 9 },
   { title: 'FAILED', value: worker => worker.stats?.counters.failed ?? '?', right: true, rank: 8 },
+  ...(workers.some(({ build }) => build !== undefined) ? [buildColumn] : []),
   { title: 'LAST SEEN', value: worker => lastSeen(worker, nowMs), right: true, rank: 7 },
   stateColumn(queues),
 ]
@@ -59,8 +63,7 @@ const run = async (invocation: Invocation): Promise<number> => {
   const overview = await readRegistry(settings)
   warn(output.err, unreadableOf(overview))
   if (flags.json !== undefined) output.json(overview.workers)
-  else if (overview.workers.length > 0)
-    writeTable(output.out, columnsAt(overview.atMs, overview.queues), overview.workers)
+  else if (overview.workers.length > 0) writeTable(output.out, columnsOf(overview), overview.workers)
   else if (overview.unreadable.length > 0) return exitCodes.failed
   else {
     output.err.line(`No worker runs in namespace '${settings.namespace}' of ${describeTarget(settings.redis)}.`)
@@ -76,7 +79,7 @@ export const workersCommand: Command = {
   about: [
     "Lists the workers with their slots in use, the SHARE of their slots' time that was used, how late their event loop was " +
       '(99th percentile and longest, both of the last minute), their memory and number of tasks, the calls they ended well and ' +
-      "failed since their start, and when they last gave a sign. A worker is 'live', 'paused' (its queue is: pshub pause), 'draining' (told to stop, finishing what runs) or 'lost' (its lease " +
+      "failed since their start, the build of their program where they were told one (pshub worker --build), and when they last gave a sign. A worker is 'live', 'paused' (its queue is: pshub pause), 'draining' (told to stop, finishing what runs) or 'lost' (its lease " +
       'ended without a goodbye: it died, or is cut off from Redis).',
     aboutLoad,
   ],

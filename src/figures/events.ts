@@ -90,7 +90,7 @@ export interface EventMap {
   /** The time of a schedule came: its job was enqueued, or passed over because that time was missed. */
   'schedule:tick': { queue: string; name: string; task: string; tickMs: number; isSkipped: boolean }
   /** A worker is registered in a queue for the first time: calls find it from now on. While Redis is away that may be long after `start()`. */
-  'worker:started': { worker: string; queue: string; slots: number; tasks: string[] }
+  'worker:started': { worker: string; queue: string; slots: number; tasks: string[]; build: string | undefined }
   'worker:stopped': { worker: string; queue: string; handedBack: number; abandoned: number }
   /** The worker's lease ended without it; what it ran is aborted and it goes on under a new id. */
   'lease:lost': { worker: string; queue: string; aborted: number }

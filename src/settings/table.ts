@@ -1,6 +1,7 @@
 import { hostname } from 'node:os'
 import { checkTarget, type RedisTarget } from '../redis/target.ts'
 import { isNamespace } from '../wire/keys.ts'
+import { isBuild } from '../wire/names.ts'
 import { integer, isNetwork, type Kind, list, number, oneOf, onOrOff, text } from './kinds.ts'
 import { defaultQueue, readQueues } from './queues.ts'
 import { parseStatsdAddress } from './statsd-address.ts'
@@ -40,6 +41,11 @@ export interface Settings {
    * holds its lease. 0 takes a free port, which the log names. Default none.
    */
   healthPort: number | undefined
+  /**
+   * Which build of the program the worker runs, as a git commit or the tag of an image: 1 to 64 characters. It is shown with the worker, and a new one
+   * is a deploy in the registry's charts. Default none.
+   */
+  build: string | undefined
   /** StatsD daemon: host:port or udp://host:port, tcp://host:port, unix:///path (datagrams). Default none. */
   statsd: string | undefined
   /** What names of metrics begin with. Default 'pshub.'. */
@@ -170,6 +176,11 @@ export const settingsTable: { [K in keyof Settings]: Setting<Settings[K]> } = {
   leaseMs: { users: worker, fallback: 4000, ...integer(2000, 600_000) },
   maxBlockedMs: { users: worker, fallback: 60_000, ...upToAnHour },
   healthPort: { users: worker, fallback: undefined, ...integer(0, 65_535) },
+  build: {
+    users: worker,
+    fallback: undefined,
+    ...text(isBuild, 'must be a text of 1 to 64 characters without control characters'),
+  },
   statsd: { users: all, fallback: undefined, ...statsdAddress },
   statsdPrefix: { users: all, fallback: 'pshub.', ...metricPrefix },
   statsdFormat: { users: all, fallback: 'tags', ...oneOf('tags', 'graphite') },

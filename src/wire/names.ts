@@ -67,3 +67,7 @@ const editDistance = (a: string, b: string): number => {
   }
   return above[b.length]!
 }
+
+/** Which build of its program a worker runs: a text that its people chose. */
+export const isBuild = (value: unknown): value is string =>
+  typeof value === 'string' && /^[^\p{Cc}\p{Cs}]{1,64}$/u.test(value)

@@ -101,7 +101,8 @@ export const makeCrew = (common: CommonParts, queueName: string, onGone: () => v
   crew.forward = new Forward(crew)
   crew.beat = new BeatLoop(crew, onBeat, () => {
     const tasks = [...common.tasks.keys()]
-    events.emit('worker:started', { worker: workerId(), queue: queue.name, slots: common.pool.size, tasks })
+    const { build } = settings
+    events.emit('worker:started', { worker: workerId(), queue: queue.name, slots: common.pool.size, tasks, build })
   })
   crew.farewell = new Farewell(crew)
   crew.show = new Show(crew)

@@ -74,6 +74,7 @@ const writeRegistry = async (): Promise<string[]> => {
       slots: 4,
       tasks: { [task]: 'd' },
       client: text,
+      build: text.slice(0, 64),
       started: now / 1000,
     }
     await fixture.redis.hset(keys.workers, id, JSON.stringify(worker))

@@ -56,7 +56,7 @@ export class Pair {
 
   async startWorker({ url = this.stage.server.url, env = {}, language = this.languages.worker } = {}) {
     const { worker, folder } = language
-    const settings = { PSHUB_QUEUE: this.queue, PSHUB_SLOTS: '4', PSHUB_LEASE_MS: '2000' }
+    const settings = { PSHUB_QUEUE: this.queue, PSHUB_SLOTS: '4', PSHUB_LEASE_MS: '2000', PSHUB_BUILD: '3f2c1a' }
     const journal = { PSHUB_CONFORMANCE_JOURNAL: this.journalPath }
     const started = await this.#start(worker, folder, { PSHUB_REDIS: url, ...settings, ...journal, ...env })
     if (language === this.languages.worker) this.worker = started

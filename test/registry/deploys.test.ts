@@ -1,5 +1,6 @@
 import type { Overview } from 'pshub'
 import { describe, expect, it } from 'vitest'
+import { readBuildsRow } from '../../registry/server/builds.ts'
 import { Deploys, deployRow, readDeployRow } from '../../registry/server/deploys.ts'
 
 interface Served {
@@ -14,6 +15,7 @@ const overview = (atMs: number, { tasks = {}, clients = ['js 1'], workers = ['w'
     atMs,
     tasks: Object.entries(tasks).map(([task, digest]) => ({ task, queue: 'q', digest, workers })),
     workers: clients.map(client => ({ live: true, client, queue: 'q' })),
+    queues: [],
   }) as unknown as Overview
 
 const start = 1e12
@@ -90,5 +92,110 @@ describe('deploys', () => {
       [mark, kind, what, queue, atMs, 1],
     ])
       expect(readDeployRow(row)).toBeUndefined()
+  })
+})
+
+/** At a second, builds of live workers by queue. */
+const running = (second: number, queues: Record<string, (string | undefined)[]>): Overview =>
+  ({
+    atMs: start + second * 1000,
+    tasks: [],
+    workers: Object.entries(queues).flatMap(([queue, builds]) =>
+      builds.map(build => ({ live: true, client: 'js 1', queue, build })),
+    ),
+    queues: [{ queue: 'q', shards: [{ queue: 'q' }, { queue: 'shard.1.q' }] }],
+  }) as unknown as Overview
+
+const marks = (...readings: [second: number, queues: Record<string, (string | undefined)[]>][]) => {
+  const deploys = new Deploys()
+  for (const [second, queues] of readings) deploys.onReading(running(second, queues))
+  return deploys
+    .of('all', '', 0)
+    .flatMap(({ kind, queue, what, atMs }) => (kind === 'build' ? `${(atMs - start) / 1000} ${queue} ${what}` : []))
+}
+
+describe('a new build', () => {
+  it('is one deploy of its queue, however many workers run it', () => {
+    expect(
+      marks(
+        [0, { q: ['a', 'a'], mail: [undefined] }],
+        [1, { q: ['a', 'b'], mail: ['b'] }],
+        [2, { q: ['b', 'b', 'c'] }],
+      ),
+    ).toEqual(['1 q b', '1 mail b', '2 q c'])
+  })
+
+  it('is told of its queue as a whole, and on the pages of that one alone', () => {
+    const deploys = new Deploys()
+    deploys.onReading(running(0, { q: ['a'], 'shard.1.q': ['a'], mail: ['a'] }))
+    deploys.onReading(running(1, { q: ['a', 'b'], 'shard.1.q': ['a', 'b'], mail: ['a'] }))
+    const b = { atMs: start + 1000, kind: 'build', what: 'b', queue: 'q' }
+    expect(deploys.of('all', '', 0)).toEqual([b])
+    expect([deploys.of('queue', 'q', 0), deploys.of('queue', 'mail', 0)]).toEqual([[b], []])
+    deploys.onReading(overview(start + 2000, { tasks: { 'a:1.0': 'x' } }))
+    expect(deploys.of('task', 'a:1.0', 0)).toContainEqual(b)
+  })
+
+  it('is none that lost workers have, and none where nobody says one', () => {
+    const deploys = new Deploys()
+    deploys.onReading(running(0, { q: ['a'] }))
+    const { workers, ...rest } = running(1, { q: ['b'] })
+    deploys.onReading({ ...rest, workers: workers.map(worker => ({ ...worker, live: false })) })
+    deploys.onReading(running(2, { q: [undefined, 'a'] }))
+    expect(deploys.of('all', '', 0)).toEqual([])
+  })
+
+  it('is none that was away while nobody served, for however long', () => {
+    const both = { q: ['a', 'b'] }
+    expect(marks([0, both], [1, { q: ['a'] }], [2, {}], [9999, { q: ['a'] }], [10_000, both])).toEqual([])
+  })
+
+  it('is none of another program of the queue that starts anew', () => {
+    expect(marks([0, { q: ['js 1', 'py 1'] }], [10, { q: ['js 1'] }], [60, { q: ['js 1', 'py 1'] }])).toEqual([])
+  })
+
+  it('is one that comes back after it was replaced: at once, or side by side', () => {
+    const atOnce = marks([0, { q: ['a'] }], [1, {}], [2, { q: ['b'] }], [3, {}], [4, { q: ['a'] }])
+    expect(atOnce).toEqual(['2 q b', '4 q a'])
+    const sideBySide = marks(
+      [0, { q: ['a'] }],
+      [1, { q: ['a', 'b'] }],
+      [2, { q: ['b'] }],
+      [62, { q: ['b'] }],
+      [63, { q: ['b', 'a'] }],
+      [64, { q: ['a'] }],
+    )
+    expect(sideBySide).toEqual(['1 q b', '63 q a'])
+  })
+
+  it('that came while nobody looked is told from what was kept, of queues of which it was', () => {
+    const before = new Deploys()
+    before.onReading(running(0, { q: ['a'] }))
+    const deploys = new Deploys()
+    deploys.builds.recall(before.builds.rows())
+    deploys.onReading(running(1, { q: ['a', 'b'], mail: ['b'] }))
+    expect(deploys.of('all', '', 0)).toEqual([{ atMs: start + 1000, kind: 'build', what: 'b', queue: 'q' }])
+  })
+
+  it('is remembered in bounds, and nothing else that Redis may have is', () => {
+    const deploys = new Deploys()
+    const queues = Object.fromEntries(Array.from({ length: 3000 }, (_, at) => [`q${at}`, [`b${at % 7}`]]))
+    deploys.onReading(running(0, queues))
+    const rows = deploys.builds.rows()
+    expect(rows.flatMap(([, , ...names]) => names)).toHaveLength(100)
+    deploys.onReading(running(1, { q: ['a'] }))
+    expect(deploys.builds.size).toBe(2000)
+    for (const row of [
+      ['builds'],
+      ['builds', 'a'],
+      ['builds', '', 'q'],
+      ['builds', 'x'.repeat(201), 'q'],
+      ['builds', 7, 'q'],
+      ['builds', 'a', 'q', {}],
+      ['builds', 'a', 'x'.repeat(201)],
+      ['deploy', 'a', 'q'],
+    ])
+      expect(readBuildsRow(row), JSON.stringify(row)).toBeUndefined()
+    expect(readBuildsRow(['builds', 'a', 'q', 'r'])).toEqual(['builds', 'a', 'q', 'r'])
   })
 })

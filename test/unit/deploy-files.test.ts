@@ -35,6 +35,18 @@ describe.each(files)('deploy/$name', ({ text }) => {
   })
 })
 
+it('each has its workers say which build they run', () => {
+  const of = (name: string) => files.find(file => file.name.endsWith(name))!.text
+  expect(of('Dockerfile')).toMatch(/^ARG BUILD=\nENV PSHUB_BUILD=\$BUILD$/m)
+  expect(of('compose.yaml')).toMatch(/args:\n +BUILD: \$\{BUILD:-\}$/m)
+  // The label that is handed on, and the tag of the image, are one.
+  const [, label] = /app\.kubernetes\.io\/version: "(.+)" \}/.exec(of('worker.yaml'))!
+  expect(of('worker.yaml')).toContain(
+    'name: PSHUB_BUILD\n              valueFrom:\n                fieldRef: { fieldPath: "metadata.labels[\'app.kubernetes.io/version\']" }',
+  )
+  expect(/image: .+:(.+)/.exec(of('worker.yaml'))![1]).toBe(label)
+})
+
 it('each waits longer than its worker may take to stop', () => {
   const of = (name: string) => files.find(file => file.name.endsWith(name))!.text
   const grace = (text: string) => Number(/--grace,? (\d+)s/.exec(text)![1])

@@ -242,7 +242,7 @@ describe('PROTOCOL.md', () => {
     )
     expect(JSON.stringify(card)).toBe(JSON.stringify(declared))
     const worker = JSON.parse(examples('worker card')[0]!)
-    expect(Object.keys(worker)).toEqual(['id', 'queue', 'host', 'pid', 'slots', 'tasks', 'client', 'started'])
+    expect(Object.keys(worker)).toEqual(['id', 'queue', 'host', 'pid', 'slots', 'tasks', 'client', 'build', 'started'])
     expect(worker.tasks).toEqual({ [task]: card.digest })
     const stats = JSON.parse(examples('stats')[0]!)
     const measured = new Measures({

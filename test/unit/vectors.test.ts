@@ -82,8 +82,8 @@ describe('golden files', () => {
     for (const { title, text, card } of workers) {
       if (card === null) expect(() => readWorkerCard(text), title).toThrow(Unreadable)
       else {
-        const { id, slots, tasks } = readWorkerCard(text)
-        expect({ id, slots, tasks }, title).toEqual(card)
+        const { id, slots, tasks, build = null } = readWorkerCard(text)
+        expect({ id, slots, tasks, build }, title).toEqual(card)
       }
     }
   })

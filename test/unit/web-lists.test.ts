@@ -111,7 +111,7 @@ describe('the list of workers', () => {
   const rows = [
     worker('w3', { host: 'z' }),
     worker('w1', { pid: 7, live: false }),
-    worker('w2', { pid: 3, stats: undefined, tasks: { 'rare:1.0': 'x' } }),
+    worker('w2', { pid: 3, stats: undefined, tasks: { 'rare:1.0': 'x' }, build: '3f2c1a' }),
   ]
   it('is grouped by host; slots are counted of live ones', () => {
     const { groups } = workerGroups(rows, workerView({}))
@@ -134,10 +134,11 @@ describe('the list of workers', () => {
       ['host-1 60', 'host-2 10', 2],
     ])
   })
-  it('is found by task, and by state', () => {
+  it('is found by task, by build, and by state', () => {
     const ids = (query: Record<string, string>) =>
       workerGroups(rows, workerView(query)).groups.flatMap(({ workers }) => workers.map(({ id }) => id))
     expect(ids({ q: 'rare' })).toEqual(['w2'])
+    expect(ids({ q: '3f2c1a' })).toEqual(['w2'])
     expect(ids({ state: 'lost' })).toEqual(['w1'])
     expect(ids({ state: 'draining' })).toEqual([])
   })

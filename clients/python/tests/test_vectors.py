@@ -66,7 +66,7 @@ def test_cards() -> None:
         assert read == tuple(case["card"].values()), case["title"]
     for case in cards["workers"]:
         worker = _read(read_worker_card, case["text"])
-        read_worker = worker and {"id": worker.id, "slots": worker.slots, "tasks": worker.tasks}
+        read_worker = worker and {"id": worker.id, "slots": worker.slots, "tasks": worker.tasks, "build": worker.build}
         assert read_worker == case["card"], case["title"]
 
 

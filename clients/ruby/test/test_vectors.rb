@@ -138,7 +138,9 @@ class TestVectors < Minitest::Test
     file = vectors("cards.json")
     file["tasks"].each { |each| same(each, read_or_nil { Pshub::Cards.task(each["text"]) }) { |card| told_of_task(card) } }
     file["workers"].each do |each|
-      same(each, read_or_nil { Pshub::Cards.worker(each["text"]) }) { |card| { "id" => card.id, "slots" => card.slots, "tasks" => card.tasks } }
+      same(each, read_or_nil { Pshub::Cards.worker(each["text"]) }) do |card|
+        { "id" => card.id, "slots" => card.slots, "tasks" => card.tasks, "build" => card.build }
+      end
     end
   end
 

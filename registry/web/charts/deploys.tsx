@@ -8,6 +8,7 @@ import type { ChartMark } from './mark-places.ts'
 const shown = 8
 
 const wordsOf = ({ kind, what, queue }: Deploy): string => {
+  if (kind === 'build') return `${queue}: build ${what}`
   if (kind === 'client') return `${what} in queue ${queue}`
   return kind === 'schema' ? `${what}, declared anew` : what
 }

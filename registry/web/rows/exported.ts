@@ -71,6 +71,7 @@ export const exportedWorkers: Exported<WorkerRow> = {
   pid: row => row.pid,
   queue: row => row.queue,
   client: row => row.client,
+  build: row => row.build,
   slots: row => row.slots,
   busy: row => row.stats?.busy,
   busyShare: row => row.stats?.busyShare,

@@ -84,5 +84,6 @@ const grouped = (rows: WorkerRow[]): HostGroup[] => {
   return [...groups.values()]
 }
 
-const hasAll = ({ id, host, pid, queue, tasks, client }: WorkerRow, words: string[]): boolean =>
-  words.length === 0 || hasWords(`${id} ${host} ${pid} ${queue} ${client} ${Object.keys(tasks).join(' ')}`, words)
+const hasAll = ({ id, host, pid, queue, tasks, client, build = '' }: WorkerRow, words: string[]): boolean =>
+  words.length === 0 ||
+  hasWords(`${id} ${host} ${pid} ${queue} ${client} ${build} ${Object.keys(tasks).join(' ')}`, words)

@@ -90,7 +90,7 @@ interface ProcessProps {
 }
 
 const ProcessRow = memo(({ row, withHost, isOpen, toggle }: ProcessProps) => {
-  const { stats, load, pid, id, client, host } = row
+  const { stats, load, pid, id, client, build, host } = row
   const names = Object.keys(row.tasks)
   return (
     <tr class={row.live ? undefined : 'faded'}>
@@ -105,6 +105,12 @@ const ProcessRow = memo(({ row, withHost, isOpen, toggle }: ProcessProps) => {
         </a>
         <span class="summary quiet">
           <Text class="short">{client ?? ''}</Text>
+          {build !== undefined && (
+            <>
+              {' '}
+              build <Text class="short">{build}</Text>
+            </>
+          )}
         </span>
       </th>
       <td data-name="state">

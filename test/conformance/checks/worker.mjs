@@ -134,6 +134,14 @@ export const workerChecks = [
     },
   },
   {
+    name: 'a worker says which build of its program it runs',
+    run: async pair =>
+      deepEqual(
+        (await pair.workerCards()).map(({ build }) => build),
+        ['3f2c1a'],
+      ),
+  },
+  {
     name: 'cards and statistics',
     run: async pair => {
       const [card] = await pair.workerCards()

@@ -107,7 +107,8 @@ const play = async (transcript, language) => {
   const player = new Player(transcript)
   const url = await player.redis.listen()
   const { side, call, outcome } = transcript
-  const env = { PSHUB_REDIS: url, PSHUB_NAMESPACE: 'pshub', PSHUB_QUEUE: 'q', PSHUB_SLOTS: '4', PSHUB_NAME: 'shop' }
+  const own = side === 'worker' ? { PSHUB_QUEUE: 'q', PSHUB_SLOTS: '4', PSHUB_BUILD: '3f2c1a' } : { PSHUB_NAME: 'shop' }
+  const env = { PSHUB_REDIS: url, PSHUB_NAMESPACE: 'pshub', ...own }
   let member
   let timer
   try {

@@ -82,6 +82,7 @@ def _parser() -> _Parser:
     parser.add_argument("--max-payload-bytes", metavar="n", help="largest arguments or result (1 MiB)")
     parser.add_argument("--max-backlog", metavar="n", help="requests that may wait in the queue (10000)")
     parser.add_argument("--health-port", metavar="port", help="answer probes there: /livez and /readyz")
+    parser.add_argument("--build", metavar="text", help="build of your program, shown with the worker: a git commit, an image tag")
     parser.add_argument("--statsd", metavar="host:port", help="send metrics there")
     parser.add_argument("--log-level", metavar="level", help="debug, info, warn, error or silent (PSHUB_LOG_LEVEL, else info)")
     parser.add_argument("--version", action="version", version=__version__)

@@ -93,6 +93,7 @@ module Pshub
         parser.on("--max-payload-bytes N", "largest arguments or result (1 MiB)") { |v| number(:max_payload_bytes, v) }
         parser.on("--max-backlog N", "requests that may wait in the queue (10000)") { |v| number(:max_backlog, v) }
         parser.on("--health-port PORT", "answer probes there: /livez and /readyz") { |v| number(:health_port, v) }
+        parser.on("--build TEXT", "build of your program, shown with the worker: a git commit, an image tag") { |v| @options[:build] = v }
         parser.on("--statsd HOST:PORT", "send metrics there") { |v| @options[:statsd] = v }
         parser.on("--log-level LEVEL", "debug, info, warn, error or silent (PSHUB_LOG_LEVEL, else info)") { |v| @level = v }
         parser.on("-h", "--help") { puts(parser) || exit }

@@ -17,6 +17,11 @@ export const WorkerFacts = ({ detail: { row, others } }: { detail: WorkerDetail 
         <Fact name="Written in" title={row.client}>
           <Text>{language ? `${language}, pshub ${version}` : row.client || 'unknown'}</Text>
         </Fact>
+        {row.build !== undefined && (
+          <Fact name="Build" title="Of the program, as the worker was told it">
+            <Text class="short">{row.build}</Text>
+          </Fact>
+        )}
         <Fact name="Host">
           <Text>{row.host || 'unknown'}</Text>
         </Fact>

@@ -25,7 +25,7 @@ from ..wire.foreign import (
 )
 from ..wire.job_part import is_keyed
 from ..wire.keys import is_queue_name
-from ..wire.names import try_parse_task_name
+from ..wire.names import is_build, try_parse_task_name
 from ..wire.payload import compact
 
 _MAX_SLOTS = 65_536
@@ -56,6 +56,8 @@ class WorkerCard(NamedTuple):
     #: name:version -> digest
     tasks: dict[str, str]
     who: str
+    #: Of the program that it runs; None: it does not say.
+    build: str | None
 
 
 class Stats(NamedTuple):
@@ -118,6 +120,7 @@ def read_worker_card(raw: bytes) -> WorkerCard:
         slots=int(_member(card, "slots", lambda slots: is_count(slots, _MAX_SLOTS), 0)),
         tasks={name: text_of(digest, _MAX_DIGEST) for name, digest in tasks.items()},
         who=f"{text_of(card.get('host'), _MAX_HOST)}/{int(_member(card, 'pid', is_count, 0))}",
+        build=_member(card, "build", is_build, None),
     )
 
 

@@ -201,6 +201,7 @@ class Registrar:
         self._every_beats = min(_MOST_BEATS, max(1, math.ceil(count / _TELLING_AT_ONCE)))
 
     def _card(self, id: str, started: int) -> dict[str, Any]:
+        build = self._settings.build
         return {
             "id": id,
             "queue": self._queue.name,
@@ -209,6 +210,7 @@ class Registrar:
             "slots": self._settings.slots,
             "tasks": {name: task.digest for name, task in self._tasks.items()},
             "client": f"pshub-python/{__version__}",
+            **({} if build is None else {"build": build}),
             "started": started,
         }
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..redis.target import RedisTarget, check_target
 from ..wire.keys import is_namespace, is_queue_name
+from ..wire.names import is_build
 from .kinds import Setting, integer, none_or, seconds, text_of_length
 
 
@@ -25,7 +26,13 @@ class Settings:
     lease: float
     #: Where probes are answered over HTTP, on all addresses of the host; 0 takes a free port. None: nowhere.
     health_port: int | None
+    #: Which build of the program the worker runs, as a git commit or the tag of an image. None: it does not say.
+    build: str | None
     statsd: str | None
+
+
+def _build(value: Any) -> str | None:
+    return None if is_build(value) else "must be a text of 1 to 64 characters without control characters"
 
 
 def _statsd(value: Any) -> str | None:
@@ -60,5 +67,6 @@ TABLE: dict[str, Setting] = {
     # A beat is sent every second; with less, one that is late would pass for a death.
     "lease": Setting(("worker",), "PSHUB_LEASE_MS", 4.0, float, seconds(2, 600), 1000),
     "health_port": Setting(("worker",), "PSHUB_HEALTH_PORT", None, int, none_or(integer(0, 65_535))),
+    "build": Setting(("worker",), "PSHUB_BUILD", None, str, none_or(_build)),
     "statsd": Setting(("hub", "worker"), "PSHUB_STATSD", None, str, _statsd),
 }

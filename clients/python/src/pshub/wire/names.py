@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 from .errors import ConfigError
 
 _FULL = re.compile(r"([A-Za-z][A-Za-z0-9_./-]{0,99}):(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})")
+#: Control characters and halves of surrogate pairs are not in it.
+_BUILD = re.compile(r"[^\x00-\x1f\x7f-\x9f\ud800-\udfff]{1,64}")
 _CALLED = re.compile(r"([A-Za-z][A-Za-z0-9_./-]{0,99})(?::(0|[1-9][0-9]{0,5})(?:\.(0|[1-9][0-9]{0,5}))?)?")
 
 
@@ -23,6 +25,11 @@ class CalledName(NamedTuple):
     name: str
     major: int | None
     minor: int | None
+
+
+def is_build(value: Any) -> bool:
+    """Which build of its program a worker runs: a text that its people chose."""
+    return isinstance(value, str) and _BUILD.fullmatch(value) is not None
 
 
 def try_parse_task_name(full: Any) -> TaskName | None:

@@ -251,6 +251,7 @@ class Crew:
             queue=self._queue.name,
             slots=self.slots.size,
             tasks=list(self._common.tasks),
+            build=self._common.settings.build,
         )
 
     def _part(self) -> None:

@@ -40,6 +40,8 @@ class Worker:
     :param lease: seconds of silence after which others take over, at least 2. Default: ``PSHUB_LEASE_MS``, else 4
     :param max_payload_bytes: largest arguments and results. Default: ``PSHUB_MAX_PAYLOAD_BYTES``, else 1 MiB
     :param health_port: where probes are answered: ``/livez``, ``/readyz``. Default: ``PSHUB_HEALTH_PORT``, else nowhere
+    :param build: which build of the program this is, as a git commit or the tag of an image: 1 to 64 characters. A new one is a deploy in
+        the registry's charts. Default: ``PSHUB_BUILD``, else none
     :raises ConfigError: for what cannot work
     """
 
@@ -57,12 +59,13 @@ class Worker:
         max_payload_bytes: int | None = None,
         max_backlog: int | None = None,
         health_port: int | None = None,
+        build: str | None = None,
         statsd: str | None = None,
     ) -> None:
         options = {
             "redis": redis, "queue": queue, "slots": slots, "job_slots": job_slots, "namespace": namespace, "grace": grace,
             "lease": lease, "max_payload_bytes": max_payload_bytes, "max_backlog": max_backlog, "health_port": health_port,
-            "statsd": statsd,
+            "build": build, "statsd": statsd,
         }  # fmt: skip
         settings = self._settings = read_settings("worker", options)
         if (settings.job_slots or 0) > settings.slots:

@@ -12,7 +12,8 @@ module Pshub
   # the score counts that was first, else nil. +at+: Redis seconds of the last
   # time it was written, 0 when it does not say so.
   TaskCard = Struct.new(:task, :queue, :timeout_s, :idempotent, :keyed, :scores, :args, :max_payload_bytes, :max_backlog, :at)
-  WorkerCard = Struct.new(:id, :queue, :slots, :tasks, :who)
+  # +build+: of the program that it runs; nil: it does not say.
+  WorkerCard = Struct.new(:id, :queue, :slots, :tasks, :who, :build)
   # +seen+: Redis milliseconds of its last beat; nil when that cannot be known.
   WorkerStats = Struct.new(:seen, :draining)
   # A field of the hash of task cards. The queue that had a task first is in the task's own field; +queue+ is nil for that.
@@ -66,7 +67,8 @@ module Pshub
 
       tasks = card["tasks"].is_a?(Hash) ? card["tasks"].transform_values { |digest| Foreign.text(digest, 64) } : {}
       slots = Foreign.count?(card["slots"], MAX_SLOTS) ? card["slots"].to_i : 0
-      WorkerCard.new(id, queue, slots, tasks, "#{Foreign.text(card['host'], 256)}/#{card['pid'] if card['pid'].is_a?(Integer)}")
+      who = "#{Foreign.text(card['host'], 256)}/#{card['pid'] if card['pid'].is_a?(Integer)}"
+      WorkerCard.new(id, queue, slots, tasks, who, (card["build"] if Names.build?(card["build"])))
     end
 
     def stats(text, _field = nil)

@@ -88,8 +88,8 @@ module Pshub
     def card(id, started)
       {
         "id" => id, "queue" => @queue.name, "host" => Socket.gethostname, "pid" => Process.pid, "slots" => @settings.slots,
-        "tasks" => @tasks.transform_values(&:digest), "client" => "pshub-ruby/#{VERSION}", "started" => started
-      }
+        "tasks" => @tasks.transform_values(&:digest), "client" => "pshub-ruby/#{VERSION}", "build" => @settings.build, "started" => started
+      }.compact
     end
 
     def publish_tasks(connection, worker_id, now_ms, first)

@@ -3,6 +3,8 @@
 require "socket"
 require_relative "../redis/target"
 require_relative "../wire/keys"
+require_relative "../wire/names"
+require_relative "../wire/payload"
 require_relative "kinds"
 
 # The one table of settings.
@@ -29,6 +31,10 @@ module Pshub
     lease: { users: %i[worker], env: "PSHUB_LEASE_MS", fallback: 4.0, **Setting.seconds(2, 600) },
     # Where probes are answered over HTTP, on all addresses of the host; 0 takes a free port.
     health_port: { users: %i[worker], env: "PSHUB_HEALTH_PORT", fallback: nil, **Setting.whole(0, 65_535) },
+    # Which build of the program the worker runs, as a git commit or the tag of an image.
+    build: { users: %i[worker], env: "PSHUB_BUILD", fallback: nil,
+             **Setting.text("be a text of 1 to 64 characters without control characters") { |value| Names.build?(value) },
+             parse: Payload.method(:utf8) },
     statsd: { users: both, env: "PSHUB_STATSD", fallback: nil,
               **Setting.text("be host:port") { |value| value.nil? || value.to_s.match?(/\A[^\s:]+:[0-9]{1,5}\z/) } }
   }.transform_values { |row| Setting.new(**row) }.freeze

@@ -2,6 +2,7 @@
 
 require "did_you_mean/levenshtein"
 require_relative "errors"
+require_relative "payload"
 
 module Pshub
   # A task's name as it is declared: +name:major.minor+.
@@ -14,7 +15,18 @@ module Pshub
     FULL = %r{\A([A-Za-z][A-Za-z0-9_./-]{0,99}):(0|[1-9][0-9]{0,5})\.(0|[1-9][0-9]{0,5})\z}
     CALLED = %r{\A([A-Za-z][A-Za-z0-9_./-]{0,99})(?::(0|[1-9][0-9]{0,5})(?:\.(0|[1-9][0-9]{0,5}))?)?\z}
 
+    # Control characters are not in it.
+    BUILD = /\A[^\p{Cc}]{1,64}\z/
+
     module_function
+
+    # Which build of its program a worker runs: a text that its people chose.
+    def build?(value)
+      return false unless value.is_a?(String)
+
+      text = Payload.utf8(value)
+      text.valid_encoding? && BUILD.match?(text)
+    end
 
     # nil for what is not a full name.
     def try_parse(full)

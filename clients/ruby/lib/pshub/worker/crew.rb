@@ -140,7 +140,8 @@ module Pshub
     # The first beat was held: others see this worker from now on.
     def registered
       @common.fetch.add(@served)
-      @events.emit("worker:started", worker: @worker_id, queue: name, slots: @slots.size, tasks: @tasks.keys)
+      @events.emit("worker:started", worker: @worker_id, queue: name, slots: @slots.size, tasks: @tasks.keys,
+                                    build: @common.settings.build)
     end
 
     def beaten(beat, held)

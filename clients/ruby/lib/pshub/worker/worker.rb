@@ -24,7 +24,8 @@ module Pshub
     # +options+:: +queue+ (+default+; all of its shards are served with the same slots), +slots+ (4),
     #             +job_slots+ (how many of these may run jobs: half, rounded up; 0: none), +namespace+, +grace+ (seconds to finish what
     #             runs when it is stopped, 10), +lease+ (seconds of silence after which others take over, 4), +max_payload_bytes+,
-    #             +max_backlog+, +health_port+ (where probes are answered: /livez, /readyz), +statsd+ (host:port)
+    #             +max_backlog+, +health_port+ (where probes are answered: /livez, /readyz),
+    #             +build+ (which build of the program this is, as a git commit: 1 to 64 characters), +statsd+ (host:port)
     #
     # Raises ConfigError for what cannot work.
     def initialize(redis: nil, tasks: Pshub.tasks, **options)
