@@ -100,7 +100,7 @@ def test_a_hub_is_closed_in_a_callback(server: Server, serve: Serve) -> None:
     assert pending.result(5) == "done"
     assert isinstance(other.exception(2), Aborted)
     eventually(lambda: not thread.is_alive, 2)
-    assert not [key for key in server.client.scan_iter("pshub:*:reply:*")]
+    assert not list(server.client.scan_iter("pshub:*:reply:*"))
 
 
 def refused_here(hub: Hub) -> BaseException:
@@ -128,7 +128,7 @@ def test_cancelling(hub: Hub, serve: Serve) -> None:
     worker = serve(wait)
     pending = hub.submit(wait, s=20, timeout=20)
     eventually(lambda: worker.busy == 1)
-    assert pending.cancel() and pending.cancel()
+    assert pending.cancel()
     with pytest.raises(concurrent.futures.CancelledError) as given_up:
         pending.result()
     assert isinstance(given_up.value, Aborted) and pending.cancelled() and pending.done()
