@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from dataclasses import InitVar, dataclass, field
-from typing import Any, Literal, Optional, TypedDict
+from typing import Any, Literal, TypedDict
 
 import pytest
 
@@ -91,7 +91,7 @@ def test_a_schema_that_is_no_json_is_refused() -> None:
         (Literal[b"x"], "the values of a Literal must be JSON"),
         (Unread, "the hints of Unread cannot be read"),
         (UnreadKeys, "the hints of UnreadKeys cannot be read"),
-        (Optional[Secret], "'salt' of Secret is an InitVar"),
+        (Secret | None, "'salt' of Secret is an InitVar"),
     ],
 )
 def test_hints_that_are_refused(hint: Any, said: str) -> None:
