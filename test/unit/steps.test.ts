@@ -87,7 +87,8 @@ describe('steps beside each other', () => {
     const bad = {
       ...step('still bad', fails, () => ({ passed: 1, failed: 1, failures: [{ name: 'a', message: 'b' }] })),
     }
-    const first = { passed: 5, failed: 1, failures: [{ name: 'c', message: 'd' }], retried: [] }
+    const twice = ['d', 'e'].map(message => ({ name: 'c', message }))
+    const first = { passed: 5, failed: 2, failures: twice, retried: [] }
     await steps.beside(
       [{ ...step('heals', fails, () => first), again: () => healed }],
       [{ ...step('does not', fails, () => ({ passed: 5, failed: 2 })), again: () => bad }],

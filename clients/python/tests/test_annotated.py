@@ -44,6 +44,8 @@ def test_what_annotated_says() -> None:
     [
         (Annotated[Decimal, Said(gt=0)], "parameter 'x': 'gt' says nothing of a value that is string in JSON"),
         (Annotated[int, Said(min_length=1)], "'min_length' says nothing of a value that is integer"),
+        (Annotated[Decimal, Said(ge=Decimal(0))], r"'ge' is Decimal\('0'\), and a bound of JSON Schema is a finite number"),
+        (Annotated[int, Said(lt=float("inf"))], "'lt' is inf, and a bound"),
         (Annotated[str, {"pattern": "("}], "not a valid JSON Schema"),
     ],
 )

@@ -67,6 +67,16 @@ async def fail(how: str) -> Any:
     return {"x": object()}
 
 
+class Unshown(Exception):
+    def __str__(self) -> str:
+        raise SystemExit(1)
+
+
+@task("unshown:1.0")
+async def unshown() -> None:
+    raise Unshown
+
+
 @task("now:1.0")
 def now(x: int) -> int:
     return x
@@ -210,6 +220,20 @@ def test_a_worker_that_stops_waits_for_them_and_cancels_them_then(hub: Hub, serv
     # What may run twice waits for another worker.
     assert not other.done()
     other.cancel()
+
+
+def test_a_worker_is_stopped_by_a_listener_of_its_own(hub: Hub, serve: Serve, server: Server) -> None:
+    worker = serve(add)
+    worker.events.on("task:settled", lambda _: worker.stop())
+    assert hub.call(add, x=1) == 3
+    assert worker.wait(5)
+    assert server.leftovers() == []
+
+
+def test_an_error_that_ends_the_program_when_it_is_shown(hub: Hub, serve: Serve) -> None:
+    serve(unshown)
+    with pytest.raises(TaskFailed, match="a Unshown that cannot be shown"):
+        hub.call(unshown, timeout=2)
 
 
 def test_context_variables(hub: Hub, serve: Serve) -> None:

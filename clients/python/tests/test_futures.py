@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import concurrent.futures
 import pickle
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -23,6 +24,12 @@ Serve = Callable[..., Worker]
 @dataclass
 class Size:
     width: int
+
+
+@task("rest:1.0", timeout=30)
+async def rest(s: float) -> str:
+    await asyncio.sleep(s)
+    return "done"
 
 
 @task("size:1.0")
@@ -58,6 +65,44 @@ def test_callbacks_and_failures(hub: Hub, serve: Serve) -> None:
     assert "hub's own thread" in str(error)
 
 
+def test_a_callback_that_would_end_the_program_ends_nothing(hub: Hub, serve: Serve, caplog: Any) -> None:
+    serve(rest, add)
+    ended = threading.Event()
+    first = hub.submit(rest, s=0.2)
+
+    def leave(_: Any) -> None:
+        raise SystemExit(1)
+
+    first.add_done_callback(leave)
+    first.add_done_callback(lambda _: ended.set())
+    others = [hub.submit(rest, s=0.3, timeout=3) for _ in range(3)]
+    assert first.result(5) == "done" and ended.wait(1)
+    assert [other.result(5) for other in others] == ["done"] * 3
+    assert "A callback raised SystemExit" in caplog.text
+
+
+def test_a_listener_that_would_end_the_program_ends_nothing(hub: Hub, serve: Serve) -> None:
+    serve(add)
+
+    def leave(_: Any) -> None:
+        raise SystemExit(1)
+
+    hub.events.on("call:settled", leave)
+    assert [hub.call(add, x=x, timeout=3) for x in range(3)] == [2, 3, 4]
+
+
+def test_a_hub_is_closed_in_a_callback(server: Server, serve: Serve) -> None:
+    serve(rest)
+    hub = Hub(server.url)
+    pending, other = hub.submit(rest, s=0.2), hub.submit(rest, s=20)
+    thread = hub._thread
+    pending.add_done_callback(lambda _: hub.close())
+    assert pending.result(5) == "done"
+    assert isinstance(other.exception(2), Aborted)
+    eventually(lambda: not thread.is_alive, 2)
+    assert not list(server.client.scan_iter("pshub:*:reply:*"))
+
+
 def refused_here(hub: Hub) -> BaseException:
     try:
         hub.call(add, x=1)
@@ -83,7 +128,7 @@ def test_cancelling(hub: Hub, serve: Serve) -> None:
     worker = serve(wait)
     pending = hub.submit(wait, s=20, timeout=20)
     eventually(lambda: worker.busy == 1)
-    assert pending.cancel() and pending.cancel()
+    assert pending.cancel()
     with pytest.raises(concurrent.futures.CancelledError) as given_up:
         pending.result()
     assert isinstance(given_up.value, Aborted) and pending.cancelled() and pending.done()

@@ -73,6 +73,7 @@ class Item(msgspec.Struct, tag="item"):
 class Cart(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
     first_item: Item
     more_items: list[Item] = []
+    by_shelf: dict[str, list[Item]] = {}
     inner: Cart | None = None
 
 
@@ -163,6 +164,8 @@ def test_over_redis(hub: Hub, serve: Callable[..., Worker]) -> None:
         ("user:1.0", {"user": {"born": NOON}}, "/user/id", "is required"),
         ("user:1.0", {"user": {**USER, "addresses": [{"city": "a", "zip": "1"}]}}, "/user/addresses/0/zip", "must match pattern"),
         ("cart:1.0", {"cart": {"firstItem": ITEM, "moreItems": [{**ITEM, "price": "much"}]}}, "/cart/moreItems/0/price", "Invalid decimal"),
+        # msgspec does not tell which key it was.
+        ("cart:1.0", {"cart": {"firstItem": ITEM, "byShelf": {"a": [{**ITEM, "price": "much"}]}}}, "/cart/byShelf", "Invalid decimal"),
         ("cart:1.0", {"cart": {"firstItem": {**ITEM, "count": 0}}}, "/cart/firstItem/count", "must be > 0"),
     ],
 )

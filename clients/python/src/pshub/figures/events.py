@@ -38,6 +38,6 @@ class Events:
         for listener in self._listeners.get(name, ()):
             try:
                 listener(event)
-            except Exception:
-                # A subscriber's fault is its own: it must not fail a call or stop a loop.
+            except BaseException:
+                # A subscriber's fault is its own, sys.exit() too: it must not fail a call or stop a loop.
                 pass

@@ -103,13 +103,23 @@ class Hub(TaskCalls, JobCalls):
             raise HubClosed("This hub was closed meanwhile.") from None
 
     def close(self) -> None:
-        """Ends the hub: calls in flight end as HubClosed or Aborted, its keys are deleted, its connections closed."""
+        """
+        Ends the hub: calls in flight end as HubClosed or Aborted, its keys are deleted, its connections closed. In a listener or callback
+        it returns at once, and does so then.
+        """
         with self._lock:
             self._is_closed = True
             thread, dispatch = self._thread, self._dispatch
             self._thread = self._dispatch = None
         if thread is None or dispatch is None or not thread.is_alive:
             return
+        if thread.is_current:
+            # Of a listener or callback: that thread cannot wait for itself.
+            threading.Thread(target=self._end, args=(thread, dispatch), name="pshub-close").start()
+        else:
+            self._end(thread, dispatch)
+
+    def _end(self, thread: LoopThread, dispatch: Dispatch) -> None:
         try:
             thread.run(dispatch.close(), 5.0)
         except Exception:

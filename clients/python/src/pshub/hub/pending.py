@@ -50,6 +50,21 @@ class PendingCall(concurrent.futures.Future[R]):
         self._is_given_up = False
         self.out: Outgoing | None = None
 
+    def add_done_callback(self, fn: Callable[[concurrent.futures.Future[R]], object]) -> None:
+        """As of every Future. What it raises on the hub's own thread is logged, also SystemExit: it must not end what serves others."""
+
+        def guarded(future: concurrent.futures.Future[R]) -> None:
+            try:
+                fn(future)
+            except Exception:
+                raise
+            except BaseException as raised:
+                if self._thread is None or not self._thread.is_current:
+                    raise
+                raise RuntimeError(f"A callback raised {type(raised).__name__}, which ends nothing here.") from raised
+
+        super().add_done_callback(guarded)
+
     def _settle(self, value: Any, error: HubError | None) -> None:
         self._ended_at = now_s()
         try:

@@ -6,6 +6,8 @@ and msgspec, by the names of their attributes; none of these packages is needed.
 from __future__ import annotations
 
 import datetime
+import decimal
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -15,6 +17,8 @@ from .records import Place, Schema
 _BOUNDS = {"gt": "exclusiveMinimum", "ge": "minimum", "lt": "exclusiveMaximum", "le": "maximum", "multiple_of": "multipleOf"}
 _LENGTHS = {"min_length": "min", "max_length": "max"}
 _COUNTED = {"string": "Length", "array": "Items", "object": "Properties"}
+#: They are compared in Python, and no schema says so.
+_NO_BOUNDS = (float, str, decimal.Decimal, datetime.date, datetime.time)
 _TEXTS = ("description", "title")
 
 
@@ -52,9 +56,11 @@ def _keywords(said: Any, types: set[str], place: Place) -> dict[str, Any]:
         bound = getattr(said, name, None)
         if isinstance(bound, datetime.timedelta):
             bound = bound.total_seconds()
-        if isinstance(bound, (int, float)) and not isinstance(bound, bool):
+        if isinstance(bound, (int, float)) and not isinstance(bound, bool) and math.isfinite(bound):
             _want(types, {"integer", "number"}, name, place)
             found[keyword] = bound
+        elif isinstance(bound, _NO_BOUNDS):
+            raise ConfigError(f"{place.what}: {name!r} is {bound!r}, and a bound of JSON Schema is a finite number; check that in the function.")
     for name, start in _LENGTHS.items():
         length = getattr(said, name, None)
         if isinstance(length, int) and (start, length) != ("min", 0):

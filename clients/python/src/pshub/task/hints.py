@@ -66,7 +66,7 @@ def schema_of(hint: Any, place: Place) -> Described:
     if origin in _UNIONS:
         return union_of([schema_of(member, place) for member in inner], place)
     if origin is Literal:
-        return literal_of(inner)
+        return literal_of(inner, place.what)
     if origin is Annotated:
         schema, convert = schema_of(inner[0], place)
         return constrained(schema, inner[1:], place), convert

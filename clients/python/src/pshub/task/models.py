@@ -53,7 +53,9 @@ def _pydantic(cls: Any, place: Place) -> Described:
 
 
 _AT = re.compile(r" - at `(?:key in )?\$(.*)`$")
-_STEP = re.compile(r"\.([^.\[]+)|\[([0-9]+)\]")
+_STEP = re.compile(r"\.([^.\[]+)|\[([0-9]+)\]|\[\.\.\.\]")
+#: What it says for whichever key of a dict.
+_SOME_KEY = "[...]"
 _MISSING = re.compile("missing required field `(.+?)`")
 
 
@@ -66,12 +68,22 @@ def _struct(hint: Any, msgspec: Any, place: Place) -> Described:
         except msgspec.ValidationError as error:
             text = str(error)
             at, missing = _AT.search(text), _MISSING.search(text)
-            steps: list[Any] = [name or int(index) for name, index in _STEP.findall(at[1])] if at else []
-            if missing:
+            steps, is_whole = _steps(at[1]) if at else ([], True)
+            if missing and is_whole:
                 steps.append(missing[1])
             raise _misfit([(steps, _AT.sub("", text))]) from None
 
     return schema, read
+
+
+def _steps(text: str) -> tuple[list[Any], bool]:
+    """Up to a dict whose key is not told: what follows lies somewhere in there. Whether these are all."""
+    steps: list[Any] = []
+    for step in _STEP.finditer(text):
+        if step[0] == _SOME_KEY:
+            return steps, False
+        steps.append(step[1] or int(step[2]))
+    return steps, True
 
 
 def _path(value: Any, place: tuple[Any, ...], is_missing: bool) -> list[Any]:

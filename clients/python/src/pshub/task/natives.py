@@ -59,7 +59,10 @@ def _timedelta(seconds: float) -> datetime.timedelta:
 def _decimal(text: str) -> decimal.Decimal:
     if not _DECIMAL.fullmatch(text):
         raise Misfit("is no decimal number, as 12.50")
-    return decimal.Decimal(text)
+    try:
+        return decimal.Decimal(text)
+    except decimal.InvalidOperation:
+        raise Misfit("is beyond what a Decimal holds") from None
 
 
 #: A class, its schema, and what reads it.
@@ -87,11 +90,18 @@ def enum_of(cls: type[enum.Enum], what: str) -> tuple[Schema, Read]:
     values = [member.value for member in cls]
     if not values or not all(_is_json(value) for value in values):
         raise ConfigError(f"{what}: the values of {cls.__name__} must be JSON; give 'args' or 'result' as a schema instead.")
-    return {"enum": values}, cls
+    # As they travel: what is a tuple here comes as a list.
+    known = [json.loads(json.dumps(value)) for value in values]
+    if known == values:
+        return {"enum": values}, cls
+    members = list(cls)
+    return {"enum": known}, lambda value: members[known.index(value)] if isinstance(value, (list, dict)) else cls(value)
 
 
-def literal_of(given: Sequence[Any]) -> tuple[Schema, Read | None]:
+def literal_of(given: Sequence[Any], what: str) -> tuple[Schema, Read | None]:
     values: list[Any] = [each.value if isinstance(each, enum.Enum) else each for each in given]
+    if not all(_is_json(value) for value in values):
+        raise ConfigError(f"{what}: the values of a Literal must be JSON; give 'args' or 'result' as a schema instead.")
     if not any(isinstance(each, enum.Enum) for each in given):
         return {"enum": values}, None
 

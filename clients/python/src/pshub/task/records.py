@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import typing
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any, NamedTuple
 
+from ..wire.errors import ConfigError
 from ..wire.payload import PayloadProblem, decode_payload, encode_payload
 from .misfit import read_at
 
@@ -66,13 +67,29 @@ def read_places(converts: Sequence[Convert], value: Iterable[Any]) -> list[Any]:
     return [read_at(place, convert, each) if convert else each for place, (convert, each) in enumerate(zip(converts, value))]
 
 
+def _hints_of(cls: Any, place: Place) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(cls, include_extras=True)
+    except Exception as error:
+        what = f"{place.what}: the hints of {cls.__name__} cannot be read"
+        raise ConfigError(f"{what} ({error}); give 'args' or 'result' as a schema instead.") from error
+
+
 def dataclass_of(cls: Any, place: Place, describe: Describe) -> Described:
-    hints = typing.get_type_hints(cls, include_extras=True)
+    hints = _hints_of(cls, place)
+    only_given = [name for name, hint in hints.items() if isinstance(hint, dataclasses.InitVar)]
+    if only_given:
+        raise ConfigError(f"{place.what}: '{only_given[0]}' of {cls.__name__} is an InitVar, which no instance has and so none can travel.")
     properties: dict[str, Schema] = {}
     required: list[str] = []
     converts: dict[str, Callable[[Any], Any]] = {}
+    computed: set[str] = set()
     for field in dataclasses.fields(cls):
         if not field.init:
+            # It travels with the rest, and whoever reads that makes its own.
+            inside = place.inside(f"field '{field.name}'")
+            properties[field.name] = describe(hints[field.name], inside)[0] if place.is_result else {}
+            computed.add(field.name)
             continue
         schema, convert = describe(hints[field.name], place.inside(f"field '{field.name}'"))
         if field.default is not dataclasses.MISSING:
@@ -82,7 +99,7 @@ def dataclass_of(cls: Any, place: Place, describe: Describe) -> Described:
         properties[field.name] = schema
         if convert:
             converts[field.name] = convert
-    fields = _fields(converts)
+    fields = _fields(converts, computed)
     return object_of(properties, required, False), lambda value: cls(**fields(value))
 
 
@@ -90,7 +107,7 @@ def typed_dict_of(cls: Any, place: Place, describe: Describe) -> Described:
     properties: dict[str, Schema] = {}
     required = set(cls.__required_keys__)
     converts: dict[str, Callable[[Any], Any]] = {}
-    for name, hint in typing.get_type_hints(cls, include_extras=True).items():
+    for name, hint in _hints_of(cls, place).items():
         # Where hints are texts, the class itself has not read them.
         if is_qualified(typing.get_origin(hint), "NotRequired"):
             required.discard(name)
@@ -104,7 +121,7 @@ def typed_dict_of(cls: Any, place: Place, describe: Describe) -> Described:
 
 def named_tuple_of(cls: Any, place: Place, describe: Describe) -> Described:
     """A list, as Python itself writes it."""
-    hints = typing.get_type_hints(cls, include_extras=True)
+    hints = _hints_of(cls, place)
     defaults: dict[str, Any] = cls._field_defaults
     parts = [describe(hints.get(name, Any), place.inside(f"field '{name}'")) for name in cls._fields]
     schemas = [with_default(schema, defaults.get(name)) for name, (schema, _) in zip(cls._fields, parts)]
@@ -117,8 +134,11 @@ def is_qualified(origin: Any, *names: str) -> bool:
     return str(origin).rpartition(".")[2] in (names or ("Required", "NotRequired", "ReadOnly"))
 
 
-def _fields(converts: dict[str, Callable[[Any], Any]]) -> Callable[[Any], dict[str, Any]]:
+def _fields(converts: dict[str, Callable[[Any], Any]], computed: Collection[str] = ()) -> Callable[[Any], dict[str, Any]]:
+    """``computed`` are left out."""
+
     def read(value: Any) -> dict[str, Any]:
-        return {name: read_at(name, converts[name], each) if name in converts else each for name, each in value.items()}
+        given = value.items() if not computed else [(name, each) for name, each in value.items() if name not in computed]
+        return {name: read_at(name, converts[name], each) if name in converts else each for name, each in given}
 
     return read

@@ -13,7 +13,7 @@ import referencing.exceptions
 import referencing.jsonschema
 
 from ..wire.errors import ConfigError
-from ..wire.payload import escape_pointer
+from ..wire.payload import compact, escape_pointer
 from .keywords import NAMES, WORDED, SchemaValidator, readable
 from .older_drafts import OlderDraft
 from .patterns import NotAPattern, PatternBeyond
@@ -41,8 +41,9 @@ def compile_own(schema: Any, what: str) -> Validate:
     try:
         if not isinstance(schema, Mapping):
             raise UnusableSchema("it must be an object")
+        compact(schema)
         return _compile(schema)
-    except UnusableSchema as error:
+    except (TypeError, ValueError, RecursionError, UnusableSchema) as error:
         raise ConfigError(f"{what} is not a valid JSON Schema (2020-12): {error}") from None
 
 

@@ -281,5 +281,5 @@ def message_of(raised: BaseException) -> str:
     """Any exception as one sentence; its own methods may raise in turn."""
     try:
         return str(raised) or type(raised).__name__
-    except Exception:
+    except BaseException:
         return f"a {type(raised).__name__} that cannot be shown"

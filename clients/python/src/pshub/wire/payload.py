@@ -52,6 +52,9 @@ def encode_payload(value: Any) -> str:
         raise PayloadProblem(_TOO_DEEP) from None
     except (TypeError, ValueError, OverflowError) as error:
         raise PayloadProblem(f"not JSON: {error}") from None
+    except Exception as error:
+        # Of a class of somebody's: a field that was never set, a serializer that fails.
+        raise PayloadProblem(f"not JSON: {type(error).__name__}: {error}") from None
     if nests_deeper_than(text, MAX_DEPTH):
         raise PayloadProblem(_TOO_DEEP)
     if '"__proto__":' in text:

@@ -123,11 +123,19 @@ class Worker:
     def stop(self, grace: float | None = None) -> None:
         """
         Takes no more work, lets what runs finish for ``grace`` seconds (default: the setting), puts the rest back, and says goodbye to
-        the registry. Never raises. A second call may shorten the grace of the first.
+        the registry. Never raises. A second call may shorten the grace of the first. In a listener of its events it returns at once, and
+        does so then: ``wait`` tells of the end.
         """
         thread, service = self._thread, self._service
         if thread is None or service is None or self._stopped.is_set() or self._pid != os.getpid():
             return
+        if thread.is_current:
+            # That thread cannot wait for itself.
+            threading.Thread(target=self._end, args=(thread, service, grace), name="pshub-stop").start()
+        else:
+            self._end(thread, service, grace)
+
+    def _end(self, thread: LoopThread, service: Service, grace: float | None) -> None:
         try:
             thread.run(service.stop(self._settings.grace if grace is None else grace))
         except Exception as error:
