@@ -97,7 +97,7 @@ describe('a worker among many', () => {
     const id = newId()
     for (let turn = 0; turn < 14; turn++) {
       // With its cards, every ten minutes.
-      await registrar.publish(client, id, now + turn * 601_000, said(now))
+      await registrar.publish(client, id, now + turn * 601_000, said(now + turn * 601_000))
       expect(read.fields).toBeLessThanOrEqual(200 * (turn + 1))
     }
     expect((await it_.redis.hkeys(keys().stats)).map(each => each.slice(0, 5))).not.toContain('gone-')
