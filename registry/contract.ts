@@ -245,6 +245,10 @@ export interface CallList<Call> {
 export const callParts = ['backlog', 'queue', 'exec'] as const
 export type CallPart = (typeof callParts)[number]
 
+/** In which part a call spent most of its time; of equal ones the first. */
+export const longestPart = ({ us }: Pick<SlowCallOverview, 'us'>): CallPart =>
+  callParts.reduce((longest, part) => (us[part] > us[longest] ? part : longest))
+
 /** Rows of such a list at the most. */
 export const mostCalls = 1000
 

@@ -1,9 +1,9 @@
 import type { Overview } from 'pshub'
+import { isRowText } from './row-text.ts'
 
 /** What is remembered: so many queues; and in one record of Redis so many builds of queues. */
 const maxQueues = 2000
 const maxInRecord = 100
-const maxLength = 200
 /** A build that has no worker for so long, while others of its queue have, was replaced: a worker that starts anew is back before. */
 const replacedMs = 60_000
 
@@ -89,9 +89,6 @@ const liveBuilds = ({ workers, queues }: Overview): Map<string, Set<string>> => 
   return live
 }
 
-const isText = (value: unknown): value is string =>
-  typeof value === 'string' && value !== '' && value.length <= maxLength
-
 /** What Redis has may be anything: undefined for what is none. */
 export const readBuildsRow = (row: readonly unknown[]): BuildsRow | undefined =>
-  row[0] === 'builds' && row.length > 2 && row.slice(1).every(isText) ? (row as BuildsRow) : undefined
+  row[0] === 'builds' && row.length > 2 && row.slice(1).every(isRowText) ? (row as BuildsRow) : undefined

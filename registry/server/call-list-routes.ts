@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { FailureOverview, RefusalOverview, SlowCallOverview } from 'pshub'
-import type { CallList } from '../contract.ts'
-import { callList, callsAsked, longestPart, textOfFailure, textOfRefusal, textOfSlowCall } from './call-list.ts'
+import { type CallList, longestPart } from '../contract.ts'
+import { callList, callsAsked, textOfFailure, textOfRefusal, textOfSlowCall } from './call-list.ts'
 import type { Readings } from './readings.ts'
 
 export interface CallListParts {

@@ -84,7 +84,3 @@ export const textOfRefusal = ({ task, code, message, id, from, hub, host, pid }:
 
 export const textOfSlowCall = ({ task, id, code, from, worker, host, pid }: SlowCallOverview): string =>
   `${task} ${id} ${code ?? 'ok'} ${from ?? ''} ${worker} ${host} ${pid}`
-
-/** In which part a call spent most of its time; of equal ones the first. */
-export const longestPart = ({ us }: SlowCallOverview): CallPart =>
-  callParts.reduce((longest, part) => (us[part] > us[longest] ? part : longest))

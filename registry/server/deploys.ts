@@ -1,6 +1,7 @@
 import type { Overview } from 'pshub'
 import { type Deploy, deployKinds } from '../contract.ts'
 import { Builds } from './builds.ts'
+import { isRowText } from './row-text.ts'
 
 /** What is remembered of what was seen, and of when something new came. */
 const maxKnown = 20_000
@@ -9,7 +10,6 @@ const rememberMs = 30 * 24 * 3600_000
 /** Of one answer, and of one record in Redis: the latest ones. */
 const maxTold = 100
 const maxInRecord = 20
-const maxLength = 200
 /** Two registries see the same within this time. */
 const sameMs = 300_000
 
@@ -127,13 +127,10 @@ const seenIn = ({ tasks, workers }: Overview): Seen[] => {
 
 export const deployRow = ({ atMs, kind, what, queue }: Deploy): unknown[] => ['deploy', kind, what, queue, atMs]
 
-const isText = (value: unknown): value is string =>
-  typeof value === 'string' && value !== '' && value.length <= maxLength
-
 /** What Redis has may be anything: undefined for what is none. */
 export const readDeployRow = (row: readonly unknown[]): Deploy | undefined => {
   const [mark, kind, what, queue, atMs] = row
-  if (mark !== 'deploy' || row.length !== 5 || !isText(what) || !isText(queue)) return undefined
+  if (mark !== 'deploy' || row.length !== 5 || !isRowText(what) || !isRowText(queue)) return undefined
   const known = deployKinds.find(name => name === kind)
   if (!known || !Number.isSafeInteger(atMs) || (atMs as number) < 0) return undefined
   return { atMs: atMs as number, kind: known, what, queue }

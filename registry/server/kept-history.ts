@@ -40,22 +40,39 @@ const arraysIn = (text: string): unknown[][] => {
   }
 }
 
-export const deploysIn = (text: string): Deploy[] => arraysIn(text).flatMap(row => readDeployRow(row) ?? [])
+const readChartRow = (row: readonly unknown[]): ChartRow | undefined => {
+  if (row.length !== historySeries.length + 2) return undefined
+  const [kind, name, ...values] = row
+  if (!kinds.includes(kind) || typeof name !== 'string' || name.length > 200 || !values.every(isValue)) return undefined
+  return { kind: kind as Kind, name, values }
+}
 
-const buildsIn = (text: string): BuildsRow[] =>
-  arraysIn(text).flatMap(row => {
-    const read = readBuildsRow(row)
-    return read ? [read] : []
-  })
+/** What a record has. What Redis has may be anything: rows that are none are left out. */
+export interface ChartRecord {
+  charts: ChartRow[]
+  deploys: Deploy[]
+  builds: BuildsRow[]
+}
 
-/** What Redis has may be anything: rows that are none are left out. */
-export const chartRows = (text: string): ChartRow[] =>
-  arraysIn(text).flatMap(row => {
-    if (row.length !== historySeries.length + 2) return []
-    const [kind, name, ...values] = row
-    if (!kinds.includes(kind) || typeof name !== 'string' || name.length > 200 || !values.every(isValue)) return []
-    return [{ kind: kind as Kind, name, values }]
-  })
+/** Parses it once: a restart reads two thousand of them. */
+export const readChartRecord = (text: string): ChartRecord => {
+  const rows = arraysIn(text)
+  return {
+    charts: rows.flatMap(row => readChartRow(row) ?? []),
+    deploys: rows.flatMap(row => readDeployRow(row) ?? []),
+    builds: rows.map(readBuildsRow).filter(row => row !== undefined),
+  }
+}
+
+/** What all records together tell of deploys. */
+interface Past {
+  tasks: Set<string>
+  deploys: Deploy[]
+  /** Of the latest record that has any. */
+  builds: BuildsRow[]
+  /** No record was cut: a task that is in none was not there. */
+  areAll: boolean
+}
 
 /**
  * Keeps the charts in Redis: after each minute and each hour its means, unless another registry did. While that fails they are in memory
@@ -80,14 +97,17 @@ export class KeptHistory implements Watcher {
       const { atMs } = await this.#hub.overview()
       const hours = await this.#hub.charts.read('hour', Math.floor(atMs / hourMs))
       const minutes = await this.#hub.charts.read('minute', Math.floor(atMs / minuteMs))
-      this.#recallDeploys([...hours, ...minutes].map(({ text }) => text))
+      const past: Past = { tasks: new Set(), deploys: [], builds: [], areAll: true }
       const known = new Set(hours.filter(({ text }) => text !== '').map(({ number }) => number))
       // In the order of time: a track takes one that goes back for another clock.
-      for (const { number, text } of hours) this.#history.recall(number * hourMs, chartRows(text), ['30d'])
+      for (const { number, text } of hours) this.#recall(number * hourMs, text, ['30d'], past)
       for (const { number, text } of minutes) {
         const isInHour = known.has(Math.floor((number * minuteMs) / hourMs))
-        this.#history.recall(number * minuteMs, chartRows(text), isInHour ? ['1h', '1d'] : ['1h', '1d', '30d'])
+        this.#recall(number * minuteMs, text, isInHour ? ['1h', '1d'] : ['1h', '1d', '30d'], past)
       }
+      const { deploys } = this.#history
+      deploys.builds.recall(past.builds)
+      deploys.recall(past.deploys, [...past.tasks], past.areAll)
     } catch (error) {
       this.#warn(error as Error)
     }
@@ -109,15 +129,13 @@ export class KeptHistory implements Watcher {
     // A gap in the charts says it.
   }
 
-  #recallDeploys(texts: string[]): void {
-    const tasks = new Set(
-      texts.flatMap(text => chartRows(text).flatMap(({ kind, name }) => (kind === 'task' ? name : []))),
-    )
-    const builds = texts.map(buildsIn).findLast(rows => rows.length > 0)
-    this.#history.deploys.builds.recall(builds ?? [])
-    const longestText = Math.max(0, ...texts.map(text => Buffer.byteLength(text)))
-    // Where a record had no room for all, a task that is in none may have been there.
-    this.#history.deploys.recall(texts.flatMap(deploysIn), [...tasks], longestText < roomyBytes)
+  #recall(atMs: number, text: string, ranges: Parameters<HistoryStore['recall']>[2], past: Past): void {
+    const { charts, deploys, builds } = readChartRecord(text)
+    this.#history.recall(atMs, charts, ranges)
+    for (const { kind, name } of charts) if (kind === 'task') past.tasks.add(name)
+    past.deploys.push(...deploys)
+    if (builds.length > 0) past.builds = builds
+    if (Buffer.byteLength(text) >= roomyBytes) past.areAll = false
   }
 
   async #keep(step: 'minute' | 'hour', range: '1h' | '30d', number: number): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Hub } from '../hub/hub.ts'
 import type { DeadFilter, DeadJob } from '../jobs/dead.ts'
 import { isId } from '../wire/keys.ts'
-import { nearNames } from '../wire/names.ts'
+import { actionOf } from './action.ts'
 import { settingsOf, UsageError } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { parseDuration } from './duration.ts'
@@ -19,7 +19,7 @@ type Action = (typeof actions)[number]
 const run = async (invocation: Invocation): Promise<number> => {
   const { positionals, flags } = invocation
   const settings = settingsOf('hub', deadCommand, invocation, 'silent')
-  const action = actionOf(positionals[0] ?? 'list')
+  const action = actionOf('dead', actions, positionals[0] ?? 'list', ' A queue is named by --queue.')
   const queue = queueOf(flags, 'dead')
   const query = { ids: idsOf(flags.id), task: flags.task, code: flags.code, key: flags.key }
   const olderMs = flags.older === undefined ? undefined : parseDuration(flags.older, '--older')
@@ -39,15 +39,6 @@ const run = async (invocation: Invocation): Promise<number> => {
 }
 
 const wrong = (message: string): UsageError => new UsageError(message, 'dead')
-
-const actionOf = (text: string): Action => {
-  const action = actions.find(known => known === text)
-  if (action) return action
-  const [near] = nearNames(text, [...actions])
-  throw wrong(
-    `pshub dead does ${actions.join(', ')}; it is '${text}'.${near ? ` Did you mean ${near}?` : ' A queue is named by --queue.'}`,
-  )
-}
 
 const idsOf = (text: string | undefined): string[] | undefined => {
   const ids = text?.split(',').filter(id => id !== '')

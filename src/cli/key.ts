@@ -1,6 +1,6 @@
 import type { Hub } from '../hub/hub.ts'
 import type { JobKey } from '../jobs/job-key.ts'
-import { nearNames } from '../wire/names.ts'
+import { actionOf } from './action.ts'
 import { settingsOf, UsageError } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -19,7 +19,7 @@ const run = async (invocation: Invocation): Promise<number> => {
   const { positionals, flags } = invocation
   const settings = settingsOf('hub', keyCommand, invocation, 'silent')
   const [task, key, given = 'show'] = positionals
-  const act = actOf(given)
+  const act = actionOf('key', acts, given)
   const queue = queueOf(flags, 'key')
   const limit = jobsLimitOf(flags.limit, 'key')
   if (flags.yes !== undefined && act !== 'delete') throw wrong('--yes belongs to: pshub key <task> <key> delete')
@@ -33,13 +33,6 @@ const run = async (invocation: Invocation): Promise<number> => {
 }
 
 const wrong = (message: string): UsageError => new UsageError(message, 'key')
-
-const actOf = (text: string): Act => {
-  const act = acts.find(known => known === text)
-  if (act) return act
-  const [near] = nearNames(text, [...acts])
-  throw wrong(`pshub key does ${acts.join(', ')}; it is '${text}'.${near ? ` Did you mean ${near}?` : ''}`)
-}
 
 const show = async (hub: Hub, key: JobKey, limit: number, { flags, output }: Invocation): Promise<number> => {
   const [{ atMs }, status, dead] = await Promise.all([hub.jobs({ queue: key.queue }), key.status(), key.dead()])

@@ -2,6 +2,7 @@ import type { Hub } from '../hub/hub.ts'
 import type { EnqueueOptions } from '../jobs/enqueue-options.ts'
 import type { Schedule, Schedules } from '../jobs/schedules.ts'
 import { nearNames } from '../wire/names.ts'
+import { actionOf } from './action.ts'
 import { settingsOf, UsageError } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { formatDuration } from './duration.ts'
@@ -17,7 +18,7 @@ type Action = (typeof actions)[number]
 const run = async (invocation: Invocation): Promise<number> => {
   const { positionals, flags, output } = invocation
   const settings = settingsOf('hub', schedulesCommand, invocation, 'silent')
-  const action = actionOf(positionals[0] ?? 'list')
+  const action = actionOf('schedules', actions, positionals[0] ?? 'list', ' A queue is named by --queue.')
   const [, name, ...rest] = positionals
   if (action !== 'list' && name === undefined) throw wrong(`Which one? pshub schedules ${action} <name>`)
   const most = { list: 1, add: 5 }[action as 'list' | 'add'] ?? 2
@@ -41,15 +42,6 @@ const run = async (invocation: Invocation): Promise<number> => {
 }
 
 const wrong = (message: string): UsageError => new UsageError(message, 'schedules')
-
-const actionOf = (text: string): Action => {
-  const action = actions.find(known => known === text)
-  if (action) return action
-  const [near] = nearNames(text, [...actions])
-  throw wrong(
-    `pshub schedules does ${actions.join(', ')}; it is '${text}'.${near ? ` Did you mean ${near}?` : ' A queue is named by --queue.'}`,
-  )
-}
 
 const columnsAt = (nowMs: number): Column<Schedule>[] => [
   { title: 'NAME', value: ({ name }) => name },

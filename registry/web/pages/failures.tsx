@@ -5,7 +5,7 @@ import { type QueryState, useQuery } from '../address/use-query.ts'
 import { useLast, useRepeated } from '../live/repeated.ts'
 import { useLive } from '../live/stream.ts'
 import { Command } from '../parts/command.tsx'
-import { Empty, Loading } from '../parts/empty.tsx'
+import { Empty, Loading, Unread } from '../parts/empty.tsx'
 import { Export } from '../parts/export.tsx'
 import { LeftOut } from '../parts/left-out.tsx'
 import { PageHead } from '../parts/page-head.tsx'
@@ -24,7 +24,6 @@ import {
 import type { RowsPage } from '../rows/page.ts'
 import { FailureTable } from '../tables/failures.tsx'
 import { count, plural } from '../text/figures.ts'
-import { printable } from '../text/printable.ts'
 
 const refreshMs = 5000
 
@@ -51,11 +50,7 @@ export const FailuresPage = () => {
         {known && listed && <Found known={known} found={listed.found} view={view} />}
       </PageHead>
       {!known && !failure && <Loading />}
-      {!known && failure && (
-        <Empty title="Failures cannot be read now.">
-          <p class="wrap">{printable(failure.message)} It is tried again.</p>
-        </Empty>
-      )}
+      {!known && failure && <Unread what="Failures" why={failure.message} />}
       {known && listed && <Listed known={known} listed={listed} view={view} state={state} />}
     </>
   )

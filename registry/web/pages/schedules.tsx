@@ -6,7 +6,7 @@ import { type QueryState, useQuery } from '../address/use-query.ts'
 import { useRepeated } from '../live/repeated.ts'
 import { useLive } from '../live/stream.ts'
 import { ActionButton } from '../parts/action-button.tsx'
-import { Empty, Loading } from '../parts/empty.tsx'
+import { Empty, Loading, Unread } from '../parts/empty.tsx'
 import { Export } from '../parts/export.tsx'
 import { PageHead } from '../parts/page-head.tsx'
 import { QueueField, SearchField } from '../parts/search-field.tsx'
@@ -44,11 +44,7 @@ export const SchedulesPage = () => {
         )}
       </PageHead>
       {!value && !failure && <Loading />}
-      {failure && !value && (
-        <Empty title="Schedules cannot be read now.">
-          <p class="wrap">{printable(failure.message)} It is tried again.</p>
-        </Empty>
-      )}
+      {failure && !value && <Unread what="Schedules" why={failure.message} />}
       <p role="status" class={ran ? 'note' : 'visually-hidden'}>
         {ran?.job !== undefined && (
           <>

@@ -5,7 +5,7 @@ import { type QueryState, useQuery } from '../address/use-query.ts'
 import { useLast, useRepeated } from '../live/repeated.ts'
 import { useLive } from '../live/stream.ts'
 import { Command } from '../parts/command.tsx'
-import { Empty, Loading } from '../parts/empty.tsx'
+import { Empty, Loading, Unread } from '../parts/empty.tsx'
 import { Export } from '../parts/export.tsx'
 import { LeftOut } from '../parts/left-out.tsx'
 import { PageHead } from '../parts/page-head.tsx'
@@ -16,7 +16,6 @@ import type { RowsPage } from '../rows/page.ts'
 import { phaseChoices, type SlowView, slowPage, slowQuery, slowView } from '../rows/slow-calls.ts'
 import { SlowCallTable } from '../tables/slow-calls.tsx'
 import { count, plural } from '../text/figures.ts'
-import { printable } from '../text/printable.ts'
 
 const refreshMs = 5000
 
@@ -52,11 +51,7 @@ export const SlowCallsPage = () => {
         )}
       </PageHead>
       {!value && !failure && <Loading />}
-      {!value && failure && (
-        <Empty title="Slow calls cannot be read now.">
-          <p class="wrap">{printable(failure.message)} It is tried again.</p>
-        </Empty>
-      )}
+      {!value && failure && <Unread what="Slow calls" why={failure.message} />}
       {value && listed && <Listed list={value} listed={listed} view={view} state={state} />}
     </>
   )

@@ -1,10 +1,11 @@
 import type { Load, QueuedJob, SlowCallOverview } from 'pshub'
 import type { QueueRow, TaskRow, WorkerRow } from '../../contract.ts'
+import { longestPart } from '../../contract.ts'
 import type { ScheduleRow } from '../../job-contract.ts'
 import type { Cell } from '../text/csv.ts'
 import type { FailureEntry, FailureGroup } from './failures.ts'
 import { pausedSinceMs, refusedCount } from './queue-state.ts'
-import { longestPhase, phaseNames } from './slow-calls.ts'
+import { phaseNames } from './slow-calls.ts'
 import { stateOf } from './workers.ts'
 
 /** What a file has of each row: a name, with the unit at its end, and a value. Moments are in UTC. */
@@ -113,7 +114,7 @@ export const exportedSlowCalls: Exported<SlowCallOverview> = {
   endedAt: ({ at }) => moment(at / 1000),
   task: ({ task }) => task,
   totalUs: ({ totalUs }) => totalUs,
-  longest: call => phaseNames[longestPhase(call)],
+  longest: call => phaseNames[longestPart(call)],
   backlogUs: ({ us }) => us.backlog,
   queueUs: ({ us }) => us.queue,
   runUs: ({ us }) => us.exec,

@@ -36,10 +36,6 @@ export const slowView = (query: Readonly<Record<string, string>>): SlowView => (
 export const slowQuery = ({ task, phase, search }: SlowView): string =>
   callsQuery({ task, part: phase === 'all' ? '' : phase, text: search })
 
-/** In which phase a call spent most of its time; of equal ones the first. */
-export const longestPhase = ({ us }: SlowCallOverview): Phase =>
-  phases.reduce((longest, phase) => (us[phase] > us[longest] ? phase : longest))
-
 /** A share of the whole time, 0 to 1. */
 export const shareOf = (call: SlowCallOverview, phase: Phase): number =>
   call.totalUs > 0 ? call.us[phase] / call.totalUs : 0

@@ -1,10 +1,11 @@
 import type { SlowCallOverview } from 'pshub'
+import { longestPart } from '../../contract.ts'
 import { taskPath } from '../address/paths.ts'
 import type { QueryState } from '../address/use-query.ts'
 import { Text } from '../parts/text.tsx'
 import { Ago } from '../parts/time.tsx'
 import { WorkerLink } from '../parts/worker-link.tsx'
-import { longestPhase, phaseNames, phases, type SlowView, shareOf } from '../rows/slow-calls.ts'
+import { phaseNames, phases, type SlowView, shareOf } from '../rows/slow-calls.ts'
 import { ms, percent, us } from '../text/figures.ts'
 import type { Whole } from './failures.tsx'
 import { SortHead } from './sort-head.tsx'
@@ -108,7 +109,7 @@ const Row = ({ call, longest, of }: { call: SlowCallOverview; longest: number; o
 
 /** As a bar, and the largest part in words. */
 const Where = ({ call, longest }: { call: SlowCallOverview; longest: number }) => {
-  const most = longestPhase(call)
+  const most = longestPart(call)
   return (
     <span class="where">
       <span class="phases" aria-hidden="true">

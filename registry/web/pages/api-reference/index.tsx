@@ -4,14 +4,13 @@ import { useQuery } from '../../address/use-query.ts'
 import { useOpenApi } from '../../live/open-api.ts'
 import { useLive } from '../../live/stream.ts'
 import { Boundary } from '../../parts/boundary.tsx'
-import { Empty, Loading } from '../../parts/empty.tsx'
+import { Empty, Loading, Unread } from '../../parts/empty.tsx'
 import { NoWorkersYet } from '../../parts/no-workers.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { Pager } from '../../parts/pager.tsx'
 import { SearchField } from '../../parts/search-field.tsx'
 import { routePage, routesIn } from '../../rows/routes.ts'
 import { count, plural } from '../../text/figures.ts'
-import { printable } from '../../text/printable.ts'
 import { RouteView } from './route.tsx'
 
 /** How each task is called over HTTP, made of the OpenAPI document. */
@@ -34,11 +33,7 @@ export const ApiReferencePage = () => {
         )}
       </PageHead>
       {api.kind === 'reading' && <Loading />}
-      {api.kind === 'failed' && (
-        <Empty title="The routes cannot be read now.">
-          <p class="wrap">{printable(api.message)} It is tried again.</p>
-        </Empty>
-      )}
+      {api.kind === 'failed' && <Unread what="The routes" why={api.message} />}
       {routes?.length === 0 && <NoWorkersYet />}
       {routes && routes.length > 0 && (
         <>

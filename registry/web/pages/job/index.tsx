@@ -6,7 +6,7 @@ import { at, jobsPath, keyPath, queuePath, taskPath } from '../../address/paths.
 import { useQuery } from '../../address/use-query.ts'
 import { type Repeated, useRepeated } from '../../live/repeated.ts'
 import { useLive } from '../../live/stream.ts'
-import { Empty, Loading } from '../../parts/empty.tsx'
+import { Empty, Loading, Unread } from '../../parts/empty.tsx'
 import { Fact } from '../../parts/fact.tsx'
 import { JobBadge } from '../../parts/job-badge.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
@@ -15,7 +15,6 @@ import { Moment } from '../../parts/time.tsx'
 import { WorkerLink } from '../../parts/worker-link.tsx'
 import { seenState } from '../../rows/jobs.ts'
 import { count } from '../../text/figures.ts'
-import { printable } from '../../text/printable.ts'
 import { JobActions } from './actions.tsx'
 import { BatchPicture } from './batch.tsx'
 import { ChainPicture } from './chain.tsx'
@@ -50,11 +49,7 @@ const OneJob = ({ id }: { id: string }) => {
         )}
       </PageHead>
       {!value && !failure && <Loading />}
-      {failure && failure.status !== 404 && !value && (
-        <Empty title="This job cannot be read now.">
-          <p class="wrap">{printable(failure.message)} It is tried again.</p>
-        </Empty>
-      )}
+      {failure && failure.status !== 404 && !value && <Unread what="This job" why={failure.message} />}
       {failure?.status === 404 && <Gone wasThere={value !== undefined} />}
       {value && <Details job={value} read={job} isGone={failure?.status === 404} />}
     </>

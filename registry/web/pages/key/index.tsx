@@ -5,7 +5,7 @@ import { useQuery } from '../../address/use-query.ts'
 import { type Repeated, useRepeated } from '../../live/repeated.ts'
 import { useLive } from '../../live/stream.ts'
 import { Badge, type Tone } from '../../parts/badge.tsx'
-import { Empty, Loading } from '../../parts/empty.tsx'
+import { Empty, Loading, Unread } from '../../parts/empty.tsx'
 import { Fact } from '../../parts/fact.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { Text } from '../../parts/text.tsx'
@@ -56,11 +56,7 @@ const OneKey = ({ place, name }: { place: string; name: string }) => {
         )}
       </PageHead>
       {!value && !failure && <Loading />}
-      {failure && !value && (
-        <Empty title="This key cannot be read now.">
-          <p class="wrap">{printable(failure.message)} It is tried again.</p>
-        </Empty>
-      )}
+      {failure && !value && <Unread what="This key" why={failure.message} />}
       {value && <Details value={value} read={read} dead={dead} />}
     </>
   )

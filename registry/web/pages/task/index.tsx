@@ -9,17 +9,17 @@ import { queues, tasks } from '../../live/shown.ts'
 import { useLive } from '../../live/stream.ts'
 import { useTaskDetail } from '../../live/task-detail.ts'
 import { Boundary } from '../../parts/boundary.tsx'
-import { Empty, Loading } from '../../parts/empty.tsx'
+import { Loading, Unread } from '../../parts/empty.tsx'
 import { Markdown } from '../../parts/markdown.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { SchemaView } from '../../parts/schema-view.tsx'
 import { SwitchLinks } from '../../parts/switch-links.tsx'
 import { TaskBadges } from '../../parts/task-badges.tsx'
 import { QueueTroubles } from '../../parts/troubles.tsx'
+import { SlowCallsPart } from '../../tables/slow-calls-part.tsx'
 import { printable } from '../../text/printable.ts'
 import { TryIt } from '../../try-it/index.tsx'
 import { Callers } from './callers.tsx'
-import { SlowCalls } from './calls.tsx'
 import { TaskFacts } from './facts.tsx'
 import { Failures } from './failures.tsx'
 import { Providers } from './providers.tsx'
@@ -43,11 +43,7 @@ const OneTask = ({ task }: { task: string }) => {
       </PageHead>
       {state.kind === 'reading' && <Loading />}
       {state.kind === 'unknown' && <UnknownTask task={task} />}
-      {state.kind === 'failed' && (
-        <Empty title="This task cannot be read now.">
-          <p class="wrap">{printable(state.message)} It is tried again.</p>
-        </Empty>
-      )}
+      {state.kind === 'failed' && <Unread what="This task" why={state.message} />}
       {state.kind === 'there' && <Parts detail={state.detail} />}
     </>
   )
@@ -104,7 +100,13 @@ const Part = ({ part, detail }: { part: (typeof parts)[number]; detail: TaskDeta
     {part === 'live' && (
       <>
         <HistoryCharts of={{ task: detail.row.task }} charts={['rate', 'errors', 'run', 'waits']} />
-        <SlowCalls detail={detail} />
+        <SlowCallsPart
+          id="slow"
+          calls={detail.slow}
+          of="task"
+          query={{ task: detail.row.task }}
+          none="No call took longer than a millisecond."
+        />
       </>
     )}
     {part === 'workers' && (

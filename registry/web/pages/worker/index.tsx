@@ -2,25 +2,23 @@ import { useMemo } from 'preact/hooks'
 import { useRoute } from 'preact-iso'
 import type { WorkerDetail } from '../../../contract.ts'
 import { inAddress } from '../../address/in-address.ts'
-import { at, failuresPath, slowPath } from '../../address/paths.ts'
+import { at, failuresPath } from '../../address/paths.ts'
 import { useQuery } from '../../address/use-query.ts'
 import { useRepeated } from '../../live/repeated.ts'
 import { useLive } from '../../live/stream.ts'
-import { Empty, Loading } from '../../parts/empty.tsx'
+import { Empty, Loading, Unread } from '../../parts/empty.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
 import { WorkerCommand } from '../../parts/worker-command.tsx'
 import { WorkerState } from '../../parts/worker-state.tsx'
 import { failureGroups, failurePage, failureView } from '../../rows/failures.ts'
-import { slowPage, slowView } from '../../rows/slow-calls.ts'
 import { FailureTable } from '../../tables/failures.tsx'
-import { SlowCallTable } from '../../tables/slow-calls.tsx'
-import { printable } from '../../text/printable.ts'
+import { SlowCallsPart } from '../../tables/slow-calls-part.tsx'
 import { WorkerFacts } from './facts.tsx'
 import { StateNote } from './state-note.tsx'
 import { WorkerTasks } from './tasks.tsx'
 
 const refreshMs = 2000
-/** Calls that each list shows. */
+/** Failures that are shown. */
 const most = 20
 
 export const WorkerPage = () => {
@@ -44,11 +42,7 @@ const OneWorker = ({ id }: { id: string }) => {
         )}
       </PageHead>
       {!value && !failure && <Loading />}
-      {failure && !isGone && !value && (
-        <Empty title="This worker cannot be read now.">
-          <p class="wrap">{printable(failure.message)} It is tried again.</p>
-        </Empty>
-      )}
+      {failure && !isGone && !value && <Unread what="This worker" why={failure.message} />}
       {isGone && <Gone known={value} />}
       {value && <Parts detail={value} isGone={isGone} />}
     </>
@@ -71,7 +65,13 @@ const Parts = ({ detail, isGone }: { detail: WorkerDetail; isGone: boolean }) =>
     <WorkerFacts detail={detail} />
     <WorkerTasks tasks={detail.tasks} />
     <Failures detail={detail} />
-    <SlowCalls detail={detail} />
+    <SlowCallsPart
+      id="worker-slow"
+      calls={detail.slow}
+      of="worker"
+      query={{ q: detail.row.id }}
+      none="No call took longer than a millisecond here."
+    />
   </>
 )
 
@@ -90,25 +90,6 @@ const Failures = ({ detail: { row, failures } }: { detail: WorkerDetail }) => {
         <p class="quiet">Nothing failed here in the last hour.</p>
       ) : (
         <FailureTable groups={shown.slice(0, most)} view={view} state={state} of="worker" />
-      )}
-    </section>
-  )
-}
-
-const SlowCalls = ({ detail: { row, slow } }: { detail: WorkerDetail }) => {
-  const state = useQuery()
-  const view = slowView({ sort: state.query.sort ?? '' })
-  const { shown } = slowPage(slow, view)
-  return (
-    <section class="part" aria-labelledby="worker-slow">
-      <div class="part-head">
-        <h2 id="worker-slow">Slowest calls of the last 5 minutes</h2>
-        <a href={slowPath({ q: row.id })}>All, with search</a>
-      </div>
-      {shown.length === 0 ? (
-        <p class="quiet">No call took longer than a millisecond here.</p>
-      ) : (
-        <SlowCallTable calls={shown.slice(0, most)} view={view} state={state} of="worker" />
       )}
     </section>
   )
