@@ -2,7 +2,7 @@ import type { Events } from '../figures/events.ts'
 import { isBatchFull } from '../queue/batches.ts'
 import { deliverNumbered } from '../queue/numbered.ts'
 import type { Queue } from '../queue/queue.ts'
-import type { Place } from '../redis/connection.ts'
+import type { Place, Redis } from '../redis/connection.ts'
 import { explained } from '../redis/refusals.ts'
 import type { Pushed } from '../wire/answers.ts'
 import { monotonicMs } from '../wire/clock.ts'
@@ -24,6 +24,8 @@ export interface Parcel {
   readonly id: string
   readonly task: string
   readonly body: string
+  /** Arguments that do not travel in it: JSON. */
+  readonly argsBeside: string | undefined
   /** Monotonic time of its call's deadline. */
   readonly end: number
   /** True once the call is over: it is not sent any more. */
@@ -124,6 +126,13 @@ export class Outbox {
       this.#over = 0
     }
     if (parcel.abandoned) this.#cancel(parcel)
+    if (parcel.argsBeside !== undefined) this.#dropArgs(parcel.id)
+  }
+
+  /** Nobody runs it any more; what cannot be told to Redis now goes by itself. */
+  #dropArgs(id: string): void {
+    const { connection, queue } = this.#options
+    connection.send(client => queue.dropArgs(client, id)).catch(() => undefined)
   }
 
   /**
@@ -163,13 +172,14 @@ export class Outbox {
     let chars = 0
     let taken = 0
     for (const parcel of this.#waiting) {
-      if (isBatchFull(batch.length, chars, parcel.body.length)) break
+      const size = parcel.body.length + (parcel.argsBeside?.length ?? 0)
+      if (isBatchFull(batch.length, chars, size)) break
       taken++
       if (parcel.settled) continue
       if (length !== undefined && length + batch.length >= this.forecast.lengthWithin(parcel.end - now, now))
         hopeless.push({ parcel, about: length + batch.length })
       else {
-        chars += parcel.body.length
+        chars += size
         batch.push(parcel)
       }
     }
@@ -193,11 +203,16 @@ export class Outbox {
         const now = monotonicMs()
         ttls = parcels.map(({ end }) => Math.max(1, Math.floor(end - now) - wayMs))
         const messages = parcels.map((parcel, index) => unstamped(ttls[index]!, parcel.body))
-        return client => {
+        const push = (client: Redis) => {
           for (const parcel of parcels) parcel.inDoubt = true
           const maxLength = this.#maxLengthFor(leftOf(parcels, now), now)
           return queue.push(client, hubId, number, maxLength, messages, clock.atUs(now))
         }
+        const laid = parcels.flatMap(({ id, argsBeside: args }, index) =>
+          args ? [{ id, args, ttlMs: ttls[index]! }] : [],
+        )
+        // A request must not be there before its arguments are.
+        return laid.length === 0 ? push : client => queue.layArgs(client, laid).then(() => push(client))
       },
       onSetback: (error, wasLost) => {
         for (const parcel of parcels) {
