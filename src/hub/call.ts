@@ -46,10 +46,12 @@ export interface CallHost {
 }
 
 /**
- * Arguments with so many characters lie beside their request instead of in it. From there on what Lua does with them costs Redis more than
- * the commands that keep them out of it.
+ * Arguments with so many characters lie beside their request instead of in it. A lone call waits for the further round trip of its worker,
+ * which takes as long as what Lua does with so many bytes; of many calls in flight a whole batch shares it.
  */
-const longArgs = 16_384
+const longArgs = { alone: 32_768, together: 4_096 } as const
+/** Calls of one hub in flight from where on they share their round trips. */
+const manyCalls = 4
 
 /** A request that cannot be sent for this long, because Redis is away, fails at once instead of at its deadline. */
 export const unsentMs = 1000
@@ -84,8 +86,9 @@ export class Call implements Parcel, Timed {
     this.task = spec.task
     this.end = spec.end
     this.#host = host
-    const { task, idempotent, args, beside, tail } = spec
-    this.argsBeside = beside && args.length >= longArgs ? args : undefined
+    const { task, idempotent, args, beside, outbox, tail } = spec
+    const long = outbox.inFlight >= manyCalls ? longArgs.together : longArgs.alone
+    this.argsBeside = beside && args.length >= long ? args : undefined
     this.body = this.argsBeside
       ? requestBesideArgs(this.id, task, idempotent, Buffer.byteLength(args), tail)
       : requestBody(this.id, task, idempotent, args, tail)

@@ -2,7 +2,7 @@ import type { Events } from '../figures/events.ts'
 import { isBatchFull } from '../queue/batches.ts'
 import { deliverNumbered } from '../queue/numbered.ts'
 import type { Queue } from '../queue/queue.ts'
-import type { Place, Redis } from '../redis/connection.ts'
+import type { Place } from '../redis/connection.ts'
 import { explained } from '../redis/refusals.ts'
 import type { Pushed } from '../wire/answers.ts'
 import { monotonicMs } from '../wire/clock.ts'
@@ -203,16 +203,15 @@ export class Outbox {
         const now = monotonicMs()
         ttls = parcels.map(({ end }) => Math.max(1, Math.floor(end - now) - wayMs))
         const messages = parcels.map((parcel, index) => unstamped(ttls[index]!, parcel.body))
-        const push = (client: Redis) => {
+        const laid = parcels.flatMap(({ id, argsBeside: args }, index) =>
+          args === undefined ? [] : [{ id, args, ttlMs: ttls[index]! }],
+        )
+        return client => {
           for (const parcel of parcels) parcel.inDoubt = true
+          if (laid.length > 0) queue.layArgs(client, laid)
           const maxLength = this.#maxLengthFor(leftOf(parcels, now), now)
           return queue.push(client, hubId, number, maxLength, messages, clock.atUs(now))
         }
-        const laid = parcels.flatMap(({ id, argsBeside: args }, index) =>
-          args ? [{ id, args, ttlMs: ttls[index]! }] : [],
-        )
-        // A request must not be there before its arguments are.
-        return laid.length === 0 ? push : client => queue.layArgs(client, laid).then(() => push(client))
       },
       onSetback: (error, wasLost) => {
         for (const parcel of parcels) {

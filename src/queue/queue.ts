@@ -119,15 +119,14 @@ export class Queue {
   }
 
   /**
-   * Lays arguments beside the requests that are about to be pushed, until after their deadlines. Lua hashes every byte that it is given
-   * (redis/redis#9449), three times for what is pushed and claimed: of 100 kB that was three quarters of all that a call cost Redis, and
-   * others waited meanwhile.
+   * Lays arguments beside the requests that are pushed behind them on the same connection, until after their deadlines. Lua hashes every byte
+   * that it is given (redis/redis#9449), three times for what is pushed and claimed: of 100 kB that was three quarters of all that a call
+   * cost Redis, and others waited meanwhile. What refuses these, a full Redis for one, refuses the push behind them too; where it does
+   * not, whoever takes the request finds that its arguments are not there, and says so.
    */
-  async layArgs(client: Redis, entries: readonly { id: string; args: string; ttlMs: number }[]): Promise<void> {
-    const laid = entries.map(({ id, args, ttlMs }) =>
-      command(client, 'set', this.keys.args(id), args, 'PX', ttlMs + argsSpareMs),
-    )
-    await Promise.all(laid)
+  layArgs(client: Redis, entries: readonly { id: string; args: string; ttlMs: number }[]): void {
+    for (const { id, args, ttlMs } of entries)
+      command(client, 'set', this.keys.args(id), args, 'PX', ttlMs + argsSpareMs).catch(() => undefined)
   }
 
   /** Takes them away again, as soon as their call is over. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask, type Hub, type Worker } from '../../src/index.ts'
 import { findJobRecord, listedStates } from '../../src/jobs/lists/listing.ts'
-import { install, run } from '../../src/redis/library.ts'
+import { functionOf, install, run } from '../../src/redis/library.ts'
 import { type Role, roles, usesOf } from '../../src/redis/rights.ts'
 import { sleep } from '../../src/wire/clock.ts'
 import { newId } from '../../src/wire/ids.ts'
@@ -49,12 +49,14 @@ const tasks = [
   ),
 ]
 
-/** Calls by each kind of name, unknown, many at once, and with replies that fill the list of those that were read. */
+/** Calls by each kind of name, unknown, many at once, with long arguments, and with replies that fill the list of those that were read. */
 const callInEveryWay = async (hub: Hub) => {
   for (const name of ['own:1.0', 'own:1', 'own']) expect(await hub.call(name, name)).toBe(name)
   expect((await failure(hub.call('owm'))).code).toBe('NoSuchTask')
   const page = await hub.gather({ a: ['own:1.0', 1], b: ['own:1', 2], c: ['long:1.0', 600], d: ['long:1.0', 1] })
   expect(Object.values(page).map(({ ok }) => ok)).toEqual([true, true, true, true])
+  const long = 'x'.repeat(100_000)
+  expect(await hub.call('own:1.0', long)).toBe(long)
   await Promise.all(Array.from({ length: 200 }, (_, n) => hub.call('own:1.0', n)))
   for (let n = 0; n < 8; n++) expect(await hub.call('long:1.0', 4000)).toHaveLength(4000)
 }
@@ -213,6 +215,23 @@ const installAs = async (url: string) => {
   client.disconnect()
 }
 
+/** As a worker that does not fetch long arguments itself: it gets them in the request. */
+const claimWhole = async (url: string) => {
+  const { redis } = server
+  const { calls, bell, held, leases, jobs, jobBell, args } = keys()
+  const { username, password } = new URL(url)
+  const client = redis.duplicate({ username, password, connectionName: 'whole' })
+  await redis.zadd(leases, 9e12, 'whole')
+  await redis.set(args('whole'), '[1]')
+  await redis.lpush(calls, '{"at":1,"ttl":0,"id":"whole","beside":3,"task":"own:1.0"}')
+  const claim = [functionOf('claim'), 6, calls, bell, held('whole'), leases, jobs, jobBell, 'whole', 1, 0, 1000, 0]
+  const [, claimed] = (await client.call('FCALL', ...claim)) as [string, string[]]
+  expect(claimed).toEqual(['{"at":1,"ttl":0,"id":"whole","args":[1],"task":"own:1.0"}'])
+  client.disconnect()
+  await redis.zrem(leases, 'whole')
+  await redis.del(held('whole'), args('whole'))
+}
+
 describe('users with exactly the listed rights', () => {
   it('do everything that there is to do without one denial, and use every right they have', async () => {
     const urls = await rights.users('q')
@@ -255,8 +274,9 @@ describe('users with exactly the listed rights', () => {
     for (const user of ['view', 'admin']) await lookAtRecord(user)
     await keepAsRegistry(server.hub({ redis: urls.registry }))
     await askAsAdmin(server, worker)
-    await installAs(urls.install)
     await worker.stop({ graceMs: 50 })
+    await claimWhole(urls.worker)
+    await installAs(urls.install)
     expect((await stays).code).toBe('WorkerLost')
     await hub.close()
 
