@@ -1,16 +1,18 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask, type Hub, type Worker } from '../../src/index.ts'
 import { findJobRecord, listedStates } from '../../src/jobs/lists/listing.ts'
-import { functionOf, install, run } from '../../src/redis/library.ts'
+import { run } from '../../src/redis/library.ts'
 import { type Role, roles, usesOf } from '../../src/redis/rights.ts'
 import { sleep } from '../../src/wire/clock.ts'
 import { newId } from '../../src/wire/ids.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { useRights } from '../support/acl-users.ts'
 import { askAsAdmin } from '../support/ask-as-admin.ts'
+import { claimWhole } from '../support/claim-whole.ts'
 import { watchCommands } from '../support/command-watch.ts'
 import { commandsOfFunctions, shapeOf } from '../support/function-commands.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { installAs } from '../support/install-as.ts'
 import { keepAsRegistry } from '../support/keep-as-registry.ts'
 import { enqueueWithKeys } from '../support/keyed-work.ts'
 import { cancelInBulk, lookAtJobs } from '../support/looking-at-jobs.ts'
@@ -206,32 +208,6 @@ const loseThings = async (hub: Hub, worker: Worker, other: WorkerProcess) => {
   await eventually(async () => (await server.redis.zscore(keys().leases, 'gone')) === null)
 }
 
-/** Loads the library into an empty server, which a revision of it in Redis makes unnecessary. */
-const installAs = async (url: string) => {
-  await server.redis.function('FLUSH')
-  const { username, password } = new URL(url)
-  const client = server.redis.duplicate({ username, password, connectionName: 'install', disableClientInfo: true })
-  expect(await install(client)).toMatchObject({ isFit: true, isNew: true })
-  client.disconnect()
-}
-
-/** As a worker that does not fetch long arguments itself: it gets them in the request. */
-const claimWhole = async (url: string) => {
-  const { redis } = server
-  const { calls, bell, held, leases, jobs, jobBell, args } = keys()
-  const { username, password } = new URL(url)
-  const client = redis.duplicate({ username, password, connectionName: 'whole' })
-  await redis.zadd(leases, 9e12, 'whole')
-  await redis.set(args('whole'), '[1]')
-  await redis.lpush(calls, '{"at":1,"ttl":0,"id":"whole","beside":3,"task":"own:1.0"}')
-  const claim = [functionOf('claim'), 6, calls, bell, held('whole'), leases, jobs, jobBell, 'whole', 1, 0, 1000, 0]
-  const [, claimed] = (await client.call('FCALL', ...claim)) as [string, string[]]
-  expect(claimed).toEqual(['{"at":1,"ttl":0,"id":"whole","args":[1],"task":"own:1.0"}'])
-  client.disconnect()
-  await redis.zrem(leases, 'whole')
-  await redis.del(held('whole'), args('whole'))
-}
-
 describe('users with exactly the listed rights', () => {
   it('do everything that there is to do without one denial, and use every right they have', async () => {
     const urls = await rights.users('q')
@@ -275,8 +251,8 @@ describe('users with exactly the listed rights', () => {
     await keepAsRegistry(server.hub({ redis: urls.registry }))
     await askAsAdmin(server, worker)
     await worker.stop({ graceMs: 50 })
-    await claimWhole(urls.worker)
-    await installAs(urls.install)
+    await claimWhole(server, urls.worker)
+    await installAs(server, urls.install)
     expect((await stays).code).toBe('WorkerLost')
     await hub.close()
 
