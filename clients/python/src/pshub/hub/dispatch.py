@@ -16,11 +16,12 @@ from ..redis.refusals import ConnectionLost, NotConnected, ReplyError, explained
 from ..settings.table import Settings
 from ..wire.clock import Stop, backoff_s, ignore, now_s, within
 from ..wire.deadlines import Deadlines
-from ..wire.errors import Aborted, HubClosed, HubError, InvalidArgs, NotEnqueued, message_of
+from ..wire.errors import Aborted, HubClosed, HubError, InvalidArgs, NotEnqueued
 from ..wire.ids import new_id
 from ..wire.keys import Keys
 from ..wire.message import request_tail
 from ..wire.phases import Phases
+from ..wire.raised import message_of
 from .call import UNSENT_S, Call, Outgoing
 from .enqueuing import Enqueuing
 from .inbox import Inbox

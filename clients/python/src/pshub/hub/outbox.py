@@ -12,8 +12,8 @@ from ..redis.connection import Connection
 from ..redis.refusals import ConnectionLost, NotConnected, explained, is_passing
 from ..wire.answers import Pushed
 from ..wire.clock import Stop, backoff_s, ignore, now_s, sleep, spawn
-from ..wire.errors import message_of
 from ..wire.message import stamped, unstamped
+from ..wire.raised import message_of
 from ..wire.redis_clock import RedisClock
 from .call import Call, InList
 from .forecast import Forecast

@@ -17,9 +17,10 @@ from ..redis.rights_check import missing_rights
 from ..task.schema import Validate, compile_foreign
 from ..task.task import DEFAULT_TIMEOUT_S
 from ..wire.clock import now_s
-from ..wire.errors import HubError, NoSuchTask, NotEnqueued, NoWorkers, message_of
+from ..wire.errors import HubError, NoSuchTask, NotEnqueued, NoWorkers
 from ..wire.keys import Keys, is_queue_name
 from ..wire.names import CalledName, near_names, newest_first, parse_called_name, try_parse_task_name
+from ..wire.raised import message_of
 from .placement import Placement, Spread
 
 #: What a route is for: ``hub``: calls; ``jobs``: jobs as well.

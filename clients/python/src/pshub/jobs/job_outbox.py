@@ -15,7 +15,8 @@ from ..redis.refusals import ConnectionLost, NotConnected, ReplyError, explained
 from ..wire.answers import Enqueued
 from ..wire.clock import Stop, now_s
 from ..wire.deadlines import Deadlines
-from ..wire.errors import hub_error, message_of
+from ..wire.errors import hub_error
+from ..wire.raised import message_of
 
 #: A replica that is there answers within milliseconds; one that is away must not hold up what comes behind for longer.
 _REPLICA_MS = 1000

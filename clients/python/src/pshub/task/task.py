@@ -7,9 +7,10 @@ import inspect
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
-from ..wire.errors import ConfigError, InvalidResult, message_of
+from ..wire.errors import ConfigError, InvalidResult
 from ..wire.names import TaskName, parse_task_name
 from ..wire.payload import compact
+from ..wire.raised import message_of
 from .merged import Merging, read_merged_signature, read_merging
 from .misfit import Misfit, read_whole
 from .options import MAX_TIMEOUT_S, TaskBackoff, check_job_options, check_keyed

@@ -16,10 +16,11 @@ from ..settings.table import Settings
 from ..task.task import Task
 from ..wire.answers import Beat, Claimed
 from ..wire.clock import Stop, ignore, now_s, spawn, within
-from ..wire.errors import hub_error, message_of
+from ..wire.errors import hub_error
 from ..wire.ids import new_id
 from ..wire.keys import Keys
 from ..wire.message import Request
+from ..wire.raised import message_of
 from ..wire.redis_clock import RedisClock
 from .async_runs import AsyncRuns
 from .context import NestedCall
