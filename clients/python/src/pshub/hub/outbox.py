@@ -102,6 +102,10 @@ class Outbox:
         # If it fails, the request runs or expires by itself; nobody waits for it.
         ignore(spawn(send(), self._cancelling))
 
+    def under_way(self) -> set[asyncio.Task[None]]:
+        """What is being sent, of a hub that is closed."""
+        return self._cancelling if self._running is None else {self._running, *self._cancelling}
+
     async def _run(self) -> None:
         try:
             while self._waiting and not self._closing.is_set:

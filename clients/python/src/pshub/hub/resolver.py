@@ -237,18 +237,11 @@ class Resolver:
         self._allowed.add((purpose, queue))
 
     def _route_of(self, card: TaskCard, slots: int) -> Route:
+        check = self._check_of(card)
+        timeout_s, most_bytes = card.timeout_ms / 1000, card.max_payload_bytes
         return Route(
-            card.task,
-            card.queue,
-            card.timeout_ms / 1000,
-            card.idempotent,
-            card.keyed,
-            card.max_payload_bytes,
-            card.max_backlog,
-            slots,
-            self._check_of(card),
-            card.scores,
-        )
+            card.task, card.queue, timeout_s, card.idempotent, card.keyed, most_bytes, card.max_backlog, slots, check, card.scores
+        )  # fmt: skip
 
     def _check_of(self, card: TaskCard) -> Validate | None:
         """Compiles a card's schema once per text. What cannot be used is told once; the worker's verdict counts then."""

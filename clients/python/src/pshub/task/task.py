@@ -14,7 +14,8 @@ from ..wire.raised import message_of
 from .merged import Merging, read_merged_signature, read_merging
 from .misfit import Misfit, read_whole
 from .options import MAX_TIMEOUT_S, TaskBackoff, check_job_options, check_keyed
-from .schema import Problem, Validate, compile_own
+from .schema import Validate, compile_own
+from .schema_problems import Problem
 from .signature import Signature, read_signature
 
 P = ParamSpec("P")
