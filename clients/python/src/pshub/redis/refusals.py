@@ -86,7 +86,7 @@ _ADVICE = {
     "ERR The user executing the script can't|ERR ACL failure in script": _RIGHT,
     "NOPERM": _RIGHT,
     "READONLY": "this server is a replica, which refuses writes; connect to its master",
-    "CLUSTERDOWN": "the Cluster does not serve this at the moment",
+    "CLUSTERDOWN": "nobody serves that slot of the Cluster",
     "MOVED|ASK|TRYAGAIN": "a slot of the Cluster is on its way to another node",
     "OOM": "Redis is full",
     "MISCONF": "Redis cannot write to its disk",
