@@ -31,9 +31,7 @@ def test_what_expired_in_the_list_is_never_started(hub: Hub, server: Server) -> 
         late.result()
     for each in pending:
         each.result()
-    stats = eventually(
-        lambda: [s for s in map(json.loads, server.client.hvals("pshub:stats")) if s["counters"]["expired"] == 1], 3
-    )
+    stats = eventually(lambda: [s for s in map(json.loads, server.client.hvals("pshub:stats")) if s["counters"]["expired"] == 1], 3)
     assert stats[0]["counters"]["ok"] == 4 and running["most"] == 4
 
 

@@ -123,9 +123,7 @@ class Call:
         """The caller gave up."""
         self.abandoned = True
         was_sent = self.pushed or self.in_doubt or self._earlier
-        self.fail(
-            Aborted(f"The caller gave up waiting for {self.task}.", task=self.task, id=self.id, ran=None if was_sent else "no")
-        )
+        self.fail(Aborted(f"The caller gave up waiting for {self.task}.", task=self.task, id=self.id, ran=None if was_sent else "no"))
 
     def close(self) -> None:
         """Its hub was closed: nobody waits for the answer any more."""

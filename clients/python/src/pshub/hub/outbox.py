@@ -212,9 +212,7 @@ class Outbox:
         elif wait_ms > patience_ms:
             reason = f"About {wait_ms} ms of work waits in queue {name}, and this call could wait {patience_ms} ms."
         else:
-            reason = (
-                f"More is called than queue {name} serves: {length} requests wait, and while that is so no more than {max_length} may."
-            )
+            reason = f"More is called than queue {name} serves: {length} requests wait, and while that is so no more than {max_length} may."
         data = {"length": length, "maxLength": min(max_length, 2**53), "waitMs": wait_ms}
         call.refused("Overloaded", f"{reason} Add workers or slots, or try later.", data)
 
@@ -227,9 +225,7 @@ class Outbox:
     def _give_up(self, calls: list[Call]) -> None:
         """The number may be forgotten soon; repeating the push after that could run it twice."""
         for call in calls:
-            call.refused(
-                "OutcomeUnknown", "The connection broke during the push, and Redis cannot tell any more whether it had arrived."
-            )
+            call.refused("OutcomeUnknown", "The connection broke during the push, and Redis cannot tell any more whether it had arrived.")
 
 
 def _left_ms(call: Call) -> float:

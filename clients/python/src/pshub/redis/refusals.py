@@ -77,9 +77,7 @@ _RIGHT = "the Redis user lacks a right; 'pshub check' names it, and the rule tha
 _ADVICE = {
     "WRONGPASS": "Redis does not accept this user or password; correct them in its URL, redis://user:password@host",
     "NOAUTH": "Redis wants a password; give it in its URL, redis://user:password@host",
-    "ERR Function not found": (
-        "this Redis does not have pshub's library, and this user may not load it; run 'pshub install' as one who may"
-    ),
+    "ERR Function not found": ("this Redis does not have pshub's library, and this user may not load it; run 'pshub install' as one who may"),
     "ERR unknown command .?FCALL": "this server is too old, or is none; Redis 7.0 or newer is needed",
     "ERR unknown command .?(?i:TIME|H[A-Z]+)": "this is a sentinel, or no Redis; sentinels are named as redis+sentinel://host:26379/name",
     # What a function hears in Redis 7.0, and in newer ones and Valkey.

@@ -77,8 +77,7 @@ class Task(Generic[P, R_co]):
         length = len(compact([description, args, result]))
         if length > _MAX_DECLARATION:
             raise ConfigError(
-                f"{name.full}: its description and schemas are {length} characters of JSON; at most {_MAX_DECLARATION} fit on a card "
-                "of the registry."
+                f"{name.full}: its description and schemas are {length} characters of JSON; at most {_MAX_DECLARATION} fit on a card of the registry."
             )
         self.digest = hashlib.sha256(compact([args, result]).encode()).hexdigest()[:12]
         self.__doc__ = function.__doc__
