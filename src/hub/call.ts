@@ -115,8 +115,9 @@ export class Call implements Parcel, Timed {
     this.refused('Aborted', `The caller gave up waiting for ${this.task}.`, { ran, cause: this.spec.signal?.reason })
   }
 
-  /** Its hub was closed: nobody answers it any more. */
+  /** Its hub was closed: nobody waits for the answer any more. */
   close(): void {
+    this.abandoned = true
     if (this.#mayRun) this.refused('Aborted', `The hub was closed while ${this.task} was running.`)
     else this.refused('HubClosed')
   }

@@ -79,6 +79,8 @@ export class Outbox {
   #answeredAt = Number.NEGATIVE_INFINITY
   /** What waits is being sent, or will be with the end of this tick. */
   #isBusy = false
+  #running: Promise<void> = Promise.resolve()
+  readonly #cancelling = new Set<Promise<void>>()
 
   get queueName(): string {
     return this.#options.queue.name
@@ -115,7 +117,9 @@ export class Outbox {
     if (this.#isBusy) return
     this.#isBusy = true
     // Behind all that is called in this tick and in the promise reactions it sets off: they go together.
-    process.nextTick(() => void this.#run())
+    process.nextTick(() => {
+      this.#running = this.#run()
+    })
   }
 
   /** Lets go of a parcel whose call is over. When its caller gave up, its request is cancelled too. */
@@ -144,13 +148,21 @@ export class Outbox {
     if (!placed) return
     const { connection, queue, events } = this.#options
     const text = placed.ttlMs > 0 ? stamped(placed.at, placed.ttlMs, parcel.body) : ''
-    connection
+    const cancelling: Promise<void> = connection
       .send(client => queue.cancel(client, id, text))
       .then(
-        removed => events.emit('call:cancelled', { task, id, removed }),
+        removed => void events.emit('call:cancelled', { task, id, removed }),
         // The request runs or expires by itself then; nobody waits for it.
         () => undefined,
       )
+      .finally(() => this.#cancelling.delete(cancelling))
+    this.#cancelling.add(cancelling)
+  }
+
+  /** Of a hub that is closed: resolves when nothing is under way any more. */
+  async over(): Promise<void> {
+    await this.#running
+    await Promise.all(this.#cancelling)
   }
 
   async #run(): Promise<void> {

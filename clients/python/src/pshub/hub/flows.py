@@ -15,9 +15,7 @@ from .enqueuing import EnqueueEntry, Enqueuing, parts_of
 _MOST_STEPS = 100
 
 
-async def start_chain(
-    enqueuing: Enqueuing, hosts: Callable[[], JobHost], entries: Sequence[EnqueueEntry], options: Mapping[str, Any]
-) -> AsyncChain:
+async def start_chain(enqueuing: Enqueuing, hosts: Callable[[], JobHost], entries: Sequence[EnqueueEntry], options: Mapping[str, Any]) -> AsyncChain:
     """Each step travels in the message of the one before it."""
     if not isinstance(entries, (list, tuple)) or not 1 <= len(entries) <= _MOST_STEPS:
         raise InvalidArgs(f"A chain is a list of 1 to {_MOST_STEPS} steps.")

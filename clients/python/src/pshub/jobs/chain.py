@@ -76,9 +76,7 @@ def _read_step(value: Any) -> Step | None:
     )
 
 
-def step_message(
-    steps: Sequence[Step], from_: str | None, traceparent: str | None = None, tracestate: str | None = None
-) -> str:
+def step_message(steps: Sequence[Step], from_: str | None, traceparent: str | None = None, tracestate: str | None = None) -> str:
     """The first of some steps as a message without its ``at``; the others travel in it."""
     first, *others = steps
     # What is merged has neither a caller nor a trace of its own: nothing is behind its arguments.

@@ -255,9 +255,7 @@ class AsyncChain:
     def __init__(self, host: Callable[[], JobHost], id: str, steps: Sequence[Place]) -> None:
         self.id = id
         self._host = host
-        self.steps: list[AsyncJob[Any]] = [
-            AsyncJob(host, queue, step_id(id, at), task, is_to_come=at > 0) for at, (queue, task) in enumerate(steps)
-        ]
+        self.steps: list[AsyncJob[Any]] = [AsyncJob(host, queue, step_id(id, at), task, is_to_come=at > 0) for at, (queue, task) in enumerate(steps)]
 
     def on(self, host: JobHost) -> AsyncChain:
         """The same chain, asked over another host."""

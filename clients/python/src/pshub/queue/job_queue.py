@@ -115,9 +115,7 @@ class JobQueue:
         args: list[Word] = [name, text, "" if next_ms is None else next_ms]
         return bool(await run(connection, "schedule", [self.keys.jobs], args) == 1)
 
-    async def tick(
-        self, connection: Connection, due: DueSchedule, next_ms: int | None, message: str
-    ) -> bool:
+    async def tick(self, connection: Connection, due: DueSchedule, next_ms: int | None, message: str) -> bool:
         """The time of an entry has come: enqueues its job and sets its next time, unless somebody was quicker."""
         args: list[Word] = [due.name, due.score, "" if next_ms is None else next_ms, message]
         return bool(await run(connection, "tick", self._both, args) == 1)
@@ -204,9 +202,7 @@ class JobQueue:
         state: bytes = await run(connection, "withdraw", [self.keys.jobs, self.keys.cancelled], args)
         return state.decode("utf-8", "replace")
 
-    async def await_end(
-        self, connection: Connection, id: str, ticket: str, hub_id: str, to_come_ms: float = 0
-    ) -> dict[str, str]:
+    async def await_end(self, connection: Connection, id: str, ticket: str, hub_id: str, to_come_ms: float = 0) -> dict[str, str]:
         """
         The record of a tracked job. As long as it has not ended the hub is told of that, under this ticket; also where it is to come
         within ``to_come_ms``.
