@@ -54,7 +54,7 @@ export interface RetryRequest {
   args?: unknown
 }
 
-/** POST api/jobs/<id>/delete, of a dead job, /cancel and /cancel-chain. */
+/** POST api/jobs/<id>/delete, of a dead job, /cancel, /run (of one that waits for its time or its next try) and /cancel-chain. */
 export interface JobPlaceRequest {
   queue?: string
   state?: JobState
@@ -77,7 +77,7 @@ export interface MatchingRequest {
   key?: string
   text?: string
   from?: string
-  /** Of dead ones: given up until then, Redis milliseconds. */
+  /** Of dead ones given up, of those that are tried again failed until then, Redis milliseconds. */
   untilMs?: number
 }
 export type MatchingStep = BulkStep

@@ -78,6 +78,15 @@ const changeRoutes = (app: FastifyInstance, { hub, mayRun }: JobRoutesOptions): 
     return { id, changed }
   })
 
+  app.post<JobRequest>('/api/jobs/:id/run', admin, async (request): Promise<JobChange> => {
+    const [id, place] = [idOf(request), placeOf(new Fields(request.body, placeNames))]
+    const { task, queue } = await hub.jobDetails(id, place)
+    if (!mayRun(task)) throw notToBeRun(task)
+    const changed = await hub.runJob(id, { ...place, queue })
+    audit(request, 'job run at once', { id, queue, changed })
+    return { id, changed }
+  })
+
   app.post<JobRequest>('/api/jobs/:id/cancel-chain', admin, async (request): Promise<JobChange> => {
     const [id, place] = [idOf(request), placeOf(new Fields(request.body, placeNames))]
     const job = await hub.job(id, place.queue === undefined ? {} : { queue: place.queue })
@@ -97,11 +106,12 @@ const matchingRoutes = (app: FastifyInstance, { hub, mayRun }: JobRoutesOptions,
     return turns.take(() => hub.bulkStep(undefined, match))
   })
 
-  for (const action of ['retry', 'delete', 'cancel'] as const) {
+  for (const action of ['retry', 'delete', 'cancel', 'run'] as const) {
     app.post(`/api/jobs-matching/${action}`, admin, async (request): Promise<MatchingStep> => {
       const match = matchOf(new Fields(request.body, matchNames))
       // Of any task is more than some tasks.
-      if (action === 'retry' && !mayRun(match.task ?? '')) throw notToBeRun(match.task ?? 'What is of any task')
+      if ((action === 'retry' || action === 'run') && !mayRun(match.task ?? ''))
+        throw notToBeRun(match.task ?? 'What is of any task')
       const step = await turns.take(() => hub.bulkStep(action, match))
       const { changed, skipped } = step
       audit(request, `jobs: ${action}`, { ...match, changed, skipped })

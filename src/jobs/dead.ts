@@ -158,7 +158,7 @@ export class DeadJobs {
 export const retryDead = (client: Redis, queue: JobQueue, texts: readonly string[], args?: string): Promise<number> =>
   queue.revive(
     client,
-    texts.map(dead => ({ dead, message: revivedMessage(dead, args) })),
+    texts.map(lying => ({ lying, message: revivedMessage(lying, args) })),
   )
 
 const filterNames = namesOf<DeadFilter>({ ids: true, task: true, code: true, key: true, beforeMs: true })

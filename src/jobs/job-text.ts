@@ -36,6 +36,14 @@ export const revivedMessage = (dead: string, args?: string): string => {
   return joined(0, parts.id, part, rest)
 }
 
+/** A job that waits for its time or its next try, as it is taken at once: its tries and failures stay, and it is wanted for as long as then. */
+export const hastenedMessage = (lying: string): string => {
+  const parts = split(lying)
+  if (!parts) return withoutBrace(lying)
+  const { ttl, id, part, rest } = parts
+  return joined(Number(ttl), id, part && withoutTimes(part), rest)
+}
+
 /**
  * A job that was claimed, as it is put into another shard at `nowUs`: due at once, without the token that the claim gave it.
  */

@@ -200,7 +200,7 @@ export const bugsOfJobs: PlantedBugs = {
     ['tells no batch of the dead', 'tally_of(', 'type(', ['batch', 'adopt', 'killer']],
   ],
   forward: [['lets a job come twice', "'NX', 'PX', ARGV[1])", "'PX', ARGV[1])", ['chain', 'sendOut']]],
-  revive: [['revives what is not there', '== 1 then', '>= 0 then', ['claim', 'settle', 'revive']]],
+  revive: [['revives what is not there', 'text) == 1', 'text) >= 0', ['claim', 'settle', 'revive']]],
   withdraw: [
     [
       'lets the record of a job that waits go',

@@ -78,6 +78,28 @@ describe('one job', () => {
     expect((await registryOf.post(`api/jobs/${id}/delete`, { queue: 'q' })).status).toBe(200)
   })
 
+  it('is run at once where it waits for its time, with a line in the log', async () => {
+    fixture.allowLeftovers()
+    await fixture.worker([print])
+    const registry = await fixture.registry()
+    const options = { delayMs: 3_600_000 }
+    const { id } = await jsonOf(await registry.post('api/enqueue/print:1.0', { args: { page: 1 }, options }))
+    const seen = { queue: 'q', state: 'scheduled' }
+    const strict = await fixture.registry({ runTasks: ['mail:1.0'] })
+    expect((await strict.post(`api/jobs/${id}/run`, seen)).status).toBe(403)
+    expect((await strict.post('api/jobs-matching/run', { state: 'scheduled' })).status).toBe(403)
+    expect(await jsonOf(await registry.post(`api/jobs/${id}/run`, seen))).toEqual({ id, changed: true })
+    await eventually(async () => (await jsonOf(await registry.get('api/jobs'))).counts[0].waiting === 0)
+    expect((await registry.post(`api/jobs/${id}/run`, seen)).status).toBe(404)
+    for (let n = 0; n < 3; n++) await registry.post('api/enqueue/print:1.0', { args: { page: n }, options })
+    expect(await jsonOf(await registry.post('api/jobs-matching/run', { state: 'scheduled' }))).toMatchObject({
+      ...{ matching: 3, changed: 3, skipped: 0 },
+    })
+    expect(await fixture.redis.zcard(keys().scheduled)).toBe(0)
+    const dead = await registry.post('api/jobs-matching/run', { state: 'dead' })
+    expect(await errorOf(dead)).toEqual([400, 'InvalidArgs', expect.stringContaining('run is for others')])
+  })
+
   it('is not tried again where its task may not be run', async () => {
     const { id } = await withDead()
     const registry = await fixture.registry({ runTasks: ['mail:*'] })
