@@ -61,6 +61,24 @@ const withoutTimes = (part: string): string => {
   return delay === undefined && due === undefined && fence === undefined ? part : jobPartText(kept)
 }
 
+/** The arguments of a message exactly as they are written there; undefined where it has none, or is no JSON object. */
+export const argsTextOf = (message: string): string | undefined => {
+  let found: string | undefined
+  let at = /^\s*\{\s*/.exec(message)?.[0].length ?? message.length
+  for (;;) {
+    const name = /"((?:[^"\\]|\\.)*)"\s*:\s*/y
+    name.lastIndex = at
+    const member = name.exec(message)
+    if (!member) return found
+    const end = endOfValue(message, name.lastIndex)
+    // Of two with the same name the last one counts, as for whoever parses it.
+    if (JSON.parse(`"${member[1]}"`) === 'args') found = message.slice(name.lastIndex, end).trim()
+    const comma = /\s*,\s*/y
+    comma.lastIndex = end
+    at = comma.test(message) ? comma.lastIndex : message.length
+  }
+}
+
 /** Where a value that begins there ends, in text that is JSON. */
 const endOfValue = (text: string, from: number): number => {
   let depth = 0

@@ -178,7 +178,7 @@ describe('pshub job', () => {
 
   it('runs at once what waits for its time', async () => {
     const enqueue = async (...more: string[]) =>
-      (await run(['enqueue', 'add', '{"a":1}', '--queue', 'q', '--delay', '1h', ...more])).out.trim()
+      (await run(['enqueue', 'add:1.0', '{"a":1}', '--queue', 'q', '--delay', '1h', ...more])).out.trim()
     const later = await enqueue('--tracked')
     expect(await run(['job', later, '--run'])).toEqual({
       code: 0,
