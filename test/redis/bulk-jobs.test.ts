@@ -183,7 +183,11 @@ describe('one job', () => {
     await eventually(async () => (await later.status()).state === 'retrying')
     expect(await (await hub.job(later.id)).run()).toBe(true)
     expect(await later.result()).toBe(2)
-    expect((await later.status()).tries).toBe(1)
+    const { tries, error, enqueuedMs } = await later.status()
+    expect(tries).toBe(1)
+    // When a try began is written with its failure.
+    expect(error!.started).toBeGreaterThanOrEqual(enqueuedMs!)
+    expect(error!.started).toBeLessThanOrEqual(error!.at)
     expect(await later.run()).toBe(false)
     expect(await hub.runJob(later.id)).toBe(false)
     expect(await hub.runJob(plain.id, { queue: 'q' })).toBe(true)

@@ -62,6 +62,36 @@ describe('one job', () => {
     expect(await jsonOf(await registry.post(`api/jobs/${id}/retry`, { queue: 'q' }))).toEqual({ id, changed: false })
   })
 
+  it('has its arguments as they were enqueued, and takes others as they are written', async () => {
+    fixture.allowLeftovers()
+    const registry = await fixture.registry()
+    const written = '{"z": 9007199254740993, "args": [1.50, "\\"}"]}'
+    const message = (args: string) =>
+      `{"at":1000,"ttl":0,"id":"exact","job":{"tries":1,"errors":[]},"task":"away:1.0","args":${args},"from":"shop"}`
+    await fixture.redis.zadd(keys().dead, 5, message(written))
+    await fixture.redis.set(keys().paused, '1000')
+    const read = async () => (await registry.get('api/jobs/exact?queue=q&state=dead')).text()
+    const text = await read()
+    expect(text).toContain(`"args":${written}`)
+    expect(JSON.parse(text)).toMatchObject({
+      argsText: written,
+      args: { args: [1.5, '"}'] },
+      from: 'shop',
+      state: 'dead',
+    })
+    const argsText = '{"n":12345678901234567890}'
+    for (const wrong of ['{', '', '{"__proto__":1}'])
+      expect(await errorOf(await registry.post('api/jobs/exact/retry', { queue: 'q', argsText: wrong }))).toEqual([
+        ...[400, 'InvalidArgs', expect.stringMatching(/^The arguments are /)],
+      ])
+    expect((await registry.post('api/jobs/exact/retry', { queue: 'q', argsText })).status).toBe(200)
+    expect(await fixture.redis.lrange(keys().jobs, 0, -1)).toEqual([expect.stringContaining(`"args":${argsText},`)])
+    // What says it all by itself is said once.
+    await fixture.redis.zadd(keys().dead, 6, message('{"n":1}'))
+    expect(JSON.parse(await read())).not.toHaveProperty('argsText')
+    await fixture.redis.del(keys().paused)
+  })
+
   it('is deleted, and cancelled', async () => {
     const { registry, id } = await withDead()
     expect(await jsonOf(await registry.post(`api/jobs/${id}/delete`, { queue: 'q' }))).toEqual({ id, changed: true })

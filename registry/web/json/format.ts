@@ -21,3 +21,10 @@ export const sorted = (node: JsonNode): JsonNode => {
   const members = node.members.map(([key, value]): [string, JsonNode] => [key, sorted(value)])
   return { ...node, members: members.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0)) }
 }
+
+/** Whether that changes nothing. */
+export const isInOrder = (node: JsonNode): boolean => {
+  if (node.kind === 'array') return node.items.every(isInOrder)
+  if (node.kind !== 'object') return true
+  return node.members.every(([key, value], at) => isInOrder(value) && (at === 0 || node.members[at - 1]![0] <= key))
+}

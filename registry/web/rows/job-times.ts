@@ -51,12 +51,16 @@ export const stretchesOf = (job: Times, nowMs: number): Stretch[] => {
     const began = started ?? (isLast && hasOneStart(job) ? job.startedMs : undefined)
     const before = isFirst && earlier > 0 ? `the first ${earlier === 1 ? 'try' : `${earlier} tries`}` : undefined
     if (before !== undefined && since !== undefined) {
-      life.add('both', since, began ?? at, { name: before, end: 'their times are not kept' })
+      life.add('both', since, began ?? at, {
+        name: before,
+        end: `${earlier === 1 ? 'its' : 'their'} times are not kept`,
+      })
       since = began ?? at
     }
     if (began !== undefined && began <= at) {
       const behind = isFirst ? 'nothing' : number === 1 ? 'death' : 'try'
-      if (since !== undefined && before === undefined) waits(life, job, since, began, behind, isLast && hasEnded(job))
+      if (since !== undefined && before === undefined)
+        waits(life, job, since, began, behind, isLast && job.state === 'dead')
       life.add('run', began, at, run)
     } else if (since !== undefined && before === undefined) life.add('both', since, at, run)
     since = at
@@ -94,11 +98,13 @@ const last = (life: Life, job: Times, since: number | undefined, behind: Behind,
 }
 
 const waitNames = {
-  time: 'waited for its time',
-  again: 'waited for its next try',
-  slot: 'waited for a slot',
-  either: 'waited for its next try, and for a slot',
-  death: 'was dead, and waited for a slot',
+  time: 'waiting for its time',
+  again: 'waiting for its next try',
+  slot: 'waiting for a slot',
+  // Until when it was to wait is known of its last wait alone.
+  taken: 'waiting to be taken',
+  either: 'waiting for its next try, and for a slot',
+  death: 'dead, and waiting for a slot',
 }
 
 /** A wait that ended with a try, or goes on: for its time first, where that is known, and then for a slot. */
@@ -114,7 +120,8 @@ const waits = (
   const dueIn = isLastWait && behind !== 'death' && dueMs !== undefined && dueMs > since ? dueMs : undefined
   const forTime = behind === 'nothing' ? waitNames.time : waitNames.again
   if (dueIn === undefined) {
-    const name = { nothing: waitNames.slot, try: waitNames.either, death: waitNames.death }[behind]
+    const first = isLastWait ? waitNames.slot : waitNames.taken
+    const name = { nothing: first, try: waitNames.either, death: waitNames.death }[behind]
     life.add('wait', since, until, { name, ...end })
   } else if (dueIn > until) life.add('wait', since, until, { name: forTime, ...end })
   else {
@@ -126,8 +133,6 @@ const waits = (
 /** Its record says when the last try began: that of one that ended, and waits for no other. */
 const hasOneStart = ({ state, startedMs }: Times): boolean =>
   startedMs !== undefined && (state === 'dead' || state === 'retrying')
-
-const hasEnded = ({ endedMs }: Times): boolean => endedMs !== undefined
 
 const toneOf = (state: JobDetail['state']): Stretch['tone'] => {
   if (state === 'done') return 'good'

@@ -12,7 +12,7 @@ export const Timeline = ({ job }: { job: JobDetail }) => {
   const [first] = stretches
   if (!first) return null
   const last = stretches.at(-1)!
-  const whole = Math.max(1, last.toMs - first.fromMs)
+  const whole = drawnMs(first, last)
   const isDay = dateTime(first.fromMs).slice(0, 10) === dateTime(last.toMs).slice(0, 10)
   const moment = (atMs: number) => (isDay ? clock(atMs) : dateTime(atMs))
   return (
@@ -28,9 +28,10 @@ export const Timeline = ({ job }: { job: JobDetail }) => {
           <li key={at}>
             <span class="timeline-name">
               {stretch.name}
+              {stretch.end !== '' && ', '}
               {stretch.end !== '' && (
                 <span class={stretch.tone === 'bad' ? 'failing' : 'quiet'}>
-                  , <Text>{stretch.end}</Text>
+                  <Text>{stretch.end}</Text>
                 </span>
               )}
             </span>
@@ -42,7 +43,7 @@ export const Timeline = ({ job }: { job: JobDetail }) => {
                 style={{
                   // What is short, and at the end, stays inside.
                   left: `min(${((stretch.fromMs - first.fromMs) / whole) * 100}%, 100% - 3px)`,
-                  width: `${((stretch.toMs - stretch.fromMs) / whole) * 100}%`,
+                  width: `${(Math.min(stretch.toMs - stretch.fromMs, first.fromMs + whole - stretch.fromMs) / whole) * 100}%`,
                 }}
               />
             </span>
@@ -71,7 +72,7 @@ export const Timeline = ({ job }: { job: JobDetail }) => {
         )}
         {stretches.some(({ isToCome }) => isToCome) && (
           <span>
-            <span class="swatch" data-kind="wait" data-open="true" aria-hidden="true" /> still to come
+            <span class="swatch" data-kind="wait" data-open="true" aria-hidden="true" /> still to come, and not to scale
           </span>
         )}
       </p>
@@ -80,3 +81,10 @@ export const Timeline = ({ job }: { job: JobDetail }) => {
 }
 
 const wholeOf = ({ isOpen, isToCome }: Stretch): string => (isToCome ? 'until it is due' : isOpen ? 'so far' : 'in all')
+
+/** What the bars stand for in all: what is still to come has a third of it at the most, so that what was can be seen. */
+const drawnMs = (first: Stretch, last: Stretch): number => {
+  const wholeMs = Math.max(1, last.toMs - first.fromMs)
+  const pastMs = last.fromMs - first.fromMs
+  return last.isToCome && pastMs > 0 ? Math.min(wholeMs, pastMs * 1.5) : wholeMs
+}

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { useMemo } from 'preact/hooks'
-import { sorted } from '../../json/format.ts'
+import { isInOrder, sorted } from '../../json/format.ts'
 import { readJson } from '../../json/text.ts'
 import { JsonTree } from '../../json/tree.tsx'
 import { bytes } from '../../text/figures.ts'
@@ -19,19 +19,18 @@ export const Value = ({ title, text }: { title: string; text: string }) => {
       return undefined
     }
   }, [text])
-  const hasMembers = node?.kind === 'object' || node?.kind === 'array'
+  const isMixed = useMemo(() => node !== undefined && !isInOrder(node), [node])
   const shown = useMemo(() => (node && isSorted.value ? sorted(node) : node), [node, isSorted.value])
   return (
     <section class="part" aria-labelledby={id}>
       <div class="part-head">
         <h2 id={id}>{title}</h2>
         <span class="quiet">{bytes(new TextEncoder().encode(text).length)}</span>
-        {hasMembers && (
+        {isMixed && (
           <button
             type="button"
-            class="small"
             aria-pressed={isSorted.value}
-            aria-label={`Sort the members of the ${title.toLowerCase()} by name`}
+            aria-label={`Sort by name: ${title.toLowerCase()}`}
             title={isSorted.value ? 'Members are in the order of their names' : 'Members are in the order they came in'}
             onClick={() => {
               isSorted.value = !isSorted.value
