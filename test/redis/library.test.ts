@@ -25,7 +25,7 @@ describe('the library', () => {
   it('has another revision than the one that was published with other functions', () => {
     // Changed after it was published? Raise libraryRevision. Else write the new digest here.
     const digest = createHash('sha256').update(libraryText()).digest('hex').slice(0, 12)
-    expect([libraryRevision, digest]).toEqual([4, '9248304c7263'])
+    expect([libraryRevision, digest]).toEqual([4, '68ff98a04ee3'])
   })
 
   it('is loaded where it is missing, and left alone where it is there', async () => {

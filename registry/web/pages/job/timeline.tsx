@@ -65,6 +65,11 @@ export const Timeline = ({ job }: { job: JobDetail }) => {
         <span>
           <span class="swatch" data-kind="run" aria-hidden="true" /> a worker had it
         </span>
+        {stretches.some(({ tone }) => tone === 'bad') && (
+          <span>
+            <span class="swatch" data-kind="run" data-tone="bad" aria-hidden="true" /> and failed
+          </span>
+        )}
         {stretches.some(({ kind }) => kind === 'both') && (
           <span>
             <span class="swatch" data-kind="both" aria-hidden="true" /> waited and ran: when it began is not told

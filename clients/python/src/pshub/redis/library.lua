@@ -2146,6 +2146,7 @@ for i = 1, #ARGV, 2 do
       end
     else
       arrive_late(KEYS[1], id, text)
+      note_job(KEYS[1], id, options, 'due', string.format('%d', now_ms()))
     end
     revived = revived + 1
   end
