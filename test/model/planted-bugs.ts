@@ -190,7 +190,7 @@ export const bugsOfJobs: PlantedBugs = {
     ['forgets the dead', 'dropped = dropped + bury(KEYS[2], failed, now, ARGV[1], ARGV[2])', '', ['claim', 'settle']],
     [
       'counts no failures',
-      'local failed = with_failure(message, id, text, now)',
+      'local failed = with_failure(message, id, failure, now)',
       'local failed = message',
       ['claim', 'settle'],
     ],
