@@ -180,7 +180,7 @@ describe('PROTOCOL.md', () => {
       await: (_, client) => jobQueue().await(client, '<job>', 'a', 'b'),
       key: (_, client) => jobQueue().actOnKey(client, 'a:1.0', 'b', 'run'),
       shard: (queue, client) => noteShards(client, queue.keys, unsharded('<queue>'), 0),
-      revive: (_, client) => jobQueue().revive(client, [{ dead: '', message: '' }]),
+      revive: (_, client) => jobQueue().revive(client, [{ lying: '', message: '' }]),
       declare: (queue, client) => {
         const tasks = [defineTask('task:1.0', {}, () => 1)]
         const settings = readSettings('worker', {})

@@ -1941,6 +1941,13 @@ local function follow(following)
   if following ~= '' then add_job(KEYS[2], at, following, added) end
 end
 
+-- A failure with when the try began, as far as there is a record that says it: how long each try took is seen by that alone.
+local function with_start(id, options, failure)
+  local started = options.keep and redis.pcall('HGET', beside(KEYS[2], 'job:' .. id), 'started')
+  if type(started) ~= 'string' or not string.match(started, '^%d+$') then return failure end
+  return '"started":' .. started .. ',' .. failure
+end
+
 -- A run of merged jobs: done, or what `words` say of each of its keys.
 local function settle_run(id, message, task, run, outcome, words, text)
   if outcome ~= 'done' then
@@ -1975,8 +1982,9 @@ local function settle(id, message, outcome, delay, text, following)
   end
   if outcome == 'putoff' then return put_off(id, message, options, delay) end
   if outcome ~= 'retry' and outcome ~= 'pass' and outcome ~= 'dead' then return finish(id, message, options, outcome) end
-  local failed = with_failure(message, id, text, now)
-  note_job(KEYS[2], id, options, 'tries', options_of(failed).tries, 'error', string.format('{"at":%d,%s}', now, text))
+  local failure = with_start(id, options, text)
+  local failed = with_failure(message, id, failure, now)
+  note_job(KEYS[2], id, options, 'tries', options_of(failed).tries, 'error', string.format('{"at":%d,%s}', now, failure))
   if outcome == 'retry' then return again(id, failed, options, delay, 'retrying', not options.key and retries) end
   if outcome == 'pass' then return again(id, failed, options, delay, 'retrying', retries) end
   dropped = dropped + bury(KEYS[2], failed, now, ARGV[1], ARGV[2])
@@ -2130,27 +2138,40 @@ return fields
 end }
 
 redis.register_function{ function_name = 'pshub_1_revive', callback = function(KEYS, ARGV)
--- revive: dead jobs get another chance, from their first try on.
+-- revive: jobs that lie by time are to be taken now. Dead ones get another chance, from their first try on; those that are not due yet, or
+-- wait for their next try, wait no longer.
 --
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
 -- KEYS[2]  LIST  pshub:{<queue>}:jobbell
--- ARGV[1], ARGV[2], ARGV[3], ...  pairs: a job exactly as it lies with the dead ones; what it is to be from now on, without its `at`
--- Returns  how many of them were there and wait again now
+-- ARGV[1], ARGV[2], ARGV[3], ...  pairs: a job exactly as it lies; what it is to be from now on, without its `at`
+-- Returns  how many of them were there and wait to be taken now
 --
 -- A full Redis refuses it: they are safe where they are.
 for _, list in ipairs(lists_of(KEYS[1])) do redis.call('LLEN', list) end
 redis.call('LLEN', KEYS[2])
 local revived = 0
+
+-- Somebody else's keys in these places cost the jobs there alone.
+local function take(text, name)
+  return redis.pcall('ZREM', beside(KEYS[1], name), text) == 1
+end
+
 for i = 1, #ARGV, 2 do
-  if redis.call('ZREM', beside(KEYS[1], 'dead'), ARGV[i]) == 1 then
+  local was_dead = take(ARGV[i], 'dead')
+  if was_dead or take(ARGV[i], 'scheduled') or take(ARGV[i], 'retries') then
     local text = '{"at":' .. now_us_text() .. ',' .. ARGV[i + 1]
-    local id, options = string.match(text, '"id":"([%w_-]+)"'), options_of(text)
-    line_up_again(KEYS[1], text, options)
-    local record = beside(KEYS[1], 'job:' .. id)
-    note_job(KEYS[1], id, options, 'state', 'waiting', 'tries', '0')
-    if options.keep then
-      redis.pcall('PERSIST', record)
-      redis.pcall('HDEL', record, 'ended', 'error', 'cancel')
+    local id, options = string.match(text, '"id":"([%w_-]+)"') or '', options_of(text)
+    if was_dead then
+      line_up_again(KEYS[1], text, options)
+      note_job(KEYS[1], id, options, 'state', 'waiting', 'tries', '0')
+      if options.keep then
+        local record = beside(KEYS[1], 'job:' .. id)
+        redis.pcall('PERSIST', record)
+        redis.pcall('HDEL', record, 'ended', 'error', 'cancel')
+      end
+    else
+      arrive_late(KEYS[1], id, text)
+      note_job(KEYS[1], id, options, 'due', string.format('%d', now_ms()))
     end
     revived = revived + 1
   end
