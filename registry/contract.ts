@@ -1,5 +1,6 @@
 /** What the service tells its pages, and nothing else: both sides are checked against these types. */
 import type {
+  Environment,
   ErrorCode,
   FailureOverview,
   JsonSchema,
@@ -30,6 +31,8 @@ export interface Session {
   readOnly: boolean
   namespace: string
   version: string
+  /** What is worked on here, where the service was told. */
+  environment?: Environment
 }
 
 /** POST api/login: answered with a Session and its cookie. POST api/logout, with {}, ends it (204). */

@@ -6,7 +6,7 @@ import { isPaused, startLive } from '../live/stream.ts'
 import { Text } from '../parts/text.tsx'
 import { ThemeChoice } from '../parts/theme-choice.tsx'
 import { ZoneChoice } from '../parts/zone-choice.tsx'
-import { namespace } from '../session/access.ts'
+import { environment, namespace } from '../session/access.ts'
 import { ConnectionBanner } from './connection-banner.tsx'
 import { Help } from './help.tsx'
 import { isHelpOpen, startKeyboard } from './keyboard.ts'
@@ -46,7 +46,7 @@ export const Frame = ({ children }: { children: ComponentChildren }) => {
       <a class="skip" href="#content">
         Skip to content
       </a>
-      <header class="top">
+      <header class="top" data-environment={environment.value?.colour}>
         <div class="top-inside">
           <a class="brand" href={base}>
             pshub{' '}
@@ -56,6 +56,11 @@ export const Frame = ({ children }: { children: ComponentChildren }) => {
               </span>
             )}
           </a>
+          {environment.value && (
+            <strong class="environment" title="The environment that this registry is of">
+              {environment.value.name}
+            </strong>
+          )}
           <nav aria-label="Pages">
             {places.map(({ place, name }) => (
               <a key={place} href={at(place)} aria-current={here === place ? 'page' : undefined}>
