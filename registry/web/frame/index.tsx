@@ -3,10 +3,12 @@ import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { at, base, placeOf } from '../address/paths.ts'
 import { isPaused, startLive } from '../live/stream.ts'
+import { isPaletteOpen, Palette } from '../palette/index.tsx'
 import { Text } from '../parts/text.tsx'
 import { ThemeChoice } from '../parts/theme-choice.tsx'
 import { ZoneChoice } from '../parts/zone-choice.tsx'
 import { environment, namespace } from '../session/access.ts'
+import { frameActions } from './actions.ts'
 import { ConnectionBanner } from './connection-banner.tsx'
 import { Help } from './help.tsx'
 import { isHelpOpen, startKeyboard } from './keyboard.ts'
@@ -37,6 +39,9 @@ export const Frame = ({ children }: { children: ComponentChildren }) => {
         go: place => route(at(place)),
         pause: () => {
           isPaused.value = !isPaused.value
+        },
+        togglePalette: () => {
+          isPaletteOpen.value = !isPaletteOpen.value
         },
       }),
     [],
@@ -69,6 +74,15 @@ export const Frame = ({ children }: { children: ComponentChildren }) => {
             ))}
           </nav>
           <div class="top-tools">
+            <button
+              type="button"
+              class="small"
+              aria-haspopup="dialog"
+              title="Search everything, and all commands ( Ctrl K )"
+              onClick={() => (isPaletteOpen.value = true)}
+            >
+              Search
+            </button>
             <LiveState />
             <ZoneChoice />
             <ThemeChoice />
@@ -101,6 +115,7 @@ export const Frame = ({ children }: { children: ComponentChildren }) => {
         </a>
       </footer>
       <Help />
+      <Palette actions={frameActions()} go={route} />
     </>
   )
 }
