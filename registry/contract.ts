@@ -237,7 +237,7 @@ export interface CallList<Call> {
   calls: Call[]
   /** How many of them fit; more than `calls` has when the limit left some out. */
   fitting: number
-  /** How many calls all of them are of, whether they fit or not: a refusal is of many. */
+  /** How many calls all of them are of, whether they fit or not: a refusal is of many. Of very many the first 10,000 are looked at, and the first 20 of each task. */
   total: number
   /** Tasks and codes of all there are, to choose from: a thousand at most. */
   tasks: string[]

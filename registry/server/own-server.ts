@@ -12,6 +12,8 @@ export const makeServer = (proxies: Proxies, log: Logger): FastifyInstance => {
     loggerInstance: log,
     logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: true,
+    // Charts are read first, and Redis may be busy or far.
+    pluginTimeout: 60_000,
     // Who asks is the last address of X-Forwarded-For that is no proxy of ours; what stands before it was sent by whom it names.
     trustProxy: address => proxies.has(address),
     requestTimeout: 30_000,

@@ -92,7 +92,9 @@ export class Readings {
     const reading = await this.#read().catch((error: unknown) => error as Error)
     for (const watcher of [this.#recorder, ...this.#watchers]) tell(watcher, reading)
     this.#isInRound = false
-    this.#schedule(this.#watchers.size > 0 ? watchedMs : unwatchedMs)
+    // Where there is so much that a reading takes long, the rest of the service has as much time as they.
+    const tookMs = reading instanceof Error ? 0 : reading.tookMs
+    this.#schedule(Math.max(tookMs, this.#watchers.size > 0 ? watchedMs : unwatchedMs))
   }
 }
 

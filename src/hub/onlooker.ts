@@ -1,6 +1,7 @@
 import { type FailureOverview, readFailures, readSlowCalls, type SlowCallOverview } from '../catalogue/call-lists.ts'
 import type { WorkerCard } from '../catalogue/cards.ts'
 import { Catalogue } from '../catalogue/catalogue.ts'
+import { KeptCards } from '../catalogue/kept-cards.ts'
 import { KeptCharts } from '../catalogue/kept-charts.ts'
 import { KeptSessions } from '../catalogue/kept-sessions.ts'
 import { type Overview, readOverview } from '../catalogue/overview.ts'
@@ -33,6 +34,8 @@ export abstract class Onlooker {
   )
   /** Tells once of what in Redis is not what its key is for. */
   protected readonly tellUnreadable = unreadableTeller(this.events)
+  /** Read before, for the next look. */
+  readonly #cards = new KeptCards()
   protected readonly closing = new AbortController()
   protected abstract readonly keys: Keys
   protected abstract readonly commands: Connection
@@ -42,7 +45,7 @@ export abstract class Onlooker {
    * @throws HubError NotEnqueued when Redis is away or this user may not read it, HubClosed
    */
   async overview(): Promise<Overview> {
-    const overview = await this.ask(client => readOverview(client, this.keys))
+    const overview = await this.ask(client => readOverview(client, this.keys, this.#cards))
     overview.unreadable.forEach(this.tellUnreadable)
     return overview
   }
