@@ -15,13 +15,15 @@ export interface SearchParts {
 }
 
 const longestText = 200
+/** How old names may be: each letter that is typed asks. */
+const namesMaxAgeMs = 3000
 
 /** Everything by its name or id: for the palette of the pages. */
 export const searchRoutes = (app: FastifyInstance, { hub, readings, slowCalls, failures }: SearchParts): void => {
   const turns = new Turns(searchesAtOnce)
   app.get('/api/search', { config: { registryAccess: 'view' } }, async (request): Promise<SearchAnswer> => {
     const text = new Fields(request.query, ['text']).neededText('text', longestText).trim()
-    const { overview } = await readings.latest()
+    const { overview } = await readings.latest(namesMaxAgeMs)
     const names = searchNames(overview, text.toLowerCase().split(/\s+/))
     if (text === '') return { ...names, jobs: [], keys: [], calls: [], isCut: false }
     return turns.take(async () => {

@@ -15,6 +15,7 @@ import { noRefusals, type RefusalOverview, type Refused, readRefusals, refusedOf
 import { eachOnce } from './unreadable.ts'
 import { type QueueOverview, type TaskQueue, wholeQueues, wholeTaskQueues } from './whole-queues.ts'
 
+export { KeptCards } from './kept-cards.ts'
 export type { QueueOverview, TaskQueue } from './whole-queues.ts'
 
 /** A task, by the card of the queue that hubs call now. */

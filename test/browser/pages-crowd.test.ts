@@ -112,7 +112,7 @@ describe('10,000 tasks of 200 workers', () => {
     await page.keyboard.press('Control+k')
     await page.keyboard.type('task_4321')
     await page.keyboard.press('Enter')
-    await page.getByRole('heading', { name: 'task_4321:1.0' }).waitFor()
+    await page.getByRole('heading', { name: 'task_4321:1.0' }).waitFor({ timeout: 60_000 })
 
     await page.goto(registry.at('workers'))
     await page.getByText('200 workers').waitFor()
