@@ -4,6 +4,7 @@ import { ms } from '../../text/figures.ts'
 import { printable } from '../../text/printable.ts'
 import type { FinishedRun } from './finished.ts'
 import { runTask } from './gateway.ts'
+import { HistogramView } from './histogram-view.tsx'
 import { summaryOf } from './repeat-summary.ts'
 
 interface RepeatProps {
@@ -93,6 +94,16 @@ export const Repeat = ({ task, args, timeoutMs, isIdempotent, obstacle, tell }: 
 }
 
 const Summary = ({ runs }: { runs: readonly FinishedRun[] }) => {
+  const timesMs = runs.flatMap(({ outcome, tookMs }) => (outcome.ok ? [tookMs] : []))
+  return (
+    <>
+      <Figures runs={runs} />
+      {timesMs.length > 1 && <HistogramView timesMs={timesMs} />}
+    </>
+  )
+}
+
+const Figures = ({ runs }: { runs: readonly FinishedRun[] }) => {
   const { done, ok, failures, waits } = summaryOf(runs)
   return (
     <dl class="repeat-summary">
