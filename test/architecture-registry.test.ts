@@ -80,6 +80,7 @@ describe('the registry', () => {
     'try-it/schema',
     'try-it/parts',
     'try-it/run',
+    'try-it/completion',
     'try-it/arguments',
     'try-it/outcome',
     'try-it/history',

@@ -10,6 +10,7 @@ import { ScheduleFold } from './background/schedule-fold.tsx'
 import { HistoryView } from './history/view.tsx'
 import { OutcomeView } from './outcome/index.tsx'
 import { isInView, LastRun, showOutcome } from './outcome/last-run.tsx'
+import { CallFields } from './run/call-fields.tsx'
 import { RunControls } from './run/controls.tsx'
 import { gatewayUrl } from './run/gateway.ts'
 import { Repeat } from './run/repeat.tsx'
@@ -24,7 +25,7 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
   // A merged task is run with what waits of its keys, and cannot be called.
   const canRun = keyed !== 'merged'
   const trial = useTrial(detail)
-  const { args, run, checks, notice, timeoutMs, background } = trial
+  const { args, run, checks, notice, choices, background } = trial
   const outcome = useRef<HTMLDivElement>(null)
   // A long form would hide what became of the run.
   useEffect(() => {
@@ -78,6 +79,7 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
         {notice.line}
         <DoneLine done={background.done} />
       </div>
+      {canRun && <CallFields task={task} queues={detail.row.queues} choices={choices} onChange={trial.setChoices} />}
       <JobFields choices={background.choices} keyed={keyed} onChange={background.setChoices} />
       <ScheduleFold
         times={background.times}
@@ -92,7 +94,7 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
             call={{
               task,
               args: args.value,
-              timeoutMs,
+              ...choices,
               namespace: session.value?.namespace ?? 'pshub',
               url: gatewayUrl(task),
             }}
@@ -100,7 +102,7 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
           <Repeat
             task={task}
             args={args.value}
-            timeoutMs={timeoutMs}
+            choices={choices}
             isIdempotent={idempotent}
             obstacle={trial.obstacle}
             tell={notice.show}

@@ -11,6 +11,7 @@ import type { PastRun } from './history/store.ts'
 import { obstacleTo } from './obstacle.ts'
 import { outcomeSentence } from './outcome/index.tsx'
 import { copyText } from './parts/clipboard.ts'
+import { type CallChoices, noCallChoices, wrongChoices } from './run/call-choices.ts'
 import { useRun } from './run/state.ts'
 import { type TimeoutChoice, timeoutOf } from './run/timeout-field.tsx'
 import { useChecks } from './use-checks.ts'
@@ -28,9 +29,11 @@ export const useTrial = (detail: TaskDetail) => {
   const [timeout, setTimeoutChoice] = useState({ text: '', unit: defaultMs % 1000 === 0 ? 's' : 'ms' } as const)
   const checks = useChecks(args.value)
   const checkedTimeout = timeoutOf(timeout)
+  const [chosen, setChosen] = useState(noCallChoices)
   const timeoutMs = 'timeoutMs' in checkedTimeout ? checkedTimeout.timeoutMs : undefined
+  const choices: CallChoices = { ...chosen, timeoutMs }
 
-  const obstacle = () => obstacleTo(args, checkedTimeout, pausedQueueOf(task))
+  const obstacle = () => obstacleTo(args, checkedTimeout, pausedQueueOf(task, chosen.queue)) ?? wrongChoices(choices)
   const start = async (isSentAnyway: boolean) => {
     if (run.startedMs !== undefined) return
     const wrong = obstacle()
@@ -38,7 +41,7 @@ export const useTrial = (detail: TaskDetail) => {
     if (!isSentAnyway && checks.isRefusing()) return checks.refuse()
     notice.whisper('Running.')
     checks.forget()
-    const finished = await run.start(args.value, timeoutMs)
+    const finished = await run.start(args.value, choices)
     if (!finished) return
     history.add(args.value, finished)
     checks.judge(args.value, finished)
@@ -76,7 +79,8 @@ export const useTrial = (detail: TaskDetail) => {
     choose,
     timeout,
     setTimeout: (choice: TimeoutChoice) => setTimeoutChoice(choice as typeof timeout),
-    timeoutMs,
+    choices,
+    setChoices: (changes: Partial<CallChoices>) => setChosen(before => ({ ...before, ...changes })),
     obstacle,
     start,
     background,
@@ -88,9 +92,9 @@ export const useTrial = (detail: TaskDetail) => {
 }
 
 /** The queue that a call of it would wait in, where that is paused. */
-const pausedQueueOf = (task: string): string | undefined => {
+const pausedQueueOf = (task: string, chosen: string | undefined): string | undefined => {
   const own = tasks.value?.get(task)?.queues ?? []
-  const target = own.find(({ workers }) => workers > 0) ?? own[0]
+  const target = own.find(({ queue }) => queue === chosen) ?? own.find(({ workers }) => workers > 0) ?? own[0]
   const row = target && queues.value?.get(target.queue)
   return row && pausedSinceMs(row) !== undefined ? row.queue : undefined
 }

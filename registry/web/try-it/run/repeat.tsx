@@ -2,6 +2,7 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { Dialog } from '../../parts/dialog.tsx'
 import { ms } from '../../text/figures.ts'
 import { printable } from '../../text/printable.ts'
+import type { CallChoices } from './call-choices.ts'
 import type { FinishedRun } from './finished.ts'
 import { runTask } from './gateway.ts'
 import { HistogramView } from './histogram-view.tsx'
@@ -10,7 +11,7 @@ import { summaryOf } from './repeat-summary.ts'
 interface RepeatProps {
   task: string
   args: unknown
-  timeoutMs: number | undefined
+  choices: CallChoices
   isIdempotent: boolean
   /** Why these arguments cannot be run; undefined when they can. */
   obstacle(): string | undefined
@@ -22,7 +23,7 @@ const mostRuns = 100
 const hopeless = new Set(['TooManyRequests', 'Unauthorized', 'Forbidden', 'InvalidArgs', 'NoSuchTask'])
 
 /** Runs the same arguments one after the other, and sums up how long they took. */
-export const Repeat = ({ task, args, timeoutMs, isIdempotent, obstacle, tell }: RepeatProps) => {
+export const Repeat = ({ task, args, choices, isIdempotent, obstacle, tell }: RepeatProps) => {
   const own = useId()
   const [text, setText] = useState('20')
   const [runs, setRuns] = useState<readonly FinishedRun[]>([])
@@ -43,7 +44,7 @@ export const Repeat = ({ task, args, timeoutMs, isIdempotent, obstacle, tell }: 
     setAbort(giveUp)
     const finished: FinishedRun[] = []
     while (finished.length < count && !giveUp.signal.aborted) {
-      const one = await runTask(task, args, timeoutMs, giveUp.signal)
+      const one = await runTask(task, args, choices, giveUp.signal)
       if (giveUp.signal.aborted) break
       finished.push(one)
       setRuns([...finished])
