@@ -63,6 +63,7 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
         )}
       </div>
       <div class="run-bar">
+        {trial.danger.view}
         <RunControls
           canRun={canRun}
           timeout={trial.timeout}
@@ -104,6 +105,7 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
             args={args.value}
             choices={choices}
             isIdempotent={idempotent}
+            danger={trial.danger}
             obstacle={trial.obstacle}
             tell={notice.show}
           />

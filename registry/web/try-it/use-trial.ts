@@ -14,12 +14,14 @@ import { copyText } from './parts/clipboard.ts'
 import { type CallChoices, noCallChoices, wrongChoices } from './run/call-choices.ts'
 import { useRun } from './run/state.ts'
 import { type TimeoutChoice, timeoutOf } from './run/timeout-field.tsx'
+import { useDanger } from './run/use-danger.tsx'
 import { useChecks } from './use-checks.ts'
 import { useNotice } from './use-notice.tsx'
 
 /** What somebody does with one task: arguments, runs of them, and what is told of both. */
 export const useTrial = (detail: TaskDetail) => {
-  const { task, timeoutMs: defaultMs, keyed } = detail.row
+  const { task, timeoutMs: defaultMs, keyed, dangerous } = detail.row
+  const danger = useDanger(task, dangerous)
   const notice = useNotice()
   const args = useArguments(detail, notice.show)
   const run = useRun(task)
@@ -39,6 +41,9 @@ export const useTrial = (detail: TaskDetail) => {
     const wrong = obstacle()
     if (wrong !== undefined) return notice.show(wrong)
     if (!isSentAnyway && checks.isRefusing()) return checks.refuse()
+    danger.ask('Run it', () => void runNow())
+  }
+  const runNow = async () => {
     notice.whisper('Running.')
     checks.forget()
     const finished = await run.start(args.value, choices)
@@ -48,12 +53,14 @@ export const useTrial = (detail: TaskDetail) => {
     notice.whisper(outcomeSentence(finished))
   }
   /** With what is in the form, if that can be sent at all. */
-  const inBackground = async (send: (args: unknown) => Promise<void>) => {
+  const inBackground = async (what: string, send: (args: unknown) => Promise<void>) => {
     const wrong = obstacleTo(args, { timeoutMs: undefined })
     if (wrong !== undefined) return background.refuse(wrong)
     if (checks.isRefusing()) return checks.refuse()
-    checks.forget()
-    await send(args.value)
+    danger.ask(what, () => {
+      checks.forget()
+      void send(args.value)
+    })
   }
   const share = async () => {
     const { isKept, about } = await keepArgsInAddress(detail, args.value, tab)
@@ -82,10 +89,11 @@ export const useTrial = (detail: TaskDetail) => {
     choices,
     setChoices: (changes: Partial<CallChoices>) => setChosen(before => ({ ...before, ...changes })),
     obstacle,
+    danger,
     start,
     background,
-    enqueue: () => inBackground(background.enqueue),
-    schedule: () => inBackground(background.schedule),
+    enqueue: () => inBackground('Enqueue it', background.enqueue),
+    schedule: () => inBackground('Schedule it', background.schedule),
     share,
     reuse,
   }

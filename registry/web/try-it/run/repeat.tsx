@@ -7,12 +7,14 @@ import type { FinishedRun } from './finished.ts'
 import { runTask } from './gateway.ts'
 import { HistogramView } from './histogram-view.tsx'
 import { summaryOf } from './repeat-summary.ts'
+import type { Danger } from './use-danger.tsx'
 
 interface RepeatProps {
   task: string
   args: unknown
   choices: CallChoices
   isIdempotent: boolean
+  danger: Danger
   /** Why these arguments cannot be run; undefined when they can. */
   obstacle(): string | undefined
   tell(message: string): void
@@ -23,7 +25,7 @@ const mostRuns = 100
 const hopeless = new Set(['TooManyRequests', 'Unauthorized', 'Forbidden', 'InvalidArgs', 'NoSuchTask'])
 
 /** Runs the same arguments one after the other, and sums up how long they took. */
-export const Repeat = ({ task, args, choices, isIdempotent, obstacle, tell }: RepeatProps) => {
+export const Repeat = ({ task, args, choices, isIdempotent, danger, obstacle, tell }: RepeatProps) => {
   const own = useId()
   const [text, setText] = useState('20')
   const [runs, setRuns] = useState<readonly FinishedRun[]>([])
@@ -32,7 +34,12 @@ export const Repeat = ({ task, args, choices, isIdempotent, obstacle, tell }: Re
   current.current = abort
   useEffect(() => () => current.current?.abort(), [])
   const [isAsking, setAsking] = useState(false)
-  const ask = () => (isIdempotent ? start() : setAsking(true))
+  const ask = () => {
+    // Whoever types its name has been asked.
+    if (danger.isDangerous) danger.ask(`Run it ${text} times`, () => void start())
+    else if (isIdempotent) void start()
+    else setAsking(true)
+  }
   const start = async () => {
     setAsking(false)
     const count = Number(text)
@@ -70,7 +77,7 @@ export const Repeat = ({ task, args, choices, isIdempotent, obstacle, tell }: Re
             Stop
           </button>
         ) : (
-          <button type="button" onClick={() => void ask()}>
+          <button type="button" onClick={ask}>
             Repeat
           </button>
         )}
