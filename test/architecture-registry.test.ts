@@ -84,6 +84,7 @@ describe('the registry', () => {
     'try-it/arguments',
     'try-it/outcome',
     'try-it/history',
+    'try-it/templates',
     'try-it/snippets',
     'try-it/background',
     'try-it',

@@ -76,6 +76,7 @@ const doors: Record<string, string[]> = {
     'forgetting',
     'kept-charts',
     'kept-sessions',
+    'kept-templates',
     'overview',
     'queue-counts',
     'refusal-report',

@@ -15,6 +15,7 @@ import { RunControls } from './run/controls.tsx'
 import { gatewayUrl } from './run/gateway.ts'
 import { Repeat } from './run/repeat.tsx'
 import { CopyAs } from './snippets/copy-as.tsx'
+import { TemplatesView } from './templates/view.tsx'
 import { useTrial } from './use-trial.ts'
 
 /** Runs a task with arguments from a form, and shows what became of it. */
@@ -109,6 +110,7 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
             obstacle={trial.obstacle}
             tell={notice.show}
           />
+          <TemplatesView task={task} templates={trial.templates} onUse={trial.useTemplate} />
           <HistoryView runs={trial.history.runs} onUse={trial.reuse} onClear={trial.history.clear} />
         </>
       )}

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import type { Template } from 'pshub'
 import type { TaskDetail } from '../../contract.ts'
 import { queues, tasks } from '../live/shown.ts'
 import { pausedSinceMs } from '../rows/queue-state.ts'
@@ -15,6 +16,7 @@ import { type CallChoices, noCallChoices, wrongChoices } from './run/call-choice
 import { useRun } from './run/state.ts'
 import { type TimeoutChoice, timeoutOf } from './run/timeout-field.tsx'
 import { useDanger } from './run/use-danger.tsx'
+import { useTemplates } from './templates/state.ts'
 import { useChecks } from './use-checks.ts'
 import { useNotice } from './use-notice.tsx'
 
@@ -26,6 +28,7 @@ export const useTrial = (detail: TaskDetail) => {
   const args = useArguments(detail, notice.show)
   const run = useRun(task)
   const history = useHistory(task, detail)
+  const templates = useTemplates(detail, args)
   const background = useBackground(task, keyed === 'merged')
   const [tab, setTab] = useState<EditorTab>(() => (detail.unusable === undefined ? tabOfAddress() : 'json'))
   const [timeout, setTimeoutChoice] = useState({ text: '', unit: defaultMs % 1000 === 0 ? 's' : 'ms' } as const)
@@ -72,6 +75,10 @@ export const useTrial = (detail: TaskDetail) => {
     args.setText(text ?? '')
     notice.show(isWhole ? 'The arguments are filled in.' : 'The arguments are filled in, without their secret fields.')
   }
+  const useTemplate = ({ name, args: value, isWhole }: Template) => {
+    args.setValue(value)
+    notice.show(`The arguments of ${name} are filled in${isWhole ? '' : ', without their secret fields'}.`)
+  }
   const choose = (to: EditorTab) => {
     setTab(to)
     keepTabInAddress(to)
@@ -96,6 +103,8 @@ export const useTrial = (detail: TaskDetail) => {
     schedule: () => inBackground('Schedule it', background.schedule),
     share,
     reuse,
+    templates,
+    useTemplate,
   }
 }
 
