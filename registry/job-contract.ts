@@ -1,5 +1,5 @@
 /** What the service tells its pages of jobs and schedules, as contract.ts has it of all else. */
-import type { BulkAction, BulkStep, JobDetails, JobsListing, KeyStatus, ListedState, Schedule } from 'pshub'
+import type { BulkAction, BulkStep, JobDetails, JobsListing, KeyStatus, ListedState, Schedule, Template } from 'pshub'
 
 /** Where jobs are, as GET api/jobs lists them: state=, and optionally queue= task= key= text= from= limit=. */
 export const jobStates = [
@@ -157,4 +157,20 @@ export interface ScheduleChange {
   queue: string
   /** The job that was enqueued by /run. */
   job?: string
+}
+
+/** As many templates a task can have. */
+export const mostTemplates = 20
+
+/** GET api/templates/<task>: arguments that somebody gave a name. */
+export interface TemplateList {
+  templates: Template[]
+  most: number
+}
+
+/** POST api/templates/<task> with name, args and isWhole, and api/template-removal/<task> with name. */
+export interface TemplateChange {
+  task: string
+  name: string
+  changed: boolean
 }

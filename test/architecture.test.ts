@@ -27,7 +27,7 @@ const rooms = [
 
 /** What other rooms may import of a room. All of `wire` is what everybody speaks. */
 const doors: Record<string, string[]> = {
-  task: ['any-task', 'card', 'exported', 'task', 'merged', 'schema', 'infer'],
+  task: ['any-task', 'card', 'danger', 'exported', 'task', 'merged', 'schema', 'infer'],
   figures: [
     'callers',
     'events',
@@ -76,6 +76,7 @@ const doors: Record<string, string[]> = {
     'forgetting',
     'kept-charts',
     'kept-sessions',
+    'kept-templates',
     'overview',
     'queue-counts',
     'refusal-report',

@@ -23,6 +23,8 @@ export interface Route {
   queue: string
   timeoutMs: number
   idempotent: boolean
+  /** Why running it by mistake does harm, or true; undefined: it does none. */
+  dangerous?: string | true | undefined
   /** How its jobs with the same key are run; undefined: they have no keys. */
   keyed: Keyed | undefined
   /** Of merged jobs: which score of equal payloads counts; undefined: the later one. */
@@ -227,10 +229,21 @@ export class Resolver {
   }
 
   #routeOf(card: TaskCard, slots: number): Route {
-    const { task, queue, timeoutMs, idempotent, keyed, scores } = card
+    const { task, queue, timeoutMs, idempotent, dangerous, keyed, scores } = card
     const { maxPayloadBytes = Number.POSITIVE_INFINITY, maxBacklog = Number.POSITIVE_INFINITY, beside = false } = card
     const limits = { maxPayloadBytes, maxBacklog, beside }
-    return { task, queue, timeoutMs, idempotent, keyed, scores, ...limits, slots, checkArgs: this.#checks.of(card) }
+    return {
+      task,
+      queue,
+      timeoutMs,
+      idempotent,
+      dangerous,
+      keyed,
+      scores,
+      ...limits,
+      slots,
+      checkArgs: this.#checks.of(card),
+    }
   }
 }
 

@@ -3,7 +3,7 @@ import type { Keys } from '../wire/keys.ts'
 /**
  * What a Redis user may be for: to call, to call and to enqueue jobs, to serve a queue, to look (`pshub tasks`, `workers`, `queues`, `jobs`),
  * to look, to pause queues (`pshub pause`, `resume`), to forget tasks (`pshub forget`) and to ask workers what they do (`pshub inspect`), to keep the
- * sessions and charts of the registry, which looks and calls besides, or to load the library (`pshub install`).
+ * sessions, charts and templates of the registry, which looks and calls besides, or to load the library (`pshub install`).
  */
 export const roles = ['hub', 'jobs', 'worker', 'view', 'admin', 'registry', 'install'] as const
 export type Role = (typeof roles)[number]
@@ -176,6 +176,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       sends('INFO CLIENT|SETNAME CLUSTER|SLOTS'),
       writes(keys.session('*'), 'GETRANGE SET UNLINK'),
       writes(keys.chart('*', '*'), 'GETRANGE SET'),
+      writes(keys.template('*', '*'), 'GETRANGE SET UNLINK'),
     ],
     install: [sends('FCALL FUNCTION|LOAD INFO CLIENT|SETNAME CLUSTER|SLOTS')],
   }

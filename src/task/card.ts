@@ -11,6 +11,8 @@ export interface TaskCard {
   result?: JsonSchema
   timeoutMs: number
   idempotent: boolean
+  /** Why running it by mistake does harm; true: nobody said why; absent: it does none. */
+  dangerous?: string | true
   /** How its jobs with the same key are run; absent: they have no keys. */
   keyed?: Keyed
   /** Of merged jobs, where the first score of equal payloads counts. */
@@ -38,6 +40,7 @@ export const cardOf = (
   ...(task.result === undefined ? {} : { result: task.result }),
   timeoutMs: task.timeoutMs,
   idempotent: task.idempotent,
+  ...(task.dangerous === undefined ? {} : { dangerous: task.dangerous }),
   ...(task.keyed === undefined ? {} : { keyed: task.keyed }),
   ...(task.scores === 'first' ? { scores: task.scores } : {}),
   digest: task.digest,

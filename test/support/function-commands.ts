@@ -74,3 +74,4 @@ export const shapeOf = (key: string, namespace: string): string =>
     .replace(/unique:.*/, 'unique:*')
     .replace(/session:.*/, 'session:*')
     .replace(/chart:.*/, 'chart:*:*')
+    .replace(/template:.*/, 'template:*:*')

@@ -81,7 +81,7 @@ describe('PROTOCOL.md', () => {
     )
     all.push(queue.inspect('<worker>'), queue.shown('<ticket>'))
     all.push(keys.lock('<name>'), keys.rate('<name>'), keys.told('<name>'), keys.session('<digest>'))
-    all.push(keys.chart('<step>', '<number>' as never))
+    all.push(keys.chart('<step>', '<number>' as never), keys.template('<task>', '<place>' as never))
     expect(
       rowsOf(section('2. Keys'))
         .map(([key]) => unquoted(key!))
