@@ -85,6 +85,7 @@ export class Dispatch implements CallHost {
       idempotent: route.idempotent,
       outbox,
       args: json,
+      beside: route.beside,
       tail: trace.traceparent === undefined ? this.#tail : this.#tailFor(trace),
       end: startedAt + Math.min(options.timeoutMs ?? route.timeoutMs, maxTimeoutMs),
       signal: options.signal,

@@ -29,6 +29,9 @@ export type HubOptions = Partial<
   Pick<Settings, 'redis' | 'namespace' | 'name' | 'maxPayloadBytes' | 'maxBacklog' | MeasuringSetting>
 >
 
+/** How long Redis may take to tell of a task. */
+const lookPatienceMs = 1000
+
 /** How long close() waits for a connection to clean up over. */
 const closePatienceMs = 1000
 
@@ -153,6 +156,22 @@ export class Hub extends JobHub {
     options: CallOptions = {},
   ): Promise<{ [K in keyof T]: Gathered<ResultOf<T[K]>> }> {
     return gatherCalls(calls, options, (task, args, callOptions) => this.call(task as string, args, callOptions))
+  }
+
+  /**
+   * Why running a task by mistake does harm, as its workers declare it, for those who let people run tasks: true where they do not say why;
+   * undefined where it does none. Calls are let through either way.
+   *
+   * @throws HubError as a call that was not sent: NoSuchTask, NoWorkers, NotEnqueued, HubClosed
+   */
+  async dangerOf(task: string, { queue }: Pick<CallOptions, 'queue'> = {}): Promise<string | true | undefined> {
+    const wrong = this.closing.signal.aborted ? hubClosed() : wrongCall(task, { queue })
+    if (wrong) throw wrong
+    this.commands.open()
+    const route =
+      this.#routes.known(task, queue) ??
+      (await this.#routes.find(task, queue, monotonicMs() + lookPatienceMs, undefined))
+    return route.dangerous
   }
 
   /** Ends the hub: calls in flight settle as HubClosed or Aborted, its keys are deleted, its connections closed. */

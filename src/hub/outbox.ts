@@ -24,6 +24,8 @@ export interface Parcel {
   readonly id: string
   readonly task: string
   readonly body: string
+  /** Arguments that do not travel in it: JSON. */
+  readonly argsBeside: string | undefined
   /** Monotonic time of its call's deadline. */
   readonly end: number
   /** True once the call is over: it is not sent any more. */
@@ -128,6 +130,13 @@ export class Outbox {
       this.#over = 0
     }
     if (parcel.abandoned) this.#cancel(parcel)
+    if (parcel.argsBeside !== undefined) this.#dropArgs(parcel.id)
+  }
+
+  /** Nobody runs it any more; what cannot be told to Redis now goes by itself. */
+  #dropArgs(id: string): void {
+    const { connection, queue } = this.#options
+    connection.send(client => queue.dropArgs(client, id)).catch(() => undefined)
   }
 
   /**
@@ -175,13 +184,14 @@ export class Outbox {
     let chars = 0
     let taken = 0
     for (const parcel of this.#waiting) {
-      if (isBatchFull(batch.length, chars, parcel.body.length)) break
+      const size = parcel.body.length + (parcel.argsBeside?.length ?? 0)
+      if (isBatchFull(batch.length, chars, size)) break
       taken++
       if (parcel.settled) continue
       if (length !== undefined && length + batch.length >= this.forecast.lengthWithin(parcel.end - now, now))
         hopeless.push({ parcel, about: length + batch.length })
       else {
-        chars += parcel.body.length
+        chars += size
         batch.push(parcel)
       }
     }
@@ -205,8 +215,12 @@ export class Outbox {
         const now = monotonicMs()
         ttls = parcels.map(({ end }) => Math.max(1, Math.floor(end - now) - wayMs))
         const messages = parcels.map((parcel, index) => unstamped(ttls[index]!, parcel.body))
+        const laid = parcels.flatMap(({ id, argsBeside: args }, index) =>
+          args === undefined ? [] : [{ id, args, ttlMs: ttls[index]! }],
+        )
         return client => {
           for (const parcel of parcels) parcel.inDoubt = true
+          if (laid.length > 0) queue.layArgs(client, laid)
           const maxLength = this.#maxLengthFor(leftOf(parcels, now), now)
           return queue.push(client, hubId, number, maxLength, messages, clock.atUs(now))
         }

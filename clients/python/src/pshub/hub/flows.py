@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..jobs.batch import AsyncBatch
-from ..jobs.chain import Step
-from ..jobs.job import AsyncChain, AsyncJob, JobHost, step_id
+from ..jobs.chain import Step, step_id
+from ..jobs.job import AsyncChain, AsyncJob, JobHost
 from ..wire.errors import HubError, InvalidArgs
 from ..wire.ids import new_id
 from .enqueuing import EnqueueEntry, Enqueuing, parts_of

@@ -16,6 +16,11 @@ from ..wire.payload import compact, escaped_halves
 _OPENING = re.compile(r"\s*\{\s*")
 
 
+def step_id(chain: str, place: int) -> str:
+    """Of the step in this place, counted from 0: the same however often it is made, so that it comes once."""
+    return chain if place == 0 else f"{chain}-{place + 1}"
+
+
 class Step(NamedTuple):
     """A job that has not come yet. Its arguments are a text, so that nobody on the way decodes and encodes them again."""
 
