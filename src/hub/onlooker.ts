@@ -7,8 +7,14 @@ import { KeptCards, type Overview, readOverview } from '../catalogue/overview.ts
 import { unreadableTeller } from '../catalogue/unreadable.ts'
 import { readWorkerTasks, type WorkerTask } from '../catalogue/worker-tasks.ts'
 import { Events } from '../figures/events.ts'
-import { type FoundKeys, findKeys } from '../jobs/lists/key-search.ts'
-import { checkJobsQuery, type JobsListing, type JobsQuery, readJobs } from '../jobs/lists/listing.ts'
+import {
+  checkJobsQuery,
+  type FoundKeys,
+  findKeys,
+  type JobsListing,
+  type JobsQuery,
+  readJobs,
+} from '../jobs/lists/listing.ts'
 import { checkQueueName, pauseQueue, resumeQueue } from '../queue/pause.ts'
 import type { Connection } from '../redis/connection.ts'
 import { explained } from '../redis/refusals.ts'

@@ -83,6 +83,7 @@ describe('10,000 tasks of 200 workers', () => {
     console.log(`first reading of all tasks: ${first.bytes} bytes, after ${first.ms} ms`)
     expect(first.bytes).toBeLessThan(1_500_000)
     const page = await openPage(browser, registry, '')
+    page.setDefaultTimeout(90_000)
     await page.getByRole('heading', { name: 'Busiest tasks' }).waitFor()
     await page.addInitScript(watching)
     await page.goto(registry.at(''))
