@@ -72,7 +72,7 @@ describe('failures', () => {
     )
     expect(failuresQuery(failureView({}))).toBe('')
     expect(failuresQuery(failureView({ code: 'x'.repeat(99) }))).toBe(`?code=${'x'.repeat(64)}`)
-    expect(slowQuery(slowView({ phase: 'queue' }))).toBe('?part=queue')
+    expect(slowQuery(slowView({ phase: 'queue' }))).toBe('?phase=queue')
     expect(slowQuery(slowView({ phase: 'nonsense' }))).toBe('')
   })
   it('are sorted by their number, their task or their age', () => {
