@@ -85,6 +85,8 @@ export interface TaskRow {
   /** Live workers declare it with different schemas. */
   conflict: boolean
   idempotent: boolean
+  /** Why running it by mistake does harm; true: nobody said why; absent: it does none. */
+  dangerous?: string | true
   /** Each of its jobs is given a key; `merged` ones cannot be called. */
   keyed: TaskOverview['keyed']
   timeoutMs: number
@@ -195,6 +197,7 @@ export interface TaskVersion {
   description: string
   timeoutMs: number
   idempotent: boolean
+  dangerous?: string | true
   args: JsonSchema | undefined
   result: JsonSchema | undefined
 }

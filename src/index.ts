@@ -1,6 +1,7 @@
 export type { FailureOverview, SlowCallOverview } from './catalogue/call-lists.ts'
 export type { LiveWorker, WorkerCard, WorkerCounters, WorkerStats } from './catalogue/cards.ts'
 export { makePauses } from './catalogue/in-pieces.ts'
+export type { Template } from './catalogue/kept-templates.ts'
 export type { Overview, QueueOverview, TaskOverview, TaskQueue, WorkerOverview } from './catalogue/overview.ts'
 export type { RedisMemory } from './catalogue/redis-memory.ts'
 export type { RefusalOverview, Refused } from './catalogue/refusals.ts'

@@ -32,6 +32,7 @@ import { sendError } from './refusal.ts'
 import { scheduleRoutes } from './schedule-routes.ts'
 import { sessionRoutes } from './session-routes.ts'
 import { Sessions } from './sessions.ts'
+import { templateRoutes } from './template-routes.ts'
 import { TokenBook } from './tokens.ts'
 
 type Setup = Pick<
@@ -125,6 +126,7 @@ export const addRegistry = async (
   await app.register(keyRoutes, { hub, mayRun })
   await app.register(enqueueRoutes, { hub, limits: access.limits, mayRun })
   await app.register(scheduleRoutes, { hub, readings, mayRun })
+  await app.register(templateRoutes, { hub, limits: access.limits, mayRun })
   addPages(app, { answersUnknown: ownsServer || app.prefix !== '' })
 }
 

@@ -3,6 +3,7 @@ import type { WorkerCard } from '../catalogue/cards.ts'
 import { Catalogue } from '../catalogue/catalogue.ts'
 import { KeptCharts } from '../catalogue/kept-charts.ts'
 import { KeptSessions } from '../catalogue/kept-sessions.ts'
+import { KeptTemplates } from '../catalogue/kept-templates.ts'
 import { KeptCards, type Overview, readOverview } from '../catalogue/overview.ts'
 import { unreadableTeller } from '../catalogue/unreadable.ts'
 import { readWorkerTasks, type WorkerTask } from '../catalogue/worker-tasks.ts'
@@ -34,6 +35,11 @@ export abstract class Onlooker {
   )
   /** What a service on this hub, as the registry is, keeps in Redis of its charts. */
   readonly charts: KeptCharts = new KeptCharts(
+    () => this.keys,
+    (commands, otherwise) => this.ask(commands, otherwise),
+  )
+  /** What a service on this hub, as the registry is, keeps in Redis of arguments that somebody gave a name. */
+  readonly templates: KeptTemplates = new KeptTemplates(
     () => this.keys,
     (commands, otherwise) => this.ask(commands, otherwise),
   )
