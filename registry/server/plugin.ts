@@ -1,5 +1,14 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
-import { ConfigError, Hub, type HubOptions, measuringSettings, readSettings, type Settings, version } from 'pshub'
+import {
+  ConfigError,
+  Hub,
+  type HubOptions,
+  measuringSettings,
+  parseEnvironment,
+  readSettings,
+  type Settings,
+  version,
+} from 'pshub'
 import type { Role, Session } from '../contract.ts'
 import { addAccess } from './access.ts'
 import { refusalLog } from './audit.ts'
@@ -28,6 +37,7 @@ import { TokenBook } from './tokens.ts'
 
 type Setup = Pick<
   Settings,
+  | 'environment'
   | 'viewToken'
   | 'runToken'
   | 'adminToken'
@@ -78,7 +88,14 @@ export const addRegistry = async (
     readings.start()
   })
   app.addHook('onClose', async () => readings.close())
-  const sessionOf = (role: Role): Session => ({ role, readOnly: setup.readOnly, namespace: hub.namespace, version })
+  const environment = parseEnvironment(setup.environment ?? '')
+  const sessionOf = (role: Role): Session => ({
+    role,
+    readOnly: setup.readOnly,
+    namespace: hub.namespace,
+    version,
+    ...(environment && { environment }),
+  })
   await addCookies(app)
   const proxies = new Proxies(setup.behindProxy)
   const sessions = new Sessions(tokens, hub.sessions, app.log)
