@@ -13,7 +13,10 @@ export const jobStates = [
 export type JobPage = JobsListing
 
 /** GET api/jobs/<id>, optionally with queue= state= at=: where it was seen, which one that is not tracked needs. */
-export type JobDetail = JobDetails
+export interface JobDetail extends JobDetails {
+  /** What of it is hidden, where anything is: `<secret>` stands in its place. POST api/jobs/<id>/reveal, with a JobPlaceRequest, shows it. */
+  hidden?: { args: boolean; result: boolean }
+}
 
 /** POST api/enqueue/<task>. Arguments that are not there are {}. */
 export interface EnqueueRequest {

@@ -4,7 +4,7 @@ import type { Role, Session } from '../contract.ts'
 import { addAccess } from './access.ts'
 import { refusalLog } from './audit.ts'
 import { takeJson } from './body.ts'
-import { callRoutes, taskFilter } from './call-routes.ts'
+import { callRoutes } from './call-routes.ts'
 import { addCookies, SessionCookie } from './cookies.ts'
 import { enqueueRoutes } from './enqueue-routes.ts'
 import { Guard } from './guard.ts'
@@ -14,12 +14,14 @@ import { KeptHistory } from './kept-history.ts'
 import { keyRoutes } from './key-routes.ts'
 import { makeLimits } from './limits.ts'
 import { liveRoutes } from './live-routes.ts'
+import { Masks } from './masks.ts'
 import { addPages } from './page-routes.ts'
 import { Proxies } from './proxies.ts'
 import { queueRoutes } from './queue-routes.ts'
 import { readRoutes } from './read-routes.ts'
 import { Readings } from './readings.ts'
 import { sendError } from './refusal.ts'
+import { Rules } from './rules.ts'
 import { scheduleRoutes } from './schedule-routes.ts'
 import { sessionRoutes } from './session-routes.ts'
 import { Sessions } from './sessions.ts'
@@ -34,6 +36,16 @@ type Setup = Pick<
   | 'allowedHosts'
   | 'behindProxy'
   | 'runTasks'
+  | 'access'
+  | 'hideValues'
+  | 'userHeader'
+  | 'groupsHeader'
+  | 'oidcIssuer'
+  | 'oidcClientId'
+  | 'oidcClientSecret'
+  | 'oidcScopes'
+  | 'oidcUserClaim'
+  | 'oidcGroupsClaim'
   | 'maxBodyBytes'
   | 'maxRunsPerSecond'
 >
@@ -89,6 +101,7 @@ export const addRegistry = async (
     cookie: new SessionCookie(app, proxies),
     guard: new Guard({ ...setup, proxies }),
     limits: await makeLimits(app, setup.maxRunsPerSecond),
+    rules: new Rules(setup.runTasks, setup.access),
     readOnly: setup.readOnly,
   }
   const noteRefusal = refusalLog(app)
@@ -99,15 +112,15 @@ export const addRegistry = async (
   takeJson(app, setup.maxBodyBytes)
   addAccess(app, access)
   await app.register(sessionRoutes, { ...access, sessionOf })
-  const mayRun = taskFilter(setup.runTasks)
-  await app.register(readRoutes, { hub, readings, history, proxies, mayRun })
+  const masks = new Masks(readings, setup.hideValues === 'all')
+  await app.register(readRoutes, { hub, readings, history, proxies })
   await app.register(liveRoutes, { readings, history, sessions })
-  await app.register(callRoutes, { hub, limits: access.limits, mayRun })
+  await app.register(callRoutes, { hub, limits: access.limits })
   await app.register(queueRoutes, { hub })
-  await app.register(jobRoutes, { hub, mayRun })
-  await app.register(keyRoutes, { hub, mayRun })
-  await app.register(enqueueRoutes, { hub, limits: access.limits, mayRun })
-  await app.register(scheduleRoutes, { hub, readings, mayRun })
+  await app.register(jobRoutes, { hub, masks })
+  await app.register(keyRoutes, { hub, masks })
+  await app.register(enqueueRoutes, { hub, limits: access.limits })
+  await app.register(scheduleRoutes, { hub, readings, masks })
   addPages(app, { answersUnknown: ownsServer || app.prefix !== '' })
 }
 

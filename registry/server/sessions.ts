@@ -126,7 +126,7 @@ export class Sessions {
   }
 
   #identity(session: string, role: Role, untilMs: number): Identity & { session: string; untilMs: number } {
-    return { role, key: keyOf(session), token: keyOf(this.#tokens.of(role)!), session, untilMs }
+    return { role, tokenRole: role, key: keyOf(session), token: keyOf(this.#tokens.of(role)!), session, untilMs }
   }
 
   /** What Redis has may be anything. */

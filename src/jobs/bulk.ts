@@ -20,7 +20,7 @@ export const bulkActions = ['retry', 'delete', 'cancel'] as const
 export type BulkAction = (typeof bulkActions)[number]
 
 /** Which jobs; what is not said does not matter. */
-export interface BulkQuery extends Pick<JobsQuery, 'queue' | 'task' | 'key' | 'text' | 'from'> {
+export interface BulkQuery extends Pick<JobsQuery, 'queue' | 'task' | 'key' | 'text' | 'from' | 'look'> {
   state: LyingState
   /** Of dead ones: given up until then, Redis milliseconds, so that those that come meanwhile are left alone. */
   untilMs?: number | undefined
@@ -32,6 +32,7 @@ const queryNames = namesOf<BulkQuery>({
   key: true,
   text: true,
   from: true,
+  look: true,
   state: true,
   untilMs: true,
 })
@@ -78,6 +79,8 @@ export const bulkStep = async (
   action: BulkAction | undefined,
   query: BulkQuery,
 ): Promise<BulkStep> => {
+  const { task, key, text, look } = query
+  const wanted = { task, key, text, look }
   const { state, queue, from, untilMs = Number.POSITIVE_INFINITY } = query
   const { atMs, queues } = await host.ask(async client => ({
     atMs: await nowMsOf(client, keys.workers),
@@ -97,7 +100,7 @@ export const bulkStep = async (
     const toChange: FoundJob[] = []
     const rest = await host.ask(async client => {
       const search = new JobSearch(client, new Catalogue(keys), keys, state, atMs)
-      const finding = search.find(name, { task: query.task, key: query.key, text: query.text }, budget, { from: place })
+      const finding = search.find(name, wanted, budget, { from: place })
       for (;;) {
         const { done, value } = await finding.next()
         if (done) return value
@@ -117,8 +120,8 @@ export const bulkStep = async (
 }
 
 /** All of a state: Redis knows how many these are. */
-const isWhole = ({ state, task, key, text, from, untilMs }: BulkQuery): boolean =>
-  state !== 'running' && (task ?? key ?? text ?? from ?? untilMs) === undefined
+const isWhole = ({ state, task, key, text, from, untilMs, look }: BulkQuery): boolean =>
+  state !== 'running' && (task ?? key ?? text ?? from ?? untilMs ?? look) === undefined
 
 interface Changed {
   changed: number

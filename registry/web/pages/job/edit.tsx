@@ -47,6 +47,11 @@ const Editor = ({ detail, job, retry }: EditProps & { detail: TaskDetail }) => {
   }
   return (
     <section class="part tryit" aria-label="Edit the arguments">
+      {job.hidden?.args && (
+        <p class="note">
+          What is hidden stays as it is where you leave <code>{'<secret>'}</code>; write something else to replace it.
+        </p>
+      )}
       <ArgumentsEditor
         detail={detail}
         args={args}

@@ -1,4 +1,4 @@
-import { makeRefs, type Refs } from '../../form/model/refs.ts'
+import { makeRefs, type Refs } from './refs.ts'
 import { isObject, type Loose, listOf, own } from './steps.ts'
 
 /** Steps that hostile schemas get before it is given up: then nothing is kept at all. */
