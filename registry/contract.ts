@@ -30,7 +30,22 @@ export interface Session {
   readOnly: boolean
   namespace: string
   version: string
+  /** Who it is, where a proxy or a provider said it. */
+  user?: string
+  /** Who said it. What a proxy says lasts as long as it says so: nobody logs out here. */
+  by?: 'proxy' | 'provider'
 }
+
+/** GET api/login: how one can log in. */
+export interface LoginWays {
+  token: boolean
+  /** At a provider of OpenID Connect: GET login/provider?back=<path>. */
+  provider: boolean
+}
+
+/** Why a log-in at a provider failed, in the address of the page that says so: login?problem=. */
+export const loginProblems = ['away', 'denied', 'refused', 'name', 'role', 'begun', 'often'] as const
+export type LoginProblem = (typeof loginProblems)[number]
 
 /** POST api/login: answered with a Session and its cookie. POST api/logout, with {}, ends it (204). */
 export interface Login {

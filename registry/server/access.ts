@@ -4,6 +4,7 @@ import type { SessionCookie } from './cookies.ts'
 import { checkJson, type Guard, isSafe } from './guard.ts'
 import { addressOf, type Limits } from './limits.ts'
 import type { Proxies } from './proxies.ts'
+import type { ProxyUsers } from './proxy-users.ts'
 import { Refusal } from './refusal.ts'
 import { securityHeaders, strictTransport } from './response-headers.ts'
 import type { Rights, Rules } from './rules.ts'
@@ -28,6 +29,7 @@ export interface AccessParts {
   cookie: SessionCookie
   guard: Guard
   limits: Limits
+  proxyUsers: ProxyUsers
   rules: Rules
   readOnly: boolean
 }
@@ -108,9 +110,18 @@ export const takeToken = async (
   throw unauthorized('This token is not one of the registry.')
 }
 
-/** A bearer token says more than a cookie, which a browser adds by itself. */
+/**
+ * A bearer token says more than a cookie, which a browser adds by itself. What a proxy says of a user it says of all that comes through it,
+ * and some add an `authorization` of their own.
+ */
 const identify = async (request: FastifyRequest, parts: AccessParts): Promise<Identity> => {
-  const { tokens, sessions, cookie, guard, limits } = parts
+  const { tokens, sessions, cookie, guard, limits, proxyUsers } = parts
+  const user = proxyUsers.find(request)
+  if (user) {
+    // The proxy knows them by a cookie, too.
+    guard.checkCookieUse(request)
+    return user
+  }
   const { authorization } = request.headers
   if (authorization !== undefined) {
     const given = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization)?.[1] ?? ''

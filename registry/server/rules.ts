@@ -18,11 +18,14 @@ const matcher = (patterns: readonly string[]): ((text: string) => boolean) => {
   return text => expressions.some(expression => expression.test(text))
 }
 
+/** What follows `user:` and the like. */
+const namedIn = (who: readonly string[], kind: string): string[] =>
+  who.filter(each => each.startsWith(kind)).map(each => each.slice(kind.length))
+
 type Fits = (identity: Identity) => boolean
 
 const fitsOf = (who: readonly string[]): Fits => {
-  const of = (kind: string) => matcher(who.filter(each => each.startsWith(kind)).map(each => each.slice(kind.length)))
-  const [user, group] = [of('user:'), of('group:')]
+  const [user, group] = [matcher(namedIn(who, 'user:')), matcher(namedIn(who, 'group:'))]
   return ({ role, user: own, tokenRole }) =>
     who.includes('*') ||
     who.includes(`role:${role}`) ||
@@ -35,16 +38,18 @@ export class Rules {
   readonly #roles: readonly { role: Role; user: (name: string) => boolean; group: (name: string) => boolean }[]
   readonly #rules: readonly { fits: Fits; rights: Rights }[]
   readonly #otherwise: Rights
-  /** Of these rules: what was decided by others is not theirs. */
-  readonly digestible: string
+  readonly #namesGroup: (group: string) => boolean
+  /** All of them, as a text. */
+  readonly said: string
 
   constructor(runTasks: readonly string[], { roles: ofRoles = {}, tasks }: AccessRules = {}) {
     const mayRun = matcher(runTasks)
-    this.digestible = JSON.stringify([ofRoles, tasks ?? null])
+    this.said = JSON.stringify([ofRoles, tasks ?? null])
+    const whos = [...Object.values(ofRoles).flat(), ...(tasks ?? []).flatMap(({ who }) => who)]
+    this.#namesGroup = matcher(namedIn(whos, 'group:'))
     this.#roles = [...roles].reverse().map(role => {
-      const of = (kind: string) =>
-        matcher((ofRoles[role] ?? []).filter(who => who.startsWith(kind)).map(who => who.slice(kind.length)))
-      return { role, user: of('user:'), group: of('group:') }
+      const who = ofRoles[role] ?? []
+      return { role, user: matcher(namedIn(who, 'user:')), group: matcher(namedIn(who, 'group:')) }
     })
     this.#rules = (tasks ?? []).map(({ who, see, run }) => {
       const [sees, runs] = [matcher(see), matcher(run ?? see)]
@@ -59,6 +64,11 @@ export class Rules {
     this.#otherwise = tasks
       ? { seesAll: false, sees: () => false, runs: () => false }
       : { seesAll: true, sees: () => true, runs: mayRun }
+  }
+
+  /** Whether it matters that somebody is in it. */
+  namesGroup(group: string): boolean {
+    return this.#namesGroup(group)
   }
 
   of(identity: Identity): Rights {
