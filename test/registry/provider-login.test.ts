@@ -1,4 +1,4 @@
-import { createServer } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { BegunCookie } from '../../registry/server/begun-cookie.ts'
 import { client, goThrough, type Lies, startLoginProvider } from '../support/login-provider.ts'
@@ -87,7 +87,14 @@ describe('a log-in at the provider', () => {
     ['no state', returned(query => query.delete('state')), 'refused'],
     ['another code', returned(query => query.set('code', 'f00')), 'refused'],
     ['two codes', returned(query => query.append('code', 'f00')), 'refused'],
-    ['nothing', returned(query => ['state', 'code'].forEach(name => query.delete(name))), 'refused'],
+    [
+      'nothing',
+      returned(query => {
+        query.delete('state')
+        query.delete('code')
+      }),
+      'refused',
+    ],
     ['the word of another provider', returned(query => query.set('iss', 'https://evil.example')), 'refused'],
     ['no cookie', { cookie: () => undefined }, 'begun'],
     ['a cookie of its own making', { cookie: own => own.replace(/.$/, last => (last === 'A' ? 'B' : 'A')) }, 'begun'],
@@ -138,9 +145,13 @@ describe('a log-in at the provider', () => {
   })
 
   it('is not to be had of one that answers nothing, and is not waited for without end', async () => {
-    const silent = createServer(() => undefined)
+    const sockets: Socket[] = []
+    const silent = createServer(socket => void sockets.push(socket))
     await new Promise<void>(resolve => silent.listen(0, '127.0.0.1', resolve))
-    fixture.onEnd(() => new Promise<void>(resolve => silent.close(() => resolve())))
+    fixture.onEnd(() => {
+      for (const socket of sockets) socket.destroy()
+      return new Promise<void>(resolve => silent.close(() => resolve()))
+    })
     const { port } = silent.address() as { port: number }
     const { registry } = await withProvider(ann, { oidcIssuer: `http://127.0.0.1:${port}` })
     const startedMs = performance.now()

@@ -83,8 +83,10 @@ export const startLoginProvider = async (user: Record<string, unknown>) => {
       const form = new URLSearchParams(await wordOf(request))
       const granted = codes.get(form.get('code') ?? '')
       codes.delete(form.get('code') ?? '')
-      const basic = Buffer.from(`${client.id}:${client.secret}`).toString('base64')
-      if (request.headers.authorization !== `Basic ${basic}`) return send(response, 401, { error: 'invalid_client' })
+      // Both are written as in a form, RFC 6749, section 2.3.1.
+      const basic = Buffer.from((request.headers.authorization ?? '').slice(6), 'base64').toString()
+      if (basic.split(':').map(decodeURIComponent).join(' ') !== `${client.id} ${client.secret}`)
+        return send(response, 401, { error: 'invalid_client' })
       const digest = createHash('sha256')
         .update(form.get('code_verifier') ?? '')
         .digest('base64url')
