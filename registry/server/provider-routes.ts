@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { LoginProblem } from '../contract.ts'
+import type { LoginProblem } from '../login-contract.ts'
 import type { AccessParts } from './access.ts'
 import { auditOf } from './audit.ts'
 import { BegunCookie, begunMs } from './begun-cookie.ts'

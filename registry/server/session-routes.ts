@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Login, LoginWays, Session } from '../contract.ts'
+import type { Session } from '../contract.ts'
+import type { Login, LoginWays } from '../login-contract.ts'
 import { type AccessParts, identityOf, takeToken } from './access.ts'
 import { auditOf, whoIs } from './audit.ts'
 import { Refusal } from './refusal.ts'

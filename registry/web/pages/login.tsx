@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { type LoginProblem, type LoginWays, loginProblems } from '../../contract.ts'
+import { type LoginProblem, type LoginWays, loginProblems } from '../../login-contract.ts'
 import { PageHead } from '../parts/page-head.tsx'
 import { ThemeChoice } from '../parts/theme-choice.tsx'
 import { refusedWhy } from '../session/access.ts'

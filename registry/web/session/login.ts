@@ -1,4 +1,5 @@
-import type { LoginWays, Session } from '../../contract.ts'
+import type { Session } from '../../contract.ts'
+import type { LoginWays } from '../../login-contract.ts'
 import { at, base } from '../address/paths.ts'
 import { access, refusedWhy, session } from './access.ts'
 import { forgetKept } from './kept.ts'
