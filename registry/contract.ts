@@ -1,5 +1,6 @@
 /** What the service tells its pages, and nothing else: both sides are checked against these types. */
 import type {
+  Environment,
   ErrorCode,
   FailureOverview,
   JsonSchema,
@@ -34,6 +35,8 @@ export interface Session {
   user?: string
   /** Who said it. What a proxy says lasts as long as it says so: nobody logs out here. */
   by?: 'proxy' | 'provider'
+  /** What is worked on here, where the service was told. */
+  environment?: Environment
 }
 
 /** Answer of every request that failed. `problems` name offending fields of arguments. */
@@ -233,7 +236,7 @@ export interface CallList<Call> {
   calls: Call[]
   /** How many of them fit; more than `calls` has when the limit left some out. */
   fitting: number
-  /** How many calls all of them are of, whether they fit or not: a refusal is of many. */
+  /** How many calls all of them are of, whether they fit or not: a refusal is of many. Of very many the first 10,000 are looked at, and the first 20 of each task. */
   total: number
   /** Tasks and codes of all there are, to choose from: a thousand at most. */
   tasks: string[]

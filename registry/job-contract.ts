@@ -13,7 +13,9 @@ export const jobStates = [
 export type JobPage = JobsListing
 
 /** GET api/jobs/<id>, optionally with queue= state= at=: where it was seen, which one that is not tracked needs. */
-export interface JobDetail extends JobDetails {
+export interface JobDetail extends Omit<JobDetails, 'argsText'> {
+  /** Its arguments as JSON; where `args` alone would not say it, because numbers in them are rounded by most who read them. */
+  argsText?: string | undefined
   /** What of it is hidden, where anything is: `<secret>` stands in its place. POST api/jobs/<id>/reveal, with a JobPlaceRequest, shows it. */
   hidden?: { args: boolean; result: boolean }
 }
@@ -55,9 +57,11 @@ export interface EnqueueAnswer {
 export interface RetryRequest {
   queue: string
   args?: unknown
+  /** The same as JSON. */
+  argsText?: string | undefined
 }
 
-/** POST api/jobs/<id>/delete, of a dead job, /cancel and /cancel-chain. */
+/** POST api/jobs/<id>/delete, of a dead job, /cancel, /run (of one that waits for its time or its next try) and /cancel-chain. */
 export interface JobPlaceRequest {
   queue?: string
   state?: JobState
@@ -80,7 +84,7 @@ export interface MatchingRequest {
   key?: string
   text?: string
   from?: string
-  /** Of dead ones: given up until then, Redis milliseconds. */
+  /** Of dead ones given up, of those that are tried again failed until then, Redis milliseconds. */
   untilMs?: number
 }
 export type MatchingStep = BulkStep

@@ -7,6 +7,7 @@ const root = resolve(import.meta.dirname, '..')
 
 describe('the registry', () => {
   const registry = join(root, 'registry')
+  const contracts = ['contract.ts', 'job-contract.ts', 'login-contract.ts', 'search-contract.ts']
   const packages = (folder: string) => {
     const names = readdirSync(join(registry, folder), { recursive: true, encoding: 'utf8' })
     return names
@@ -27,7 +28,7 @@ describe('the registry', () => {
     expect(all.length).toBeGreaterThan(50)
     for (const { file, path, imported } of all) {
       const isKnown = imported.startsWith('.')
-        ? isWithin(path, imported, 'server', 'schema', 'contract.ts', 'job-contract.ts', 'login-contract.ts')
+        ? isWithin(path, imported, 'server', 'schema', ...contracts)
         : known.test(imported)
       expect(isKnown, `${file} imports ${imported}`).toBe(true)
     }
@@ -37,16 +38,7 @@ describe('the registry', () => {
     const known = /^(preact|preact-iso|@preact\/signals|@cfworker\/json-schema|uplot|marked)(\/.+)?$/
     for (const { file, path, imported } of packages('web')) {
       const isKnown = imported.startsWith('.')
-        ? isWithin(
-            path,
-            imported,
-            'web',
-            'schema',
-            'schema-diff',
-            'contract.ts',
-            'job-contract.ts',
-            'login-contract.ts',
-          )
+        ? isWithin(path, imported, 'web', 'schema', 'schema-diff', ...contracts)
         : known.test(imported)
       expect(isKnown || imported === 'pshub', `${file} imports ${imported}`).toBe(true)
     }
@@ -83,6 +75,8 @@ describe('the registry', () => {
     'parts',
     'charts',
     'tables',
+    // What searches everything, and keeps filters under names.
+    'palette',
     'frame',
     // A form for any schema; its controls do not know what draws their parts.
     'form/model',

@@ -24,12 +24,17 @@ export const shownJob = (job: JobDetails, { sees }: Rights, mask: Mask | undefin
   }
 }
 
-const hiddenOf = (job: JobDetails, mask: Mask): Pick<JobDetail, 'args' | 'result' | 'unique' | 'hidden'> => {
+const hiddenOf = (
+  job: JobDetails,
+  mask: Mask,
+): Pick<JobDetail, 'args' | 'result' | 'unique' | 'hidden'> & { argsText: string | undefined } => {
   const args = mask.args(job.task, job.args)
   const result = job.result === undefined ? undefined : mask.result(job.task, job.result)
   const hidden = { args: !args.isWhole, result: result?.isWhole === false }
+  // The text says the same in full.
   return {
     args: args.value,
+    argsText: hidden.args ? undefined : job.argsText,
     result: result?.json,
     // A digest of the arguments: what was left out of them could be searched for.
     unique: hidden.args ? job.unique?.replace(/#[^#]*$/, `#${placeholder}`) : job.unique,

@@ -35,6 +35,8 @@ const openStates: readonly JobState[] = ['waiting', 'running', 'scheduled', 'ret
 const mostListed = 500
 /** Searches that go on at the same time: each of them keeps Redis busy for a hundredth of its time. */
 export const searchesAtOnce = 2
+/** A body is bounded before that. */
+const longestArgs = Number.MAX_SAFE_INTEGER
 /** Each queue has a part in it. */
 export const longestPlace = 8000
 
@@ -58,19 +60,20 @@ const lookRoutes = (app: FastifyInstance, { hub, masks }: JobRoutesOptions, turn
     const list = () => hub.jobs({ ...query, limit, look })
     return isSearch ? turns.take(list) : list()
   })
-  app.get<JobRequest>('/api/jobs/:id', view, async (request): Promise<JobDetail> => {
+  app.get<JobRequest>('/api/jobs/:id', view, async (request, reply) => {
     const [id, place] = [idOf(request), placeOf(new Fields(request.query, placeNames))]
     const rights = rightsOf(request)
     const job = await turns.take(() => seenJob(hub, rights, id, place))
-    return shownJob(job, rights, await masks.now(job.task))
+    const shown = shownJob(job, rights, await masks.now(job.task))
+    return reply.type('application/json; charset=utf-8').send(detailText(shown))
   })
   // Who may change a job may see what is hidden of it, one by one, and that they did is written down.
-  app.post<JobRequest>('/api/jobs/:id/reveal', admin, async (request): Promise<JobDetail> => {
+  app.post<JobRequest>('/api/jobs/:id/reveal', admin, async (request, reply) => {
     const [id, place] = [idOf(request), placeOf(new Fields(request.body, placeNames))]
     const rights = rightsOf(request)
     const job = await turns.take(() => seenJob(hub, rights, id, place))
     audit(request, 'job revealed', { id, queue: job.queue, task: job.task })
-    return shownJob(job, rights, undefined)
+    return reply.type('application/json; charset=utf-8').send(detailText(shownJob(job, rights, undefined)))
   })
 }
 
@@ -78,14 +81,15 @@ const changeRoutes = (app: FastifyInstance, { hub, masks }: JobRoutesOptions): v
   const audit = auditOf(app, 'job')
 
   app.post<JobRequest>('/api/jobs/:id/retry', admin, async (request): Promise<JobChange> => {
-    const fields = new Fields(request.body, ['queue', 'args'])
+    const fields = new Fields(request.body, ['queue', 'args', 'argsText'])
     const [id, queue] = [idOf(request), fields.neededText('queue')]
     const dead = hub.dead(queue)
     const [job] = await dead.list({ ids: [id] }, 1)
     if (job && !rightsOf(request).runs(job.task)) throw notToBeRun(job.task)
-    const given = job && fields.has('args') ? { args: await editedArgs(job, fields.any('args'), masks) } : {}
-    const count = job ? await dead.retry({ ids: [id] }, given) : 0
-    audit(request, 'job tried again', { id, queue, changed: count > 0, newArgs: fields.has('args') })
+    const argsText = fields.text('argsText', longestArgs)
+    const given = argsText !== undefined ? { argsText } : fields.has('args') ? { args: fields.any('args') } : {}
+    const count = job ? await dead.retry({ ids: [id] }, await editedArgs(job, given, masks)) : 0
+    audit(request, 'job tried again', { id, queue, changed: count > 0, newArgs: Object.keys(given).length > 0 })
     return { id, changed: count > 0 }
   })
 
@@ -103,6 +107,16 @@ const changeRoutes = (app: FastifyInstance, { hub, masks }: JobRoutesOptions): v
     await checkSeen(hub, request, id, place)
     const changed = await hub.cancelJob(id, place)
     audit(request, 'job cancelled', { id, queue: place.queue, changed })
+    return { id, changed }
+  })
+
+  app.post<JobRequest>('/api/jobs/:id/run', admin, async (request): Promise<JobChange> => {
+    const [id, place] = [idOf(request), placeOf(new Fields(request.body, placeNames))]
+    const rights = rightsOf(request)
+    const { task, queue } = await seenJob(hub, rights, id, place)
+    if (!rights.runs(task)) throw notToBeRun(task)
+    const changed = await hub.runJob(id, { ...place, queue })
+    audit(request, 'job run at once', { id, queue, changed })
     return { id, changed }
   })
 
@@ -127,11 +141,11 @@ const matchingRoutes = (app: FastifyInstance, { hub, masks }: JobRoutesOptions, 
     return turns.take(() => hub.bulkStep(undefined, { ...match, look }))
   })
 
-  for (const action of ['retry', 'delete', 'cancel'] as const) {
+  for (const action of ['retry', 'delete', 'cancel', 'run'] as const) {
     app.post(`/api/jobs-matching/${action}`, admin, async (request): Promise<MatchingStep> => {
       const match = matchOf(new Fields(request.body, matchNames))
       // Of any task is more than some tasks.
-      if (action === 'retry' && !rightsOf(request).runs(match.task ?? ''))
+      if ((action === 'retry' || action === 'run') && !rightsOf(request).runs(match.task ?? ''))
         throw notToBeRun(match.task ?? 'What is of any task')
       const look = await lookOf(request, masks, match.text)
       const step = await turns.take(() => hub.bulkStep(action, { ...match, look }))
@@ -170,10 +184,28 @@ const checkSeen = async (hub: Hub, request: FastifyRequest, id: string, place: J
   if (hidden) throw new Refusal(403, 'Forbidden', 'This job is a step of a chain with tasks that you may not see.')
 }
 
+type GivenArgs = { args?: unknown } | { argsText: string }
+
 /** Of a job that is tried again with others: what was hidden from whoever edited them is in its place. */
-const editedArgs = async (job: { task: string; args: unknown }, given: unknown, masks: Masks): Promise<unknown> => {
+const editedArgs = async (job: { task: string; args: unknown }, given: GivenArgs, masks: Masks): Promise<GivenArgs> => {
+  if (!('args' in given) && !('argsText' in given)) return given
   const shown = (await masks.now(job.task)).args(job.task, job.args)
-  return shown.isWhole ? given : filledBack(job.args, shown.value, given)
+  if (shown.isWhole) return given
+  return { args: filledBack(job.args, shown.value, 'argsText' in given ? parsed(given.argsText) : given.args) }
+}
+
+const parsed = (json: string): unknown => {
+  try {
+    return JSON.parse(json)
+  } catch {
+    throw new Refusal(400, 'BadRequest', "'argsText' must be JSON.")
+  }
+}
+
+/** A JobDetail. Its arguments are sent as they are written: made a value, and JSON again, large numbers would be rounded. */
+const detailText = ({ argsText, ...details }: JobDetail): string => {
+  if (argsText === undefined || argsText === JSON.stringify(details.args)) return JSON.stringify(details)
+  return `{"argsText":${JSON.stringify(argsText)},${JSON.stringify({ ...details, args: undefined }).slice(1, -1)},"args":${argsText}}`
 }
 
 const idOf = ({ params }: FastifyRequest<JobRequest>): string => {

@@ -1,5 +1,14 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
-import { ConfigError, Hub, type HubOptions, measuringSettings, readSettings, type Settings, version } from 'pshub'
+import {
+  ConfigError,
+  Hub,
+  type HubOptions,
+  measuringSettings,
+  parseEnvironment,
+  readSettings,
+  type Settings,
+  version,
+} from 'pshub'
 import type { Session } from '../contract.ts'
 import { addAccess } from './access.ts'
 import { refusalLog } from './audit.ts'
@@ -32,6 +41,7 @@ import { type Identity, TokenBook } from './tokens.ts'
 
 type Setup = Pick<
   Settings,
+  | 'environment'
   | 'viewToken'
   | 'runToken'
   | 'adminToken'
@@ -106,9 +116,11 @@ export const addRegistry = async (
     readings.start()
   })
   app.addHook('onClose', async () => readings.close())
+  const environment = parseEnvironment(setup.environment ?? '')
   const sessionOf = ({ role, user, by }: Identity): Session => ({
     ...{ role, readOnly: setup.readOnly, namespace: hub.namespace, version },
     ...(user && by ? { user: user.name, by } : {}),
+    ...(environment && { environment }),
   })
   await addCookies(app)
   const proxies = new Proxies(setup.behindProxy)

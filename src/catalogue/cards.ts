@@ -85,7 +85,7 @@ const maxDescription = 65_536
 /** @throws Unreadable */
 export const readTaskCard = (text: string): TaskCard => {
   const card = objectOf(text, maxCardLength)
-  const { args, result, timeoutMs, keyed, scores, maxPayloadBytes, maxBacklog, at } = card
+  const { args, result, timeoutMs, keyed, scores, maxPayloadBytes, maxBacklog, beside, at } = card
   return {
     task: nameOf(card, 'task'),
     queue: nameOf(card, 'queue'),
@@ -100,6 +100,7 @@ export const readTaskCard = (text: string): TaskCard => {
     digest: textOf(card.digest, 64),
     ...(isLimit(maxPayloadBytes) ? { maxPayloadBytes } : {}),
     ...(isLimit(maxBacklog) ? { maxBacklog } : {}),
+    ...(beside === true ? { beside } : {}),
     at: isAmount(at) && isMoment(at * 1000) ? at : 0,
   }
 }

@@ -10,7 +10,7 @@ import type { Connection } from '../redis/connection.ts'
 import { makeConnections, makeDurableConnection } from '../redis/connections.ts'
 import { type MeasuringSetting, readSettings, type Settings } from '../settings/read.ts'
 import { type Called, calledName, type Declaration, type Given, type ResultOf } from '../task/task.ts'
-import { monotonicMs, signalAfter } from '../wire/clock.ts'
+import { monotonicMs, signalAfter, within } from '../wire/clock.ts'
 import type { HubError } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
 import { type Keys, makeKeys } from '../wire/keys.ts'
@@ -169,6 +169,7 @@ export class Hub extends JobHub {
     if (keys.length > 0) {
       // What is left when Redis is away expires by itself.
       await this.commands.whenReady(signalAfter(closePatienceMs))
+      await within(this.#dispatch.takenBack(), closePatienceMs)
       await this.commands
         .send(client => Promise.all(keys.map(key => command(client, 'unlink', key))))
         .catch(() => undefined)

@@ -34,7 +34,7 @@ const sends = (commands: string) => reads(undefined, commands)
  * are made of. `queue` and `id` may be names or `*`.
  */
 export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[] => {
-  const { calls, bell, held, pushed, cancelled, leases, reporter, paused, moving } = keys.queue(queue)
+  const { calls, args, bell, held, pushed, cancelled, leases, reporter, paused, moving } = keys.queue(queue)
   const { jobs, jobsHigh, jobsLow, jobBell, scheduled, retries, dueBell, turn, dead, cron, ticks, ticker } =
     keys.queue(queue)
   const { inspect, shown, line, keysOf, running, keyed, later, lined, fence } = keys.queue(queue)
@@ -74,6 +74,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
     reads(leases, 'ZCOUNT ZRANGEBYSCORE'),
     runs(calls, 'LLEN LPOS LREM RPUSH'),
     runs(bell, 'LLEN RPUSH'),
+    writes(args(id), 'SET UNLINK'),
     runs(pushed(id), 'SET UNLINK'),
     runs(cancelled, 'PEXPIRE ZADD'),
     writes(keys.reply(id), 'BLMOVE LRANGE LTRIM UNLINK'),
@@ -124,6 +125,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes([keys.taskStats, keys.slow, keys.failures], 'HDEL HSET'),
       runs(leases, 'ZADD ZCOUNT ZRANGEBYSCORE ZREM ZSCORE'),
       runs(calls, 'LINDEX LLEN LPOP LPUSH RPUSH'),
+      reads(args(id), 'GET MGET'),
       runs(bell, 'BLPOP DEL LLEN RPUSH'),
       runs(jobs, 'EXISTS LINDEX LLEN LPOP LPUSH RPUSH'),
       writes([jobsHigh, jobsLow], 'EXISTS LINDEX LLEN LPOP LPUSH RPUSH'),

@@ -19,6 +19,8 @@ export interface TaskCard {
   /** Limits of its queue, as its worker was told: arguments in bytes of JSON, and requests that may wait. */
   maxPayloadBytes?: number
   maxBacklog?: number
+  /** Its workers find long arguments beside their request; absent: they look for them in it. */
+  beside?: true
   /** Redis seconds of the last time a worker published it. */
   at: number
 }
@@ -41,5 +43,6 @@ export const cardOf = (
   digest: task.digest,
   maxPayloadBytes: limits.maxPayloadBytes,
   maxBacklog: limits.maxBacklog,
+  beside: true,
   at: atSeconds,
 })

@@ -71,6 +71,8 @@ export const makeKeys = (namespace: string) => {
 const queueKeys = (base: string) => ({
   /** LIST: calls waiting. */
   calls: `${base}:calls`,
+  /** STRING: the arguments of a call, as JSON, where they are too long to lie in the list. */
+  args: (id: string) => `${base}:args:${id}`,
   /** LIST: jobs waiting; functions find all that there is of jobs by its name. */
   jobs: `${base}:jobs`,
   /** LIST: those that go before all others, and those that let all others pass. */

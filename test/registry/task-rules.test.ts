@@ -45,7 +45,13 @@ describe('a task that is hidden', () => {
     const paths = [
       ...['api/overview', 'api/tasks', 'api/workers', 'api/queues', 'api/slow', 'api/failures', 'api/refusals'],
       ...['api/history?range=15m', 'api/schedules', 'metrics', 'openapi.json', 'api/tasks/mail/send:1.0'],
-      ...['api/jobs?state=dead', 'api/jobs?state=scheduled', 'api/jobs?state=done', 'api/jobs?state=dead&text=money'],
+      ...[
+        'api/jobs?state=dead',
+        'api/jobs?state=scheduled',
+        'api/jobs?state=done',
+        'api/jobs?state=dead&text=money',
+        'api/search?text=out',
+      ],
     ]
     const [worker] = await jsonOf(await registry.get('api/workers'))
     for (const path of [...paths, `api/workers/${worker.id}`]) {

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { JobDetail, JobPlaceRequest } from '../../../job-contract.ts'
 import { inAddress } from '../../address/in-address.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
-import { seenState } from '../../rows/jobs.ts'
+import { argsTextOf, seenState } from '../../rows/jobs.ts'
 import { post } from '../../session/request.ts'
 import { Value } from './value.tsx'
 
@@ -36,7 +36,7 @@ export const Values = ({ job }: { job: JobDetail }) => {
           </ActionButton>
         </div>
       )}
-      {job.hasMessage && <Value title="Arguments" value={shown.args} />}
+      {job.hasMessage && <Value title="Arguments" text={argsTextOf(shown)} />}
       {shown.result !== undefined && <Value title="Result" text={shown.result} />}
     </>
   )

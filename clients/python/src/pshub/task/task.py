@@ -7,13 +7,15 @@ import inspect
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
-from ..wire.errors import ConfigError, InvalidResult, message_of
+from ..wire.errors import ConfigError, InvalidResult
 from ..wire.names import TaskName, parse_task_name
 from ..wire.payload import compact
+from ..wire.raised import message_of
 from .merged import Merging, read_merged_signature, read_merging
 from .misfit import Misfit, read_whole
 from .options import MAX_TIMEOUT_S, TaskBackoff, check_job_options, check_keyed
-from .schema import Problem, Validate, compile_own
+from .schema import Validate, compile_own
+from .schema_problems import Problem
 from .signature import Signature, read_signature
 
 P = ParamSpec("P")
@@ -75,8 +77,7 @@ class Task(Generic[P, R_co]):
         length = len(compact([description, args, result]))
         if length > _MAX_DECLARATION:
             raise ConfigError(
-                f"{name.full}: its description and schemas are {length} characters of JSON; at most {_MAX_DECLARATION} fit on a card "
-                "of the registry."
+                f"{name.full}: its description and schemas are {length} characters of JSON; at most {_MAX_DECLARATION} fit on a card of the registry."
             )
         self.digest = hashlib.sha256(compact([args, result]).encode()).hexdigest()[:12]
         self.__doc__ = function.__doc__
