@@ -8,6 +8,7 @@ import {
   jobStates,
   type MatchingStep,
 } from '../job-contract.ts'
+import { placeholder } from '../schema/secrets.ts'
 import { rightsOf } from './access.ts'
 import { auditOf } from './audit.ts'
 import { Fields } from './fields.ts'
@@ -189,6 +190,8 @@ type GivenArgs = { args?: unknown } | { argsText: string }
 /** Of a job that is tried again with others: what was hidden from whoever edited them is in its place. */
 const editedArgs = async (job: { task: string; args: unknown }, given: GivenArgs, masks: Masks): Promise<GivenArgs> => {
   if (!('args' in given) && !('argsText' in given)) return given
+  // What is written anew stays as it is written.
+  if ('argsText' in given && !given.argsText.includes(placeholder)) return given
   const shown = (await masks.now(job.task)).args(job.task, job.args)
   if (shown.isWhole) return given
   return { args: filledBack(job.args, shown.value, 'argsText' in given ? parsed(given.argsText) : given.args) }
