@@ -53,6 +53,7 @@ const needed: Record<string, Role | 'anybody'> = {
   'GET /api/workers': 'view',
   'GET /api/workers/*': 'view',
   'GET /api/queues': 'view',
+  'GET /api/search': 'view',
   'GET /api/slow': 'view',
   'GET /api/failures': 'view',
   'GET /api/refusals': 'view',
