@@ -31,13 +31,12 @@ export interface Session {
   readOnly: boolean
   namespace: string
   version: string
+  /** Who it is, where a proxy or a provider said it. */
+  user?: string
+  /** Who said it. What a proxy says lasts as long as it says so: nobody logs out here. */
+  by?: 'proxy' | 'provider'
   /** What is worked on here, where the service was told. */
   environment?: Environment
-}
-
-/** POST api/login: answered with a Session and its cookie. POST api/logout, with {}, ends it (204). */
-export interface Login {
-  token: string
 }
 
 /** Answer of every request that failed. `problems` name offending fields of arguments. */
