@@ -66,6 +66,7 @@ const doors: Record<string, string[]> = {
     'resharding',
     'shards',
     'work-left',
+    'round-trip',
   ],
   settings: ['queues', 'read', 'statsd-address'],
   catalogue: [
