@@ -45,7 +45,9 @@ export type { FromSchema, Received } from './task/infer.ts'
 export { movedSchema } from './task/local-references.ts'
 export type { ByKey, MergedOptions } from './task/merged.ts'
 export { type JsonSchema, whyUnusable } from './task/schema.ts'
+export type { StandardSchema } from './task/standard.ts'
 export {
+  type AnyTasks,
   type ArgsOf,
   type Called,
   type Contract,
