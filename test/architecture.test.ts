@@ -11,7 +11,9 @@ const source = join(root, 'src')
 /** The rooms of src, from the ground up: a room imports only from those before it. */
 const rooms = [
   'wire',
+  'schema-diff',
   'task',
+  'types',
   'figures',
   'redis',
   'queue',
@@ -27,7 +29,9 @@ const rooms = [
 
 /** What other rooms may import of a room. All of `wire` is what everybody speaks. */
 const doors: Record<string, string[]> = {
-  task: ['any-task', 'card', 'exported', 'task', 'merged', 'schema', 'infer'],
+  'schema-diff': ['index', 'pointer'],
+  types: ['changes', 'python', 'schemas', 'typescript'],
+  task: ['any-task', 'card', 'local-references', 'exported', 'task', 'merged', 'schema', 'infer'],
   figures: [
     'callers',
     'events',

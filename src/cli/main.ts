@@ -30,6 +30,8 @@ const commands: Record<string, () => Promise<Command>> = {
   slow: async () => (await import('./slow.ts')).slowCommand,
   failures: async () => (await import('./failures.ts')).failuresCommand,
   top: async () => (await import('./top.ts')).topCommand,
+  types: async () => (await import('./types.ts')).typesCommand,
+  diff: async () => (await import('./diff.ts')).diffCommand,
   registry: async () => (await import('./registry-command.ts')).registryCommand,
   metrics: async () => (await import('./metrics.ts')).metricsCommand,
   check: async () => (await import('./check.ts')).checkCommand,
