@@ -1,4 +1,5 @@
 export type { FailureOverview, SlowCallOverview } from './catalogue/call-lists.ts'
+export type { CallPlace } from './catalogue/call-place.ts'
 export type { LiveWorker, WorkerCard, WorkerCounters, WorkerStats } from './catalogue/cards.ts'
 export type { Overview, QueueOverview, TaskOverview, TaskQueue, WorkerOverview } from './catalogue/overview.ts'
 export type { RedisMemory } from './catalogue/redis-memory.ts'

@@ -55,6 +55,7 @@ const doors: Record<string, string[]> = {
     'refusals',
     'rights-check',
     'rights',
+    'server-look',
     'target',
     'topology',
   ],
@@ -74,8 +75,10 @@ const doors: Record<string, string[]> = {
   settings: ['queues', 'read', 'statsd-address'],
   catalogue: [
     'call-lists',
+    'call-place',
     'cards',
     'catalogue',
+    'checkup',
     'foreign-checks',
     'forgetting',
     'kept-charts',

@@ -51,6 +51,7 @@ export const diffCommand: Command = {
       'that cannot be told from the schemas.',
   ],
   arity: { min: 2, max: 2, missing: 'two files or tasks, as in: pshub diff resize:1.0 resize:1.1' },
+  takesTasks: true,
   options: [
     { flag: 'result', about: 'two JSON Schemas alone are those of a result', fallback: 'of arguments' },
     strictOption,

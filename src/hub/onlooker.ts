@@ -1,4 +1,5 @@
 import { type FailureOverview, readFailures, readSlowCalls, type SlowCallOverview } from '../catalogue/call-lists.ts'
+import { type CallPlace, readCallPlace } from '../catalogue/call-place.ts'
 import type { WorkerCard } from '../catalogue/cards.ts'
 import { Catalogue } from '../catalogue/catalogue.ts'
 import { KeptCharts } from '../catalogue/kept-charts.ts'
@@ -98,6 +99,11 @@ export abstract class Onlooker {
   async resume(queue: string): Promise<boolean> {
     checkQueueName(queue)
     return this.ask(client => resumeQueue(client, this.keys, queue), `Queue ${queue} could not be resumed`)
+  }
+
+  /** Where the request of a call is that waits or that a worker holds, by its id; undefined where it is neither. Throws as overview(). */
+  async callPlace(id: string): Promise<CallPlace | undefined> {
+    return this.ask(client => readCallPlace(client, this.keys, id))
   }
 
   /** Calls and jobs of the last hour that did not end well, newest first: the last ten of each task on each worker. */
