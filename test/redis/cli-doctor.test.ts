@@ -114,7 +114,7 @@ describe('pshub trace', () => {
     })
     expect(found).toMatch(/ job +done in queue default\n {2}enqueued .*\n {2}started .*\n {2}ended /)
     const later = (await run(['enqueue', 'add', '{"a":2}', '--delay', '1h'])).out.trim()
-    expect((await run(['trace', later])).out).toMatch(/ job +scheduled in queue default, not tracked\n[^]* due +in /)
+    expect((await run(['trace', later])).out).toMatch(/ job +scheduled in queue default, not tracked\n[\s\S]* due +in /)
     expect(JSON.parse((await run(['trace', later, '--json'])).out)).toMatchObject({
       id: later,
       job: { state: 'scheduled' },
@@ -129,7 +129,9 @@ describe('pshub trace', () => {
     await eventually(async () => (await cli.redis.llen(list)) === 1)
     const [text] = await cli.redis.lrange(list, 0, 0)
     const waiting = JSON.parse(text!).id
-    expect((await run(['trace', waiting])).out).toMatch(/ task +slow:1\.0\n[^]* waits +in queue default, 0 before it\n/)
+    expect((await run(['trace', waiting])).out).toMatch(
+      / task +slow:1\.0\n[\s\S]* waits +in queue default, 0 before it\n/,
+    )
     const [key] = await cli.redis.keys(`${cli.namespace}:{default}:held:*`)
     const [held] = await cli.redis.hkeys(key!)
     expect((await run(['trace', held!])).out).toMatch(/ is held +by worker \S+ \(.*\) of queue default, which is live/)
