@@ -138,7 +138,12 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
    * @throws HubError by its deadline at the latest; `code` says what happened, `ran` whether repeating is safe, `phases`
    *   where the time went if a worker replied
    */
-  call<A = unknown, R = unknown, P extends boolean = false, T extends Called<Tasks> = NoName<Tasks>>(
+  call<
+    A = unknown,
+    R = unknown,
+    P extends boolean = false,
+    T extends (keyof Tasks & string) | Declaration<never> = NoName<Tasks>,
+  >(
     task: T | Declaration<A, R>,
     ...given: Given<ArgsUnder<Tasks, T, A>, CallOptions<P>>
   ): Promise<Answer<ResultUnder<Tasks, T, R>, P>>

@@ -77,7 +77,7 @@ export abstract class JobHub<Tasks = AnyTasks> extends Onlooker {
    * @throws HubError InvalidArgs, PayloadTooLarge, NoSuchTask (name its queue, if nobody has declared it yet), NotEnqueued when Redis
    *   was away for `timeoutMs`, OutcomeUnknown, HubClosed
    */
-  enqueue<A = unknown, R = unknown, T extends Called<Tasks> = NoName<Tasks>>(
+  enqueue<A = unknown, R = unknown, T extends (keyof Tasks & string) | Declaration<never> = NoName<Tasks>>(
     task: T | Declaration<A, R>,
     ...given: Given<ArgsUnder<Tasks, T, A>, EnqueueOptions>
   ): Promise<Job<ResultUnder<Tasks, T, R>>>
@@ -141,7 +141,7 @@ export abstract class JobHub<Tasks = AnyTasks> extends Onlooker {
    *
    * @throws HubError as enqueue(), InvalidArgs for times that cannot be and for a name that is not 1 to 64 letters, digits, `.`, `-`, `_`
    */
-  schedule<A = unknown, T extends Called<Tasks> = NoName<Tasks>>(
+  schedule<A = unknown, T extends (keyof Tasks & string) | Declaration<never> = NoName<Tasks>>(
     name: string,
     times: ScheduleTimes,
     task: T | Declaration<A>,
