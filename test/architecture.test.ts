@@ -31,7 +31,7 @@ const rooms = [
 const doors: Record<string, string[]> = {
   'schema-diff': ['index', 'pointer'],
   types: ['changes', 'python', 'schemas', 'typescript'],
-  task: ['any-task', 'card', 'local-references', 'exported', 'task', 'merged', 'schema', 'infer'],
+  task: ['any-task', 'card', 'danger', 'local-references', 'exported', 'task', 'merged', 'schema', 'infer'],
   figures: [
     'callers',
     'events',
@@ -83,6 +83,7 @@ const doors: Record<string, string[]> = {
     'forgetting',
     'kept-charts',
     'kept-sessions',
+    'kept-templates',
     'overview',
     'queue-counts',
     'refusal-report',
@@ -134,7 +135,7 @@ const mostInRoom = 20
 const importers: Record<string, string[]> = {
   ioredis: ['redis/addresses', 'redis/target', 'redis/client', 'worker/roles/keepalive-thread'],
   croner: ['jobs/cron'],
-  ajv: ['task/schema', 'task/schema-problems'],
+  ajv: ['task/ajv-options', 'task/schema', 'task/schema-judge', 'task/schema-problems'],
   pino: ['outlets/log'],
   'hot-shots': ['outlets/statsd/hot-shots'],
   piscina: ['worker/threads/thread-pool', 'worker/threads/thread-run'],

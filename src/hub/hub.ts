@@ -20,7 +20,7 @@ import {
   type ResultOf,
   type ResultUnder,
 } from '../task/task.ts'
-import { monotonicMs, signalAfter } from '../wire/clock.ts'
+import { monotonicMs, signalAfter, within } from '../wire/clock.ts'
 import type { HubError } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
 import { type Keys, makeKeys } from '../wire/keys.ts'
@@ -38,6 +38,9 @@ import { Routes } from './routes.ts'
 export type HubOptions = Partial<
   Pick<Settings, 'redis' | 'namespace' | 'name' | 'maxPayloadBytes' | 'maxBacklog' | MeasuringSetting>
 >
+
+/** How long Redis may take to tell of a task. */
+const lookPatienceMs = 1000
 
 /** How long close() waits for a connection to clean up over. */
 const closePatienceMs = 1000
@@ -173,6 +176,22 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
     return gatherCalls(calls as unknown as Record<string, GatherEntry>, options, call) as never
   }
 
+  /**
+   * Why running a task by mistake does harm, as its workers declare it, for those who let people run tasks: true where they do not say why;
+   * undefined where it does none. Calls are let through either way.
+   *
+   * @throws HubError as a call that was not sent: NoSuchTask, NoWorkers, NotEnqueued, HubClosed
+   */
+  async dangerOf(task: string, { queue }: Pick<CallOptions, 'queue'> = {}): Promise<string | true | undefined> {
+    const wrong = this.closing.signal.aborted ? hubClosed() : wrongCall(task, { queue })
+    if (wrong) throw wrong
+    this.commands.open()
+    const route =
+      this.#routes.known(task, queue) ??
+      (await this.#routes.find(task, queue, monotonicMs() + lookPatienceMs, undefined))
+    return route.dangerous
+  }
+
   /** Ends the hub: calls in flight settle as HubClosed or Aborted, its keys are deleted, its connections closed. */
   close(): Promise<void> {
     this.#closed ??= this.#shutDown()
@@ -187,6 +206,7 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
     if (keys.length > 0) {
       // What is left when Redis is away expires by itself.
       await this.commands.whenReady(signalAfter(closePatienceMs))
+      await within(this.#dispatch.takenBack(), closePatienceMs)
       await this.commands
         .send(client => Promise.all(keys.map(key => command(client, 'unlink', key))))
         .catch(() => undefined)

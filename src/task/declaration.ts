@@ -59,6 +59,7 @@ export interface Declaration<Args = unknown, Result = unknown> {
   readonly result: JsonSchema | undefined
   readonly timeoutMs: number
   readonly idempotent: boolean
+  readonly dangerous: string | true | undefined
   readonly jobTimeoutMs: number
   readonly retries: number | undefined
   readonly backoff: TaskBackoff | undefined

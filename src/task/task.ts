@@ -6,7 +6,7 @@ import { namesOf } from '../wire/options.ts'
 import type { Declaration, TaskContext } from './declaration.ts'
 import type { InputOf, OutputOf, Received, ToldOf } from './infer.ts'
 import { type ByKey, defaultBatch, defaultMaxPayloads, mergedHandler } from './merged.ts'
-import { checkLength, checkOptions, type TaskOptions } from './options.ts'
+import { checkLength, checkOptions, type TaskOptions, withoutHandler } from './options.ts'
 import { compileOwn, type JsonSchema, type Validate } from './schema.ts'
 import {
   afterwards,
@@ -65,6 +65,8 @@ export interface Guards {
   /** Resolves with 0 when one more may begin of at most `limit` in `periodMs`; else with the milliseconds until it may. */
   admit(name: string, limit: number, periodMs: number, comesBack: boolean): Promise<number>
 }
+
+export { withoutHandler } from './options.ts'
 
 /** A task with its handler: give it to a Worker, or to `hub.call` for typed arguments and result. */
 export interface Task<Args = unknown, Result = unknown> extends Declaration<Args, Result> {
@@ -169,6 +171,7 @@ const contractOf = (fullName: string, options: TaskOptions): Contract => {
     result,
     timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
     idempotent: options.idempotent ?? false,
+    dangerous: options.dangerous || undefined,
     jobTimeoutMs: options.jobTimeoutMs ?? defaultJobTimeoutMs,
     retries: options.retries,
     backoff: options.backoff,
@@ -232,7 +235,7 @@ export const isTask = (value: unknown): value is Task => isMarked(value) && valu
 export const isContract = (value: unknown): value is Contract => isMarked(value) && value.kind === 'contract'
 
 const isMarked = (value: unknown): value is Task | Contract =>
-  typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[taskMark] === true
+  (value as Record<symbol, unknown> | null | undefined)?.[taskMark] === true
 
 /** The tasks of a worker by name. Throws ConfigError for anything defineTask did not make, and for a task given twice. */
 export const checkTasks = (tasks: unknown): ReadonlyMap<string, Task> => {
@@ -247,8 +250,3 @@ export const checkTasks = (tasks: unknown): ReadonlyMap<string, Task> => {
   }
   return byName
 }
-
-/** What to do about contracts that were given to be served. */
-export const withoutHandler = (names: readonly string[]): string =>
-  `${names.join(', ')}: a contract without its handler cannot be served. Add one, and give the worker what that returns: ` +
-  'contract.handler(async (args, ctx) => ...).'

@@ -47,6 +47,10 @@ class TestJobVectors < Minitest::Test
     end
   end
 
+  def test_hastened
+    JOBS["hastened"].each { |each| assert_equal each["message"], Pshub::JobText.hastened(each["lying"]), each["title"] }
+  end
+
   def test_revived
     JOBS["revived"].each { |each| assert_equal each["message"], Pshub::JobText.revived(each["dead"], each["args"]), each["title"] }
   end
