@@ -75,10 +75,10 @@ const doors: Record<string, string[]> = {
   settings: ['queues', 'read', 'statsd-address'],
   catalogue: [
     'call-lists',
-    'call-place',
+    'looks/call-place',
     'cards',
     'catalogue',
-    'checkup',
+    'looks/checkup',
     'foreign-checks',
     'forgetting',
     'kept-charts',

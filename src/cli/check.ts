@@ -1,4 +1,4 @@
-import { checkup } from '../catalogue/checkup.ts'
+import { checkup } from '../catalogue/looks/checkup.ts'
 import { readOverview } from '../catalogue/overview.ts'
 import { bootCheck, type Finding } from '../redis/boot-check.ts'
 import { command } from '../redis/client.ts'

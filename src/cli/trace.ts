@@ -1,5 +1,5 @@
 import type { FailureOverview, SlowCallOverview } from '../catalogue/call-lists.ts'
-import type { CallPlace } from '../catalogue/call-place.ts'
+import type { CallPlace } from '../catalogue/looks/call-place.ts'
 import type { Hub } from '../hub/hub.ts'
 import type { JobDetails } from '../jobs/job-details.ts'
 import { HubError } from '../wire/errors.ts'

@@ -1,7 +1,7 @@
-import type { Redis } from '../redis/connection.ts'
-import type { Keys } from '../wire/keys.ts'
-import { Catalogue } from './catalogue.ts'
-import { readOverview } from './overview.ts'
+import type { Redis } from '../../redis/connection.ts'
+import type { Keys } from '../../wire/keys.ts'
+import { Catalogue } from '../catalogue.ts'
+import { readOverview } from '../overview.ts'
 
 /** Where a request of a call is. */
 export interface CallPlace {

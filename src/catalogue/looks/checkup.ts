@@ -1,9 +1,9 @@
-import type { Finding } from '../redis/boot-check.ts'
-import { command, serversOf } from '../redis/client.ts'
-import type { Redis } from '../redis/connection.ts'
-import { roles, usesOf } from '../redis/rights.ts'
-import type { Keys } from '../wire/keys.ts'
-import type { Overview } from './overview.ts'
+import type { Finding } from '../../redis/boot-check.ts'
+import { command, serversOf } from '../../redis/client.ts'
+import type { Redis } from '../../redis/connection.ts'
+import { roles, usesOf } from '../../redis/rights.ts'
+import type { Keys } from '../../wire/keys.ts'
+import type { Overview } from '../overview.ts'
 
 /** So many keys of a server are looked at: of one that others use too, most are none of this namespace. */
 const mostKeys = 200_000
