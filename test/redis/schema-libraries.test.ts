@@ -95,7 +95,9 @@ describe('a task declared by a schema of a library', () => {
   })
 
   it('has what its handler returns checked', async () => {
-    const wrong = defineTask('wrong:1.0', { result: z.object({ n: z.number().max(5) }) }, () => ({ n: 6 }))
+    const wrong = defineTask('wrong:1.0', { result: z.object({ n: z.number().refine(n => n !== 6) }) }, () => ({
+      n: 6,
+    }))
     await it_.worker([wrong])
     const error = await failure(it_.hub().call(wrong))
     expect([error.code, (error.data as { problems: object[] }).problems]).toMatchObject([
@@ -123,8 +125,8 @@ describe('a task declared by a schema of a library', () => {
     const queue = await it_.worker([merged])
     expect(queue).toBeDefined()
     await hub.enqueueMany([
-      [merged, { id: 'x' }, { key: 'a' }],
-      [merged, { id: '4' }, { key: 'a' }],
+      [merged, { id: 'x' }, { key: 'a', delayMs: 300 }],
+      [merged, { id: '4' }, { key: 'a', delayMs: 300 }],
     ])
     await expect.poll(() => seen).toEqual([{ id: 4 }])
     it_.allowLeftovers()
