@@ -232,7 +232,7 @@ export interface LiveProblem {
 }
 
 /**
- * GET api/failures, api/refusals and api/slow, with task=, code=, text= (words, all of them somewhere in the row), part=backlog|queue|exec
+ * GET api/failures, api/refusals and api/slow, with task=, code=, text= (words, all of them somewhere in the row), phase=backlog|queue|exec
  * (where most of the time went, of slow calls alone) and limit= (1,000 at most): what workers and hubs of all tasks tell.
  */
 export interface CallList<Call> {
@@ -248,12 +248,12 @@ export interface CallList<Call> {
 }
 
 /** Parts of the time of a call, in their order. */
-export const callParts = ['backlog', 'queue', 'exec'] as const
-export type CallPart = (typeof callParts)[number]
+export const callPhases = ['backlog', 'queue', 'exec'] as const
+export type CallPhase = (typeof callPhases)[number]
 
-/** In which part a call spent most of its time; of equal ones the first. */
-export const longestPart = ({ us }: Pick<SlowCallOverview, 'us'>): CallPart =>
-  callParts.reduce((longest, part) => (us[part] > us[longest] ? part : longest))
+/** In which phase a call spent most of its time; of equal ones the first. */
+export const longestPhase = ({ us }: Pick<SlowCallOverview, 'us'>): CallPhase =>
+  callPhases.reduce((longest, phase) => (us[phase] > us[longest] ? phase : longest))
 
 /** Rows of such a list at the most. */
 export const mostCalls = 1000

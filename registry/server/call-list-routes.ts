@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { FailureOverview, RefusalOverview, SlowCallOverview } from 'pshub'
-import { type CallList, longestPart } from '../contract.ts'
+import { type CallList, longestPhase } from '../contract.ts'
 import { callList, callsAsked, textOfFailure, textOfRefusal, textOfSlowCall } from './call-list.ts'
 import type { Readings } from './readings.ts'
 
@@ -15,9 +15,9 @@ const view = { config: { registryAccess: 'view' as const } }
 /** Calls of all tasks that took long or did not end well: never all of them in one answer. */
 export const callListRoutes = (app: FastifyInstance, { readings, slowCalls, failures }: CallListParts): void => {
   app.get('/api/slow', view, async (request): Promise<CallList<SlowCallOverview>> => {
-    const asked = callsAsked(request.query, ['task', 'code', 'part'])
-    const isOfPart = (call: SlowCallOverview) => asked.part === undefined || longestPart(call) === asked.part
-    return callList(await slowCalls(), asked, textOfSlowCall, { isOfPart })
+    const asked = callsAsked(request.query, ['task', 'code', 'phase'])
+    const isOfPhase = (call: SlowCallOverview) => asked.phase === undefined || longestPhase(call) === asked.phase
+    return callList(await slowCalls(), asked, textOfSlowCall, { isOfPhase })
   })
   app.get('/api/failures', view, async (request): Promise<CallList<FailureOverview>> => {
     const asked = callsAsked(request.query, ['task', 'code'])

@@ -1,16 +1,22 @@
 import { type FailureOverview, readFailures, readSlowCalls, type SlowCallOverview } from '../catalogue/call-lists.ts'
-import type { WorkerCard } from '../catalogue/cards.ts'
+import { KeptCards, type WorkerCard } from '../catalogue/cards.ts'
 import { Catalogue } from '../catalogue/catalogue.ts'
 import { KeptCharts } from '../catalogue/kept-charts.ts'
 import { KeptSessions } from '../catalogue/kept-sessions.ts'
 import { KeptTemplates } from '../catalogue/kept-templates.ts'
 import { type CallPlace, readCallPlace } from '../catalogue/looks/call-place.ts'
-import { KeptCards, type Overview, readOverview } from '../catalogue/overview.ts'
+import { type Overview, readOverview } from '../catalogue/overview.ts'
 import { unreadableTeller } from '../catalogue/unreadable.ts'
 import { readWorkerTasks, type WorkerTask } from '../catalogue/worker-tasks.ts'
 import { Events } from '../figures/events.ts'
-import { type FoundKeys, findKeys } from '../jobs/lists/key-search.ts'
-import { checkJobsQuery, type JobsListing, type JobsQuery, readJobs } from '../jobs/lists/listing.ts'
+import {
+  checkJobsQuery,
+  type FoundKeys,
+  findKeys,
+  type JobsListing,
+  type JobsQuery,
+  readJobs,
+} from '../jobs/lists/listing.ts'
 import { checkQueueName, pauseQueue, resumeQueue } from '../queue/pause.ts'
 import type { Connection } from '../redis/connection.ts'
 import { explained } from '../redis/refusals.ts'

@@ -20,6 +20,7 @@ import {
 import { type Places, placesOf, placesText } from './places.ts'
 
 export { type QueuedJob, type QueuedState, queuedStates } from './job-search.ts'
+export { type FoundKeys, findKeys } from './key-search.ts'
 
 /** `done`: tracked jobs that ended and are kept, but for the dead ones: done, expired or cancelled. */
 export const listedStates = ['waiting', 'running', 'scheduled', 'retrying', 'dead', 'done'] as const
