@@ -2,6 +2,7 @@ export type { FailureOverview, SlowCallOverview } from './catalogue/call-lists.t
 export type { LiveWorker, WorkerCard, WorkerCounters, WorkerStats } from './catalogue/cards.ts'
 export { makePauses } from './catalogue/in-pieces.ts'
 export type { Template } from './catalogue/kept-templates.ts'
+export type { CallPlace } from './catalogue/looks/call-place.ts'
 export type { Overview, QueueOverview, TaskOverview, TaskQueue, WorkerOverview } from './catalogue/overview.ts'
 export type { RedisMemory } from './catalogue/redis-memory.ts'
 export type { RefusalOverview, Refused } from './catalogue/refusals.ts'
@@ -48,7 +49,9 @@ export type { FromSchema, Received } from './task/infer.ts'
 export { movedSchema } from './task/local-references.ts'
 export type { ByKey, MergedOptions } from './task/merged.ts'
 export { type JsonSchema, whyUnusable } from './task/schema.ts'
+export type { StandardSchema } from './task/standard.ts'
 export {
+  type AnyTasks,
   type ArgsOf,
   type Called,
   type Contract,

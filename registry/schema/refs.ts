@@ -1,4 +1,4 @@
-import { parsePointer } from '../schema-diff/pointer.ts'
+import { parsePointer } from '../../src/schema-diff/pointer.ts'
 import { isObject, own } from './steps.ts'
 
 /** What a part of a schema cannot say alone. */
