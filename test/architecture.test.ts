@@ -22,6 +22,7 @@ const rooms = [
   'hub',
   'worker',
   'forward',
+  'testing',
   'cli',
 ]
 
@@ -118,6 +119,7 @@ const doors: Record<string, string[]> = {
     'targets/redis-stream',
     'targets/webhook',
   ],
+  testing: [],
   cli: [],
 }
 /** So many files a newcomer can look over. The command line has one for each command. */
@@ -134,6 +136,7 @@ const importers: Record<string, string[]> = {
   'unix-dgram': ['outlets/statsd/wire'],
   '@opentelemetry': ['outlets/tracing'],
   amqplib: ['forward/targets/amqp'],
+  'wasmoon-lua5.1': ['testing/redis/lua-machine'],
 }
 
 /** A file is understood in one sitting. */

@@ -8,7 +8,12 @@ import { build } from 'esbuild'
 import { root } from './prepare.mjs'
 
 /** What is run or imported from outside. The thread's file is looked for beside the code that starts threads. */
-const entryPoints = { index: 'index.js', 'cli/main': 'cli/main.js', thread: 'worker/threads/thread.js' }
+const entryPoints = {
+  index: 'index.js',
+  testing: 'testing/index.js',
+  'cli/main': 'cli/main.js',
+  thread: 'worker/threads/thread.js',
+}
 
 /** `import './chunk.js'` keeps an order of side effects. There are none, as package.json says, and bundlers warn of such an import. */
 const isForSideEffects = /^import "[^"]+";\n/gm
