@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from unittest.mock import ANY
 
 import pytest
-
 from pshub import ConfigError, Context, HubClosed, InvalidArgs, InvalidResult, NoSuchTask, PutOff, TaskError, TaskFailed, Timeout, task
 from pshub.testing import InlineHub
 from pshub.testing.plugin import inline_hub  # noqa: F401
@@ -55,7 +59,7 @@ def test_calls_run_in_the_caller_with_the_checks_of_a_worker() -> None:
     assert hub.call(through, n=5) == 11
     with pytest.raises(InvalidArgs) as refused:
         hub.call("double:1.0", n="x")
-    assert refused.value.data["problems"][0]["path"] == "/n"
+    assert refused.value.data["problems"][0]["pointer"] == "/n"
     with pytest.raises(InvalidResult):
         hub.call("wrong:1.0")
     with pytest.raises(NoSuchTask):
@@ -173,3 +177,18 @@ def test_says_what_it_cannot_do() -> None:
         hub.call("double:1.0", n=1)
     with pytest.raises(HubClosed):
         hub.enqueue("double:1.0", {"n": 1})
+
+
+def test_what_readme_says_runs(tmp_path: Path) -> None:
+    readme = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
+    chapter = readme.split("## Testing without Redis\n")[1].split("\n## ")[0]
+    files = re.findall(r"^```python\n# (\S+)\n(.*?)^```$", chapter, re.MULTILINE | re.DOTALL)
+    assert [name for name, _ in files] == ["conftest.py", "test_mail.py"]
+    for name, code in files:
+        (tmp_path / name).write_text(code, encoding="utf-8")
+    environment = {**os.environ, "PYTEST_ADDOPTS": "", "PYTEST_PLUGINS": ""}
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
+        capture_output=True, text=True, cwd=tmp_path, env=environment,
+    )  # fmt: skip
+    assert "1 passed" in ran.stdout, ran.stdout + ran.stderr

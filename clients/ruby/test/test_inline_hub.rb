@@ -131,6 +131,17 @@ class TestInlineHub < Minitest::Test
     assert_match(/have enqueued send_mail:1.0 with .*bob.*should not/, missed.failure_message_when_negated)
   end
 
+  def test_what_readme_says_runs
+    chapter = File.read(File.join(ROOT, "clients/ruby/README.md"))[/^## Testing without Redis\n.*?(?=^## )/m]
+    test, for_rspec = chapter.scan(/^```ruby\n(.*?)^```$/m).flatten
+    lib = File.join(ROOT, "clients/ruby/lib")
+    said, status = Open3.capture2e(RbConfig.ruby, "-I", lib, "-e", test)
+    assert_predicate status, :success?, said
+    assert_match(/1 runs, 4 assertions, 0 failures, 0 errors/, said)
+    _, parsed = Open3.capture2e(RbConfig.ruby, "-c", "-e", for_rspec)
+    assert_predicate parsed, :success?
+  end
+
   def test_says_what_it_cannot_do
     hub = inline_hub(DOUBLE)
     assert_match(/has no chain/, assert_raises(Pshub::ConfigError) { hub.chain([]) }.message)

@@ -11,7 +11,7 @@ from ..hub.resolver import Route
 from ..jobs.enqueue_options import place_of, shape_of
 from ..jobs.verdict import failed_end
 from ..task.task import Task
-from ..wire.errors import ConfigError, HubClosed, HubError, NoSuchTask, hub_error
+from ..wire.errors import ConfigError, HubClosed, NoSuchTask
 from ..wire.ids import new_id
 from ..wire.job_part import job_part_text
 from ..wire.message import job_body, request_body, request_tail, stamped
