@@ -1,5 +1,6 @@
 /** What the service tells its pages, and nothing else: both sides are checked against these types. */
 import type {
+  Environment,
   ErrorCode,
   FailureOverview,
   JsonSchema,
@@ -30,6 +31,8 @@ export interface Session {
   readOnly: boolean
   namespace: string
   version: string
+  /** What is worked on here, where the service was told. */
+  environment?: Environment
 }
 
 /** POST api/login: answered with a Session and its cookie. POST api/logout, with {}, ends it (204). */
@@ -82,6 +85,8 @@ export interface TaskRow {
   /** Live workers declare it with different schemas. */
   conflict: boolean
   idempotent: boolean
+  /** Why running it by mistake does harm; true: nobody said why; absent: it does none. */
+  dangerous?: string | true
   /** Each of its jobs is given a key; `merged` ones cannot be called. */
   keyed: TaskOverview['keyed']
   timeoutMs: number
@@ -192,6 +197,7 @@ export interface TaskVersion {
   description: string
   timeoutMs: number
   idempotent: boolean
+  dangerous?: string | true
   args: JsonSchema | undefined
   result: JsonSchema | undefined
 }
@@ -234,7 +240,7 @@ export interface CallList<Call> {
   calls: Call[]
   /** How many of them fit; more than `calls` has when the limit left some out. */
   fitting: number
-  /** How many calls all of them are of, whether they fit or not: a refusal is of many. */
+  /** How many calls all of them are of, whether they fit or not: a refusal is of many. Of very many the first 10,000 are looked at, and the first 20 of each task. */
   total: number
   /** Tasks and codes of all there are, to choose from: a thousand at most. */
   tasks: string[]

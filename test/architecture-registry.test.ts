@@ -7,6 +7,7 @@ const root = resolve(import.meta.dirname, '..')
 
 describe('the registry', () => {
   const registry = join(root, 'registry')
+  const contracts = ['contract.ts', 'job-contract.ts', 'search-contract.ts']
   const packages = (folder: string) => {
     const names = readdirSync(join(registry, folder), { recursive: true, encoding: 'utf8' })
     return names
@@ -26,9 +27,7 @@ describe('the registry', () => {
     const all = packages('server')
     expect(all.length).toBeGreaterThan(50)
     for (const { file, path, imported } of all) {
-      const isKnown = imported.startsWith('.')
-        ? isWithin(path, imported, 'server', 'contract.ts', 'job-contract.ts')
-        : known.test(imported)
+      const isKnown = imported.startsWith('.') ? isWithin(path, imported, 'server', ...contracts) : known.test(imported)
       expect(isKnown, `${file} imports ${imported}`).toBe(true)
     }
   })
@@ -37,7 +36,7 @@ describe('the registry', () => {
     const known = /^(preact|preact-iso|@preact\/signals|@cfworker\/json-schema|uplot|marked)(\/.+)?$/
     for (const { file, path, imported } of packages('web')) {
       const isKnown = imported.startsWith('.')
-        ? isWithin(path, imported, 'web', 'schema-diff', 'contract.ts', 'job-contract.ts')
+        ? isWithin(path, imported, 'web', 'schema-diff', ...contracts)
         : known.test(imported)
       expect(isKnown || imported === 'pshub', `${file} imports ${imported}`).toBe(true)
     }
@@ -69,6 +68,8 @@ describe('the registry', () => {
     'parts',
     'charts',
     'tables',
+    // What searches everything, and keeps filters under names.
+    'palette',
     'frame',
     // A form for any schema; its controls do not know what draws their parts.
     'form/model',
@@ -80,9 +81,11 @@ describe('the registry', () => {
     'try-it/schema',
     'try-it/parts',
     'try-it/run',
+    'try-it/completion',
     'try-it/arguments',
     'try-it/outcome',
     'try-it/history',
+    'try-it/templates',
     'try-it/snippets',
     'try-it/background',
     'try-it',

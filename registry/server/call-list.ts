@@ -1,4 +1,4 @@
-import type { FailureOverview, RefusalOverview, SlowCallOverview } from 'pshub'
+import { type FailureOverview, makePauses, type RefusalOverview, type SlowCallOverview } from 'pshub'
 import { type CallList, type CallPart, callParts, mostCalls } from '../contract.ts'
 import { Fields } from './fields.ts'
 
@@ -23,8 +23,6 @@ export const mostOfOne = 100
 
 const mostNames = 1000
 const maxTextLength = 200
-/** What takes longer holds up all else that this service does. */
-const pieceMs = 10
 const rowsBetweenLooks = 200
 
 /** @throws Refusal */
@@ -53,12 +51,9 @@ export const callList = async <Call extends Listed>(
   const [tasks, codes] = [new Set<string>(), new Set<string>()]
   const calls: Call[] = []
   let [fitting, total] = [0, 0]
-  let since = performance.now()
+  const pause = makePauses()
   for (const [at, call] of all.entries()) {
-    if (at % rowsBetweenLooks === 0 && performance.now() - since > pieceMs) {
-      await new Promise(resolve => setImmediate(resolve))
-      since = performance.now()
-    }
+    if (at % rowsBetweenLooks === 0) await pause()
     total += timesOf(call)
     if (tasks.size < mostNames) tasks.add(call.task)
     if (call.code !== undefined && codes.size < mostNames) codes.add(call.code)

@@ -24,6 +24,8 @@ const openStates: readonly JobState[] = ['waiting', 'running', 'scheduled', 'ret
 const mostListed = 500
 /** Searches that go on at the same time: each of them keeps Redis busy for a hundredth of its time. */
 export const searchesAtOnce = 2
+/** A body is bounded before that. */
+const longestArgs = Number.MAX_SAFE_INTEGER
 /** Each queue has a part in it. */
 export const longestPlace = 8000
 
@@ -44,9 +46,10 @@ const lookRoutes = (app: FastifyInstance, { hub }: JobRoutesOptions, turns: Turn
     const list = () => hub.jobs({ ...query, limit })
     return isSearch ? turns.take(list) : list()
   })
-  app.get<JobRequest>('/api/jobs/:id', view, async (request): Promise<JobDetails> => {
+  app.get<JobRequest>('/api/jobs/:id', view, async (request, reply) => {
     const [id, place] = [idOf(request), placeOf(new Fields(request.query, placeNames))]
-    return turns.take(() => hub.jobDetails(id, place))
+    const details = await turns.take(() => hub.jobDetails(id, place))
+    return reply.type('application/json; charset=utf-8').send(detailText(details))
   })
 }
 
@@ -54,13 +57,15 @@ const changeRoutes = (app: FastifyInstance, { hub, mayRun }: JobRoutesOptions): 
   const audit = auditOf(app, 'job')
 
   app.post<JobRequest>('/api/jobs/:id/retry', admin, async (request): Promise<JobChange> => {
-    const fields = new Fields(request.body, ['queue', 'args'])
+    const fields = new Fields(request.body, ['queue', 'args', 'argsText'])
     const [id, queue] = [idOf(request), fields.neededText('queue')]
     const dead = hub.dead(queue)
     const [job] = await dead.list({ ids: [id] }, 1)
     if (job && !mayRun(job.task)) throw notToBeRun(job.task)
-    const count = job ? await dead.retry({ ids: [id] }, fields.has('args') ? { args: fields.any('args') } : {}) : 0
-    audit(request, 'job tried again', { id, queue, changed: count > 0, newArgs: fields.has('args') })
+    const argsText = fields.text('argsText', longestArgs)
+    const args = argsText !== undefined ? { argsText } : fields.has('args') ? { args: fields.any('args') } : {}
+    const count = job ? await dead.retry({ ids: [id] }, args) : 0
+    audit(request, 'job tried again', { id, queue, changed: count > 0, newArgs: 'args' in args || 'argsText' in args })
     return { id, changed: count > 0 }
   })
 
@@ -75,6 +80,15 @@ const changeRoutes = (app: FastifyInstance, { hub, mayRun }: JobRoutesOptions): 
     const [id, place] = [idOf(request), placeOf(new Fields(request.body, placeNames))]
     const changed = await hub.cancelJob(id, place)
     audit(request, 'job cancelled', { id, queue: place.queue, changed })
+    return { id, changed }
+  })
+
+  app.post<JobRequest>('/api/jobs/:id/run', admin, async (request): Promise<JobChange> => {
+    const [id, place] = [idOf(request), placeOf(new Fields(request.body, placeNames))]
+    const { task, queue } = await hub.jobDetails(id, place)
+    if (!mayRun(task)) throw notToBeRun(task)
+    const changed = await hub.runJob(id, { ...place, queue })
+    audit(request, 'job run at once', { id, queue, changed })
     return { id, changed }
   })
 
@@ -97,17 +111,24 @@ const matchingRoutes = (app: FastifyInstance, { hub, mayRun }: JobRoutesOptions,
     return turns.take(() => hub.bulkStep(undefined, match))
   })
 
-  for (const action of ['retry', 'delete', 'cancel'] as const) {
+  for (const action of ['retry', 'delete', 'cancel', 'run'] as const) {
     app.post(`/api/jobs-matching/${action}`, admin, async (request): Promise<MatchingStep> => {
       const match = matchOf(new Fields(request.body, matchNames))
       // Of any task is more than some tasks.
-      if (action === 'retry' && !mayRun(match.task ?? '')) throw notToBeRun(match.task ?? 'What is of any task')
+      if ((action === 'retry' || action === 'run') && !mayRun(match.task ?? ''))
+        throw notToBeRun(match.task ?? 'What is of any task')
       const step = await turns.take(() => hub.bulkStep(action, match))
       const { changed, skipped } = step
       audit(request, `jobs: ${action}`, { ...match, changed, skipped })
       return step
     })
   }
+}
+
+/** A JobDetail. Its arguments are sent as they are written: made a value, and JSON again, large numbers would be rounded. */
+const detailText = ({ argsText, ...details }: JobDetails): string => {
+  if (argsText === undefined || argsText === JSON.stringify(details.args)) return JSON.stringify(details)
+  return `{"argsText":${JSON.stringify(argsText)},${JSON.stringify({ ...details, args: undefined }).slice(1, -1)},"args":${argsText}}`
 }
 
 const idOf = ({ params }: FastifyRequest<JobRequest>): string => {

@@ -1,5 +1,14 @@
 import type { FastifyInstance, FastifyPluginAsync } from 'fastify'
-import { ConfigError, Hub, type HubOptions, measuringSettings, readSettings, type Settings, version } from 'pshub'
+import {
+  ConfigError,
+  Hub,
+  type HubOptions,
+  measuringSettings,
+  parseEnvironment,
+  readSettings,
+  type Settings,
+  version,
+} from 'pshub'
 import type { Role, Session } from '../contract.ts'
 import { addAccess } from './access.ts'
 import { refusalLog } from './audit.ts'
@@ -23,10 +32,12 @@ import { sendError } from './refusal.ts'
 import { scheduleRoutes } from './schedule-routes.ts'
 import { sessionRoutes } from './session-routes.ts'
 import { Sessions } from './sessions.ts'
+import { templateRoutes } from './template-routes.ts'
 import { TokenBook } from './tokens.ts'
 
 type Setup = Pick<
   Settings,
+  | 'environment'
   | 'viewToken'
   | 'runToken'
   | 'adminToken'
@@ -77,7 +88,14 @@ export const addRegistry = async (
     readings.start()
   })
   app.addHook('onClose', async () => readings.close())
-  const sessionOf = (role: Role): Session => ({ role, readOnly: setup.readOnly, namespace: hub.namespace, version })
+  const environment = parseEnvironment(setup.environment ?? '')
+  const sessionOf = (role: Role): Session => ({
+    role,
+    readOnly: setup.readOnly,
+    namespace: hub.namespace,
+    version,
+    ...(environment && { environment }),
+  })
   await addCookies(app)
   const proxies = new Proxies(setup.behindProxy)
   const sessions = new Sessions(tokens, hub.sessions, app.log)
@@ -108,6 +126,7 @@ export const addRegistry = async (
   await app.register(keyRoutes, { hub, mayRun })
   await app.register(enqueueRoutes, { hub, limits: access.limits, mayRun })
   await app.register(scheduleRoutes, { hub, readings, mayRun })
+  await app.register(templateRoutes, { hub, limits: access.limits, mayRun })
   addPages(app, { answersUnknown: ownsServer || app.prefix !== '' })
 }
 

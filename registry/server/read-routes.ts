@@ -8,6 +8,7 @@ import { queryChoice, queryText } from './query.ts'
 import type { Reading, Readings } from './readings.ts'
 import { Refusal } from './refusal.ts'
 import { queueRows, summaryOf, taskRows, workerRows } from './rows.ts'
+import { searchRoutes } from './search-routes.ts'
 import { sharedRead } from './shared-read.ts'
 import { taskDetail } from './task-detail.ts'
 import { whenceOf } from './whence.ts'
@@ -47,6 +48,7 @@ export const readRoutes = async (app: FastifyInstance, parts: ReadParts): Promis
   app.get('/api/workers', view, () => rows(({ overview }) => workerRows(overview)))
   app.get('/api/queues', view, () => rows(({ overview }) => queueRows(overview, history)))
   callListRoutes(app, { readings, slowCalls, failures })
+  searchRoutes(app, { hub, readings, slowCalls, failures })
   // Names of tasks have slashes.
   app.get<{ Params: { '*': string } }>('/api/tasks/*', view, async request => {
     const name = request.params['*']

@@ -1,6 +1,7 @@
 import { type JobFigures, readJobFigures } from '../figures/job-figures.ts'
 import type { LoopMs } from '../figures/loop-delay.ts'
 import type { TaskCard } from '../task/card.ts'
+import { maxDanger } from '../task/danger.ts'
 import type { JsonSchema } from '../task/schema.ts'
 import { maxTimeoutMs } from '../wire/clock.ts'
 import {
@@ -85,7 +86,7 @@ const maxDescription = 65_536
 /** @throws Unreadable */
 export const readTaskCard = (text: string): TaskCard => {
   const card = objectOf(text, maxCardLength)
-  const { args, result, timeoutMs, keyed, scores, maxPayloadBytes, maxBacklog, at } = card
+  const { args, result, timeoutMs, keyed, scores, maxPayloadBytes, maxBacklog, beside, at } = card
   return {
     task: nameOf(card, 'task'),
     queue: nameOf(card, 'queue'),
@@ -95,13 +96,21 @@ export const readTaskCard = (text: string): TaskCard => {
     ...(result === undefined ? {} : { result: result as JsonSchema }),
     timeoutMs: isLimit(timeoutMs) ? Math.min(timeoutMs, maxTimeoutMs) : defaultTimeoutMs,
     idempotent: card.idempotent === true,
+    ...dangerOf(card.dangerous),
     ...(isKeyed(keyed) ? { keyed } : {}),
     ...(scores === 'first' ? { scores } : {}),
     digest: textOf(card.digest, 64),
     ...(isLimit(maxPayloadBytes) ? { maxPayloadBytes } : {}),
     ...(isLimit(maxBacklog) ? { maxBacklog } : {}),
+    ...(beside === true ? { beside } : {}),
     at: isAmount(at) && isMoment(at * 1000) ? at : 0,
   }
+}
+
+/** A text that says nothing warns all the same. */
+const dangerOf = (danger: unknown): { dangerous?: string | true } => {
+  if (danger === true) return { dangerous: true }
+  return typeof danger === 'string' ? { dangerous: textOf(danger, maxDanger).trim() || true } : {}
 }
 
 const isLimit = (value: unknown): value is number => isAmount(value) && value > 0

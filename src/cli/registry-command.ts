@@ -132,6 +132,13 @@ export const registryCommand: Command = {
     { flag: 'host', value: 'address', about: 'address to bind', setting: 'host' },
     { flag: 'port', value: 'n', about: '0 takes a free one', setting: 'port' },
     { flag: 'base-path', value: 'path', about: 'where the pages begin, as in /registry', setting: 'basePath' },
+    {
+      flag: 'environment',
+      value: 'name',
+      about: 'what is worked on, on each page: production, or with a colour staging:orange',
+      setting: 'environment',
+      fallback: 'none',
+    },
     { flag: 'view-token', value: 'token', about: 'who has it may look', setting: 'viewToken' },
     { flag: 'run-token', value: 'token', about: 'who has it may run tasks too', setting: 'runToken' },
     { flag: 'admin-token', value: 'token', about: 'who has it may do everything', setting: 'adminToken' },

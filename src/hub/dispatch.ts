@@ -85,6 +85,7 @@ export class Dispatch implements CallHost {
       idempotent: route.idempotent,
       outbox,
       args: json,
+      beside: route.beside,
       tail: trace.traceparent === undefined ? this.#tail : this.#tailFor(trace),
       end: startedAt + Math.min(options.timeoutMs ?? route.timeoutMs, maxTimeoutMs),
       signal: options.signal,
@@ -104,12 +105,17 @@ export class Dispatch implements CallHost {
     return () => this.#tickets.delete(ticket)
   }
 
-  /** Settles what is in flight: nobody answers it any more. */
+  /** Settles what is in flight, and takes back its requests: nobody waits for them any more. */
   async stop(): Promise<void> {
     for (const call of [...this.#pending.values()]) call.close()
     this.#deadlines.stop()
     // For good, and not only the wait that is under way: a new connection would be made, and the end of this one told as an outage.
     await Promise.all([this.#options.blocking.close(), this.#inbox.stop()])
+  }
+
+  /** Resolves after `stop` when what was in flight is taken back, as far as there is a connection. */
+  async takenBack(): Promise<void> {
+    await Promise.all([...this.#outboxes.values()].map(outbox => outbox.over()))
   }
 
   /** The keys this hub may have left in Redis. */

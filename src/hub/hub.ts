@@ -10,7 +10,7 @@ import type { Connection } from '../redis/connection.ts'
 import { makeConnections, makeDurableConnection } from '../redis/connections.ts'
 import { type MeasuringSetting, readSettings, type Settings } from '../settings/read.ts'
 import { type Called, calledName, type Declaration, type Given, type ResultOf } from '../task/task.ts'
-import { monotonicMs, signalAfter } from '../wire/clock.ts'
+import { monotonicMs, signalAfter, within } from '../wire/clock.ts'
 import type { HubError } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
 import { type Keys, makeKeys } from '../wire/keys.ts'
@@ -28,6 +28,9 @@ import { Routes } from './routes.ts'
 export type HubOptions = Partial<
   Pick<Settings, 'redis' | 'namespace' | 'name' | 'maxPayloadBytes' | 'maxBacklog' | MeasuringSetting>
 >
+
+/** How long Redis may take to tell of a task. */
+const lookPatienceMs = 1000
 
 /** How long close() waits for a connection to clean up over. */
 const closePatienceMs = 1000
@@ -155,6 +158,22 @@ export class Hub extends JobHub {
     return gatherCalls(calls, options, (task, args, callOptions) => this.call(task as string, args, callOptions))
   }
 
+  /**
+   * Why running a task by mistake does harm, as its workers declare it, for those who let people run tasks: true where they do not say why;
+   * undefined where it does none. Calls are let through either way.
+   *
+   * @throws HubError as a call that was not sent: NoSuchTask, NoWorkers, NotEnqueued, HubClosed
+   */
+  async dangerOf(task: string, { queue }: Pick<CallOptions, 'queue'> = {}): Promise<string | true | undefined> {
+    const wrong = this.closing.signal.aborted ? hubClosed() : wrongCall(task, { queue })
+    if (wrong) throw wrong
+    this.commands.open()
+    const route =
+      this.#routes.known(task, queue) ??
+      (await this.#routes.find(task, queue, monotonicMs() + lookPatienceMs, undefined))
+    return route.dangerous
+  }
+
   /** Ends the hub: calls in flight settle as HubClosed or Aborted, its keys are deleted, its connections closed. */
   close(): Promise<void> {
     this.#closed ??= this.#shutDown()
@@ -169,6 +188,7 @@ export class Hub extends JobHub {
     if (keys.length > 0) {
       // What is left when Redis is away expires by itself.
       await this.commands.whenReady(signalAfter(closePatienceMs))
+      await within(this.#dispatch.takenBack(), closePatienceMs)
       await this.commands
         .send(client => Promise.all(keys.map(key => command(client, 'unlink', key))))
         .catch(() => undefined)

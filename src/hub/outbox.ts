@@ -24,6 +24,8 @@ export interface Parcel {
   readonly id: string
   readonly task: string
   readonly body: string
+  /** Arguments that do not travel in it: JSON. */
+  readonly argsBeside: string | undefined
   /** Monotonic time of its call's deadline. */
   readonly end: number
   /** True once the call is over: it is not sent any more. */
@@ -77,6 +79,8 @@ export class Outbox {
   #answeredAt = Number.NEGATIVE_INFINITY
   /** What waits is being sent, or will be with the end of this tick. */
   #isBusy = false
+  #running: Promise<void> = Promise.resolve()
+  readonly #cancelling = new Set<Promise<void>>()
 
   get queueName(): string {
     return this.#options.queue.name
@@ -113,7 +117,9 @@ export class Outbox {
     if (this.#isBusy) return
     this.#isBusy = true
     // Behind all that is called in this tick and in the promise reactions it sets off: they go together.
-    process.nextTick(() => void this.#run())
+    process.nextTick(() => {
+      this.#running = this.#run()
+    })
   }
 
   /** Lets go of a parcel whose call is over. When its caller gave up, its request is cancelled too. */
@@ -124,6 +130,13 @@ export class Outbox {
       this.#over = 0
     }
     if (parcel.abandoned) this.#cancel(parcel)
+    if (parcel.argsBeside !== undefined) this.#dropArgs(parcel.id)
+  }
+
+  /** Nobody runs it any more; what cannot be told to Redis now goes by itself. */
+  #dropArgs(id: string): void {
+    const { connection, queue } = this.#options
+    connection.send(client => queue.dropArgs(client, id)).catch(() => undefined)
   }
 
   /**
@@ -135,13 +148,21 @@ export class Outbox {
     if (!placed) return
     const { connection, queue, events } = this.#options
     const text = placed.ttlMs > 0 ? stamped(placed.at, placed.ttlMs, parcel.body) : ''
-    connection
+    const cancelling: Promise<void> = connection
       .send(client => queue.cancel(client, id, text))
       .then(
-        removed => events.emit('call:cancelled', { task, id, removed }),
+        removed => void events.emit('call:cancelled', { task, id, removed }),
         // The request runs or expires by itself then; nobody waits for it.
         () => undefined,
       )
+      .finally(() => this.#cancelling.delete(cancelling))
+    this.#cancelling.add(cancelling)
+  }
+
+  /** Of a hub that is closed: resolves when nothing is under way any more. */
+  async over(): Promise<void> {
+    await this.#running
+    await Promise.all(this.#cancelling)
   }
 
   async #run(): Promise<void> {
@@ -163,13 +184,14 @@ export class Outbox {
     let chars = 0
     let taken = 0
     for (const parcel of this.#waiting) {
-      if (isBatchFull(batch.length, chars, parcel.body.length)) break
+      const size = parcel.body.length + (parcel.argsBeside?.length ?? 0)
+      if (isBatchFull(batch.length, chars, size)) break
       taken++
       if (parcel.settled) continue
       if (length !== undefined && length + batch.length >= this.forecast.lengthWithin(parcel.end - now, now))
         hopeless.push({ parcel, about: length + batch.length })
       else {
-        chars += parcel.body.length
+        chars += size
         batch.push(parcel)
       }
     }
@@ -193,8 +215,12 @@ export class Outbox {
         const now = monotonicMs()
         ttls = parcels.map(({ end }) => Math.max(1, Math.floor(end - now) - wayMs))
         const messages = parcels.map((parcel, index) => unstamped(ttls[index]!, parcel.body))
+        const laid = parcels.flatMap(({ id, argsBeside: args }, index) =>
+          args === undefined ? [] : [{ id, args, ttlMs: ttls[index]! }],
+        )
         return client => {
           for (const parcel of parcels) parcel.inDoubt = true
+          if (laid.length > 0) queue.layArgs(client, laid)
           const maxLength = this.#maxLengthFor(leftOf(parcels, now), now)
           return queue.push(client, hubId, number, maxLength, messages, clock.atUs(now))
         }

@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import { checkTarget, type RedisTarget } from '../redis/target.ts'
 import { isNamespace } from '../wire/keys.ts'
 import { isBuild } from '../wire/names.ts'
+import { environmentColours, parseEnvironment } from './environment.ts'
 import { integer, isNetwork, type Kind, list, number, oneOf, onOrOff, text } from './kinds.ts'
 import { defaultQueue, readQueues } from './queues.ts'
 import { parseStatsdAddress } from './statsd-address.ts'
@@ -71,6 +72,11 @@ export interface Settings {
   port: number
   /** Where its pages begin, as in /registry. Default /. */
   basePath: string
+  /**
+   * What is worked on here, shown on each page and in its title: a name as `production` or `staging:orange`. Without a colour one that begins with
+   * `prod` is red, any other blue. Default none.
+   */
+  environment: string | undefined
   /** Who has it may look. Tokens have at least 16 characters. Default none. */
   viewToken: string | undefined
   /** The same, for who may run tasks too. */
@@ -195,6 +201,14 @@ export const settingsTable: { [K in keyof Settings]: Setting<Settings[K]> } = {
     users: registry,
     fallback: '/',
     ...text(/^(?!$)(\/[A-Za-z0-9_.~-]+)*\/?$/, 'must be a path like /registry'),
+  },
+  environment: {
+    users: registry,
+    fallback: undefined,
+    ...text(
+      parseEnvironment,
+      `must be a name of 1 to 32 characters, and may have a colour behind it, one of ${environmentColours.join(', ')}, as in staging:orange`,
+    ),
   },
   viewToken: token,
   runToken: token,

@@ -6,7 +6,7 @@ import { namesOf } from '../wire/options.ts'
 import type { Phases } from '../wire/phases.ts'
 import type { FromSchema, Received } from './infer.ts'
 import { type ByKey, defaultBatch, defaultMaxPayloads, type MergedOptions, mergedHandler } from './merged.ts'
-import { checkLength, checkOptions, type TaskBackoff, type TaskOptions } from './options.ts'
+import { checkLength, checkOptions, type TaskBackoff, type TaskOptions, withoutHandler } from './options.ts'
 import { compileOwn, type JsonSchema, type Validate } from './schema.ts'
 
 export type { TaskBackoff, TaskOptions } from './options.ts'
@@ -83,6 +83,8 @@ export interface Guards {
   admit(name: string, limit: number, periodMs: number, comesBack: boolean): Promise<number>
 }
 
+export { withoutHandler } from './options.ts'
+
 declare const types: unique symbol
 
 /** What there is of a task for those who call it, with or without its handler: give it to `hub.call` for typed arguments and result. */
@@ -93,6 +95,7 @@ export interface Declaration<Args = unknown, Result = unknown> {
   readonly result: JsonSchema | undefined
   readonly timeoutMs: number
   readonly idempotent: boolean
+  readonly dangerous: string | true | undefined
   readonly jobTimeoutMs: number
   readonly retries: number | undefined
   readonly backoff: TaskBackoff | undefined
@@ -232,6 +235,7 @@ const contractOf = (fullName: string, options: TaskOptions): Contract => {
     result,
     timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
     idempotent: options.idempotent ?? false,
+    dangerous: options.dangerous || undefined,
     jobTimeoutMs: options.jobTimeoutMs ?? defaultJobTimeoutMs,
     retries: options.retries,
     backoff: options.backoff,
@@ -278,7 +282,7 @@ export const isTask = (value: unknown): value is Task => isMarked(value) && valu
 export const isContract = (value: unknown): value is Contract => isMarked(value) && value.kind === 'contract'
 
 const isMarked = (value: unknown): value is Task | Contract =>
-  typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[taskMark] === true
+  (value as Record<symbol, unknown> | null | undefined)?.[taskMark] === true
 
 /** The tasks of a worker by name. Throws ConfigError for anything defineTask did not make, and for a task given twice. */
 export const checkTasks = (tasks: unknown): ReadonlyMap<string, Task> => {
@@ -293,8 +297,3 @@ export const checkTasks = (tasks: unknown): ReadonlyMap<string, Task> => {
   }
   return byName
 }
-
-/** What to do about contracts that were given to be served. */
-export const withoutHandler = (names: readonly string[]): string =>
-  `${names.join(', ')}: a contract without its handler cannot be served. Add one, and give the worker what that returns: ` +
-  'contract.handler(async (args, ctx) => ...).'

@@ -43,6 +43,8 @@ export class SimulatedCall implements Parcel {
     this.end = end
   }
 
+  readonly argsBeside = undefined
+
   get body(): string {
     return this.id
   }

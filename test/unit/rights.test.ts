@@ -15,6 +15,7 @@ const documentedShape = (key: string) =>
   key
     .replace(/(held|inspect):<id>/, '$1:<worker>')
     .replace('shown:<id>', 'shown:<ticket>')
+    .replace(/(:args:)<id>/, '$1{id}')
     .replace(/(job|came):<id>/, '$1:<job>')
     .replace(/(batch|ended):<id>/, '$1:<batch>')
     .replace('unique:*', 'unique:<text>')
@@ -24,6 +25,7 @@ const documentedShape = (key: string) =>
     .replace(/(keys|running|tried|next):\*/, '$1:<task>')
     .replace(/(lock|rate|told):{<id>}/, '$1:{<name>}')
     .replace('<id>', '<hub>')
+    .replace('{id}', '<id>')
 
 describe('the rights of each role', () => {
   it('are in PROTOCOL.md as in the code', () => {

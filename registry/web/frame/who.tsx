@@ -7,7 +7,8 @@ import { printable } from '../text/printable.ts'
 /** Why the last try to log out did not succeed. */
 const problem = signal<string | undefined>(undefined)
 
-const leave = async (): Promise<void> => {
+/** Logs out; the banner says so where that did not succeed. */
+export const leave = async (): Promise<void> => {
   problem.value = undefined
   try {
     await logOut()

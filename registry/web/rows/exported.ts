@@ -36,6 +36,7 @@ export const exportedTasks: Exported<TaskRow> = {
   retired: row => row.retired,
   conflict: row => row.conflict,
   idempotent: row => row.idempotent,
+  dangerous: row => row.dangerous,
   keyed: row => row.keyed,
   timeoutMs: row => row.timeoutMs,
   ...loadCells<TaskRow>(),

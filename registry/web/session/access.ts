@@ -17,3 +17,4 @@ export const refusal = (needed: Role): string | undefined => {
 }
 
 export const namespace = computed(() => session.value?.namespace)
+export const environment = computed(() => session.value?.environment)

@@ -10,6 +10,7 @@ import { plainSummary } from '../../rows/tasks.ts'
 import { session } from '../../session/access.ts'
 import { jsonLiteral } from '../../text/literals.ts'
 import { CopyButton } from '../../try-it/parts/copy-button.tsx'
+import { noCallChoices } from '../../try-it/run/call-choices.ts'
 import { examplesOf } from '../../try-it/schema/examples.ts'
 import { withPlaceholders } from '../../try-it/schema/secrets.ts'
 import { curlSnippet } from '../../try-it/snippets/texts.ts'
@@ -81,7 +82,7 @@ const Example = ({ route }: { route: Route }) => {
   const text = curlSnippet({
     task: route.task,
     args,
-    timeoutMs: undefined,
+    ...noCallChoices,
     namespace: session.value?.namespace ?? 'pshub',
     url: new URL(at(route.path.slice(1)), location.href).href,
   })

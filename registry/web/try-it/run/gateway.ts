@@ -3,6 +3,7 @@ import type { ApiError } from '../../../contract.ts'
 import { inAddress } from '../../address/in-address.ts'
 import { at } from '../../address/paths.ts'
 import { type JsonNode, readJson } from '../../json/text.ts'
+import { type CallChoices, headersOf } from './call-choices.ts'
 import type { Failure, FinishedRun, Outcome } from './finished.ts'
 
 /** Address of the gateway for one task, as other programs call it. */
@@ -12,7 +13,7 @@ export const gatewayUrl = (task: string): string => new URL(at(`api/call/${inAdd
 export const runTask = async (
   task: string,
   args: unknown,
-  timeoutMs: number | undefined,
+  choices: CallChoices,
   signal: AbortSignal,
 ): Promise<FinishedRun> => {
   const startedMs = performance.now()
@@ -29,7 +30,7 @@ export const runTask = async (
       method: 'POST',
       headers: {
         'content-type': 'application/json',
-        ...(timeoutMs === undefined ? {} : { 'pshub-timeout-ms': String(timeoutMs) }),
+        ...headersOf(choices),
       },
       body: JSON.stringify(args),
       signal,

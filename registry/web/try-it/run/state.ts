@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { CallChoices } from './call-choices.ts'
 import type { FinishedRun } from './finished.ts'
 import { runTask } from './gateway.ts'
 
@@ -8,7 +9,7 @@ export interface Run {
   last: FinishedRun | undefined
   /** The last successful one before it. */
   previous: FinishedRun | undefined
-  start(args: unknown, timeoutMs: number | undefined): Promise<FinishedRun | undefined>
+  start(args: unknown, choices: CallChoices): Promise<FinishedRun | undefined>
   cancel(): void
 }
 
@@ -19,12 +20,12 @@ export const useRun = (task: string): Run => {
   const abort = useRef<AbortController>(undefined)
   const cancel = () => abort.current?.abort()
   useEffect(() => cancel, [])
-  const start = async (args: unknown, timeoutMs: number | undefined) => {
+  const start = async (args: unknown, choices: CallChoices) => {
     if (abort.current) return undefined
     const own = new AbortController()
     abort.current = own
     setStartedMs(performance.now())
-    const finished = await runTask(task, args, timeoutMs, own.signal)
+    const finished = await runTask(task, args, choices, own.signal)
     abort.current = undefined
     setStartedMs(undefined)
     setRuns(({ last, previous }) => {

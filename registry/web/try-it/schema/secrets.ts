@@ -1,8 +1,6 @@
 import { makeRefs, type Refs } from '../../form/model/refs.ts'
-import { isObject, type Loose, listOf, own } from './steps.ts'
-
-/** Steps that hostile schemas get before it is given up: then nothing is kept at all. */
-const maxSteps = 20_000
+import { itemSchemas, memberSchemas, Steps, spread, TooTangled } from './applying.ts'
+import { isObject, type Loose } from './steps.ts'
 
 /** Of a task: the schema of its arguments, and why that is not used. */
 export interface Judged {
@@ -39,12 +37,10 @@ const judged = ({ args, unusable }: Judged, value: unknown, instead: unknown): {
   }
 }
 
-class TooTangled extends Error {}
-
 class Walk {
   hasDropped = false
-  private steps = 0
-  private readonly refs: Refs
+  readonly steps = new Steps()
+  readonly refs: Refs
   private readonly instead: unknown
 
   constructor(root: unknown, instead: unknown) {
@@ -53,8 +49,9 @@ class Walk {
   }
 
   kept(schemas: unknown[], value: unknown): unknown {
-    const all = this.spread(schemas)
-    if (all === undefined || all.some(schema => schema.writeOnly === true || schema.format === 'password')) {
+    const { all, isWhole } = spread(schemas, this)
+    // What cannot be found may say that it is secret.
+    if (!isWhole || all.some(schema => schema.writeOnly === true || schema.format === 'password')) {
       this.hasDropped = true
       return this.instead
     }
@@ -77,54 +74,4 @@ class Walk {
     }
     return kept
   }
-
-  /**
-   * All schemas that may apply in the same place: branches are all taken, because any of them may be the one. Undefined where
-   * one of them cannot be found, and may say that it is secret.
-   */
-  private spread(schemas: unknown[]): Loose[] | undefined {
-    const all = new Set<Loose>()
-    const waiting = [...schemas]
-    for (let schema = waiting.pop(); waiting.length > 0 || schema !== undefined; schema = waiting.pop()) {
-      if (++this.steps > maxSteps) throw new TooTangled()
-      if (!isObject(schema) || all.has(schema)) continue
-      all.add(schema)
-      const dependent = ['dependentSchemas', 'dependencies'].map(key => own(schema, key)).filter(isObject)
-      const named = ['$ref', '$dynamicRef', '$recursiveRef'].map(key => own(schema, key))
-      const found = named.flatMap(ref => (ref === undefined ? [] : [this.refs.resolve(String(ref), schema)]))
-      if (found.includes(undefined)) return undefined
-      waiting.push(
-        ...['allOf', 'anyOf', 'oneOf'].flatMap(key => listOf(own(schema, key))),
-        ...['if', 'then', 'else'].map(key => own(schema, key)),
-        ...dependent.flatMap(one => Object.values(one)),
-        ...found,
-      )
-    }
-    return [...all]
-  }
-}
-
-const itemSchemas = (schema: Loose, at: number): unknown[] => {
-  const items = own(schema, 'items')
-  // A list under `items` is how older drafts wrote tuples.
-  const tuple = Array.isArray(items) ? items : []
-  const rest = Array.isArray(items) ? (at < tuple.length ? undefined : own(schema, 'additionalItems')) : items
-  return [
-    listOf(own(schema, 'prefixItems'))[at],
-    tuple[at],
-    rest,
-    own(schema, 'contains'),
-    own(schema, 'unevaluatedItems'),
-  ]
-}
-
-/** Patterns are not run, because a hostile one never ends: each is taken to match. */
-const memberSchemas = (schema: Loose, key: string): unknown[] => {
-  const patterns = own(schema, 'patternProperties')
-  return [
-    own(own(schema, 'properties'), key),
-    ...(isObject(patterns) ? Object.values(patterns) : []),
-    ...(own(own(schema, 'properties'), key) === undefined ? [own(schema, 'additionalProperties')] : []),
-    own(schema, 'unevaluatedProperties'),
-  ]
 }
