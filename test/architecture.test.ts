@@ -244,6 +244,16 @@ describe('files', () => {
     }
   })
 
+  it('waits for nothing that the clock of a test could not move: timers are those of wire/timers.ts', () => {
+    // Commands wait for people. What a test moves does not move by itself.
+    const own = files.filter(name => name.endsWith('.ts') && !/^(cli|testing)\/|^wire\/timers/.test(name))
+    for (const file of own) {
+      const code = textOf(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
+      if (/\b(set|clear)Timeout\(/.test(code)) expect(importsOf(file).join(' '), file).toMatch(/\btimers\.ts/)
+      expect(code, file).not.toMatch(/from 'node:timers(?!\/promises')/)
+    }
+  })
+
   it('each function in Redis states the keys and arguments that it uses, and what it returns', () => {
     for (const name of readdirSync(join(source, 'queue/lua')).filter(name => !name.startsWith('shared'))) {
       const text = readFileSync(join(source, 'queue/lua', name), 'utf8')

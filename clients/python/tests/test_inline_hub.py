@@ -11,6 +11,7 @@ from pathlib import Path
 from unittest.mock import ANY
 
 import pytest
+
 from pshub import ConfigError, Context, HubClosed, InvalidArgs, InvalidResult, NoSuchTask, PutOff, TaskError, TaskFailed, Timeout, task
 from pshub.testing import InlineHub
 from pshub.testing.plugin import inline_hub  # noqa: F401
@@ -72,7 +73,7 @@ def test_calls_run_in_the_caller_with_the_checks_of_a_worker() -> None:
         hub.call("double:1.0", {"n": 1}, n=2)
 
 
-def test_jobs_wait_for_drain(inline_hub: Callable[..., InlineHub]) -> None:  # noqa: F811
+def test_jobs_wait_for_drain(inline_hub: Callable[..., InlineHub]) -> None:
     hub = inline_hub(send_mail)
     job = hub.enqueue(send_mail, {"to": "ada"})
     later = hub.enqueue("send_mail", {"to": "bob"}, delay_ms=3_600_000)
