@@ -53,6 +53,7 @@ const line = (name: string, ...parts: fc.Arbitrary<string | readonly string[]>[]
 
 const commands = fc.oneof(
   line('get', key),
+  line('mget', some(key)),
   line(
     'set',
     key,

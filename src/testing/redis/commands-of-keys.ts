@@ -110,6 +110,11 @@ const getrange = (keys: Keyspace, [key, first, last]: string[]): Reply => {
 /** Of any key, and of those with a text. */
 export const commandsOfKeys: Commands = {
   get: [1, (keys, [key]) => keys.get(key!, 'string')?.text ?? null],
+  // What is no text is nothing to it.
+  mget: [
+    1,
+    (keys, names) => names.map(name => (keys.kindOf(name) === 'string' ? keys.get(name, 'string')!.text : null)),
+  ],
   set: [2, set],
   getex: [1, getex],
   getrange: [3, getrange],
