@@ -1,4 +1,4 @@
-import { clocksAheadMs, monotonicMs, moveClocks, wallMs } from '../wire/clock.ts'
+import { clocksAheadMs, monotonicMs, moveClocks, tieDate, wallMs } from '../wire/clock.ts'
 import { ConfigError } from '../wire/errors.ts'
 import { useTimers } from '../wire/timers.ts'
 import type { MemoryRedis } from './redis/server.ts'
@@ -35,7 +35,9 @@ export class TestClock {
   constructor(redis: MemoryRedis, runs: Runs) {
     this.#redis = redis
     this.#runs = runs
-    if (users++ === 0) useTimers(timers)
+    if (users++ > 0) return
+    useTimers(timers)
+    tieDate(true)
   }
 
   /** Milliseconds since 1970, as pshub and its Redis have it. */
@@ -106,6 +108,7 @@ export class TestClock {
     this.#isClosed = true
     if (--users > 0) return
     useTimers()
+    tieDate(false)
     moveClocks(-clocksAheadMs())
   }
 

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { defineTask, Hub } from '../../src/index.ts'
 import { type InMemory, type InMemoryOptions, inMemory, NotEnqueuedAsExpected } from '../../src/testing/index.ts'
 
@@ -167,6 +167,22 @@ describe('the clock', () => {
     expect(clock.nowMs - Number(newYear)).toBeLessThan(1000)
     await expect(clock.advanceTo(new Date('2020-01-01'))).rejects.toThrow('milliseconds from 0')
     await expect(clock.advance(-1)).rejects.toThrow('milliseconds from 0')
+  })
+
+  it('goes on while a framework holds the date', async () => {
+    vi.useFakeTimers({ toFake: ['Date'], now: new Date('2031-05-05T12:00:00Z') })
+    try {
+      const { hub, clock } = await kitOf()
+      expect(new Date(clock.nowMs).getUTCFullYear()).toBe(2031)
+      expect(await hub.call(mail, {})).toBe(1)
+      await hub.enqueue(mail, { to: 'later' }, { at: new Date('2031-05-05T13:00:00Z') })
+      await clock.advance(3_599_000)
+      expect(sent).toHaveLength(1)
+      await clock.advance(2000)
+      expect(sent).toHaveLength(2)
+    } finally {
+      vi.useRealTimers()
+    }
   })
 
   it('is again what it was when all is closed', async () => {
