@@ -24,6 +24,7 @@ const rooms = [
   'hub',
   'worker',
   'forward',
+  'testing',
   'cli',
 ]
 
@@ -127,6 +128,7 @@ const doors: Record<string, string[]> = {
     'targets/redis-stream',
     'targets/webhook',
   ],
+  testing: [],
   cli: [],
 }
 /** So many files a newcomer can look over. The command line has one for each command. */
@@ -143,6 +145,7 @@ const importers: Record<string, string[]> = {
   'unix-dgram': ['outlets/statsd/wire'],
   '@opentelemetry': ['outlets/tracing'],
   amqplib: ['forward/targets/amqp'],
+  'wasmoon-lua5.1': ['testing/redis/lua-machine'],
 }
 
 /** A file is understood in one sitting. */
@@ -246,6 +249,16 @@ describe('files', () => {
     for (const file of files.filter(name => name !== 'wire/keys.ts')) {
       const code = textOf(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
       expect(code, file).not.toMatch(/\}:(calls|jobs|bell|held|leases|pushed|cancelled|reporter|paused)\b|:reply:/)
+    }
+  })
+
+  it('waits for nothing that the clock of a test could not move: timers are those of wire/timers.ts', () => {
+    // Commands wait for people. What a test moves does not move by itself.
+    const own = files.filter(name => name.endsWith('.ts') && !/^(cli|testing)\/|^wire\/timers/.test(name))
+    for (const file of own) {
+      const code = textOf(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*/g, '')
+      if (/\b(set|clear)Timeout\(/.test(code)) expect(importsOf(file).join(' '), file).toMatch(/\btimers\.ts/)
+      expect(code, file).not.toMatch(/from 'node:timers(?!\/promises')/)
     }
   })
 

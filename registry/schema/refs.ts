@@ -1,4 +1,4 @@
-import { parsePointer } from '../../src/schema-diff/pointer.ts'
+import { parsePointer } from 'pshub/schema-diff'
 import { isObject, own } from './steps.ts'
 
 /** What a part of a schema cannot say alone. */

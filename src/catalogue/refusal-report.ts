@@ -6,6 +6,7 @@ import { isAboutRights } from '../redis/refusals.ts'
 import { monotonicMs, signalAfter } from '../wire/clock.ts'
 import { type HubError, messageOf } from '../wire/errors.ts'
 import type { Keys } from '../wire/keys.ts'
+import { clearTimeout, setTimeout } from '../wire/timers.ts'
 
 export interface RefusalReportOptions {
   hubId: string

@@ -1,4 +1,4 @@
-import { monotonicMs } from '../wire/clock.ts'
+import { clocksAheadMs, monotonicMs } from '../wire/clock.ts'
 import { RecentHistogram } from './recent-histogram.ts'
 
 /** How late the event loop was with its timers, in milliseconds. */
@@ -29,7 +29,7 @@ export class LoopDelay {
   #tickAt = Number.POSITIVE_INFINITY
   #timer: NodeJS.Timeout | undefined
 
-  constructor(now: () => number = monotonicMs) {
+  constructor(now: () => number = () => monotonicMs() - clocksAheadMs()) {
     this.#now = now
   }
 

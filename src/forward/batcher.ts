@@ -1,5 +1,6 @@
 import { NotTaken } from '../jobs/not-taken.ts'
 import { messageOf } from '../wire/errors.ts'
+import { clearTimeout, setTimeout } from '../wire/timers.ts'
 import type { ForwardedJob, ForwardOutcome, ForwardTarget, NotForwarded } from './target.ts'
 
 export interface BatcherOptions {

@@ -3,6 +3,7 @@ import { isRefusal } from '../redis/failures.ts'
 import { explained } from '../redis/refusals.ts'
 import { monotonicMs, sleep } from '../wire/clock.ts'
 import { HubError, messageOf } from '../wire/errors.ts'
+import { clearTimeout, setTimeout } from '../wire/timers.ts'
 import type { Purpose, Resolver, Route } from './resolver.ts'
 
 export interface RoutesOptions {

@@ -1,4 +1,5 @@
 import { Cron } from 'croner'
+import { wallMs } from '../wire/clock.ts'
 import { HubError, messageOf } from '../wire/errors.ts'
 import { isCount, isObject, objectOf, textOf } from '../wire/foreign.ts'
 import { newId } from '../wire/ids.ts'
@@ -50,7 +51,7 @@ export const checkTimes = (name: string, times: ScheduleTimes): void => {
   if (typeof cron !== 'string') throw wrong("cron must be a text like '0 3 * * *'")
   if (missed !== undefined && missed !== 'once' && missed !== 'skip') throw wrong("missed must be 'once' or 'skip'")
   try {
-    if (nextOf(times, Date.now()) === undefined) throw new Error('it has no time in the future')
+    if (nextOf(times, wallMs()) === undefined) throw new Error('it has no time in the future')
   } catch (error) {
     throw wrong(
       `cron '${cron.slice(0, 80)}'${timezone === undefined ? '' : ` in ${String(timezone).slice(0, 80)}`}: ${messageOf(error).replace(/\.$/, '')}`,

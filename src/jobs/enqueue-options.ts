@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { wallMs } from '../wire/clock.ts'
 import { HubError } from '../wire/errors.ts'
 import {
   type Backoff,
@@ -248,7 +249,7 @@ const needWait = (task: string, waits: Record<string, unknown>): void => {
 
 const momentOf = (task: string, at: unknown): number => {
   const ms = at instanceof Date ? at.getTime() : at
-  if (typeof ms === 'number' && ms >= 0 && ms <= Date.now() + longestWaitMs) return Math.round(ms)
+  if (typeof ms === 'number' && ms >= 0 && ms <= wallMs() + longestWaitMs) return Math.round(ms)
   throw wrong(task, `at must be a Date or milliseconds since 1970, at most ten years from now, not ${shown(at)}`)
 }
 
@@ -268,7 +269,7 @@ const uniqueOf = (
   if (until !== 'ended' && until !== 'started')
     throw wrong(task, `unique.until must be 'ended' or 'started', not ${shown(until)}`)
   needWait(task, { 'unique.forMs': forMs })
-  const waitMs = at === undefined ? delayMs : Math.max(0, Number(at) - Date.now())
+  const waitMs = at === undefined ? delayMs : Math.max(0, Number(at) - wallMs())
   return {
     unique: id === undefined ? `${task}#${digestOf(argsJson)}` : `${task}:${id}`,
     uniqueMs: Math.max(1, Math.round(forMs ?? waitMs + dayMs)),

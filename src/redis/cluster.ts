@@ -1,4 +1,5 @@
 import { monotonicMs } from '../wire/clock.ts'
+import { clearTimeout, setTimeout } from '../wire/timers.ts'
 import { command, type ManyNodes, type NodeClient, type Redis, type Sendable } from './client.ts'
 import { NotConnected } from './failures.ts'
 import type { NodeConnection } from './node-connection.ts'

@@ -1,4 +1,5 @@
 import { backoffMs, monotonicMs, sleep } from '../wire/clock.ts'
+import { clearTimeout, setTimeout } from '../wire/timers.ts'
 import { destroy, makeClient, type NodeClient, socketOf } from './client.ts'
 import { ConnectionLost, isMoved, isWrongServer, NotConnected } from './failures.ts'
 import { type Address, asksPassword, type RedisTarget, withPassword } from './target.ts'

@@ -1,4 +1,5 @@
 import { sleep } from '../wire/clock.ts'
+import { clearTimeout, setTimeout } from '../wire/timers.ts'
 import { command } from './client.ts'
 import type { NodeConnection } from './node-connection.ts'
 import type { Topology } from './topology.ts'

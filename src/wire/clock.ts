@@ -1,5 +1,29 @@
+import { clearTimeout, setTimeout } from './timers.ts'
+
+/** How far the clocks of a test have been moved on, milliseconds; 0 everywhere else. */
+let aheadMs = 0
+
+/** Moves this process's clocks on: pshub/testing alone does it, with its timers, and with its Redis. */
+export const moveClocks = (ms: number): void => {
+  aheadMs += ms
+}
+
+/** For whoever measures this process, and not what it does: how much of the time that passed was none. */
+export const clocksAheadMs = (): number => aheadMs
+
 /** Milliseconds that never jump, for every deadline and duration inside this process. */
-export const monotonicMs = (): number => performance.now()
+export const monotonicMs = (): number => performance.now() + aheadMs
+
+/** What is between the two clocks while a test moves them; undefined everywhere else, where the date may be set. */
+let wallOffsetMs: number | undefined
+
+/** From now on the date goes on as the monotonic clock does, or is that of the machine again: pshub/testing alone does it. */
+export const tieDate = (isTied: boolean): void => {
+  wallOffsetMs = isTied ? Date.now() - monotonicMs() : undefined
+}
+
+/** Milliseconds since 1970 as this process knows them, for times that somebody names. */
+export const wallMs = (): number => (wallOffsetMs === undefined ? Date.now() : wallOffsetMs + monotonicMs())
 
 /** Longest time of a call, and of a run: a day. */
 export const maxTimeoutMs = 24 * 3600 * 1000

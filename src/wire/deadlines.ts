@@ -1,4 +1,5 @@
 import { monotonicMs } from './clock.ts'
+import { clearTimeout, setTimeout } from './timers.ts'
 
 export interface Timed {
   /** On the monotonic clock, milliseconds. */

@@ -1,5 +1,6 @@
 import type { Beat } from '../wire/answers.ts'
 import { monotonicMs } from '../wire/clock.ts'
+import { clearTimeout, setTimeout } from '../wire/timers.ts'
 import type { WorkerContext } from './context.ts'
 
 /** What comes later than this the beats tell of in time. */

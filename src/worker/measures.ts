@@ -13,6 +13,7 @@ import type { ToldError } from '../wire/errors.ts'
 import type { Request } from '../wire/message.ts'
 import type { Phases } from '../wire/phases.ts'
 import type { RedisClock } from '../wire/redis-clock.ts'
+import { clearTimeout, setTimeout } from '../wire/timers.ts'
 import type { Outcome } from './executor.ts'
 import type { Slots } from './slots.ts'
 

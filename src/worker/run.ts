@@ -18,6 +18,7 @@ import type { HubError } from '../wire/errors.ts'
 import { Abandoned } from '../wire/failures.ts'
 import type { Request, TraceContext } from '../wire/message.ts'
 import { refuseHubOptions } from '../wire/options.ts'
+import { clearTimeout, setTimeout } from '../wire/timers.ts'
 
 /** After its deadline a handler that ignores its signal is waited for this long; then its slot is given to others. */
 export const abandonAfterMs = 1000

@@ -143,11 +143,32 @@ describe.each(compilers)('by TypeScript %s', (_, name) => {
     }
   })
 
+  it('a kit for tests has the types of what it is given', { timeout: 120_000 }, () => {
+    const text = `import { defineTask } from 'pshub'
+import { type InMemory, inMemory } from 'pshub/testing'
+const add = defineTask('add:1.0', { args: { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'] } }, ({ a }) => a + 1)
+const kit: InMemory = await inMemory({ tasks: [add], jobs: 'inline', worker: { slots: 4 } })
+const sum: number = await kit.hub.call(add, { a: 1 })
+const due: number = kit.expectEnqueued(add, { a: sum }).dueMs
+const runs: number = await kit.drain({ timeoutMs: due })
+await kit.redis.goAway()
+kit.worker.die()
+await kit.clock.advance(runs)
+await kit.clock.advance('1h')
+await inMemory({ jobs: 'later' })
+`
+    const said = compile(name, { 'kit.mts': text })
+    expect(said.map(line => line.replace(/\).*/, ''))).toEqual(['kit.mts(11,25', 'kit.mts(12,18'])
+  })
+
   it('what README, docs and examples show compiles', { timeout: 240_000 }, () => {
     const given = readFileSync(join(root, 'test/packages/given-to-snippets.ts'), 'utf8')
     const files = Object.fromEntries(
       codeBlocks()
-        .filter(({ language, isOutline }) => language === 'js' && !isOutline)
+        // Code of tests is JavaScript with files of its own: testing-document.test.ts runs it.
+        .filter(
+          ({ document, language, isOutline }) => language === 'js' && !isOutline && document !== 'docs/testing.md',
+        )
         .map(({ document, line, text }) => [`${document.replaceAll('/', '-')}-${line}.mts`, `${text}\nexport {}\n`]),
     )
     for (const example of ['first-task', 'web-handler'])

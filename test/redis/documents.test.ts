@@ -15,7 +15,10 @@ const packed = usePacked()
 const fixture = useRegistry()
 const blocks = codeBlocks()
 const ofLanguage = (language: string, isOutline: boolean) =>
-  blocks.filter(block => block.language === language && block.isOutline === isOutline)
+  blocks.filter(block => block.language === language && block.isOutline === isOutline && !isOfTests(block))
+/** Code of tests, which test runners run: test/packages/testing-document.test.ts. */
+const isOfTests = ({ document, language, isOutline }: Block) =>
+  document === 'docs/testing.md' && language === 'js' && !isOutline
 
 let folder: string
 let children: ChildProcess[] = []

@@ -1,5 +1,6 @@
 import { ConfigError, isFailedStatus, messageOf } from '../../wire/errors.ts'
 import { namesOf, refuseOptions } from '../../wire/options.ts'
+import { clearTimeout, setTimeout } from '../../wire/timers.ts'
 import { version } from '../../wire/version.ts'
 import {
   checkedFormat,

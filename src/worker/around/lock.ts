@@ -1,6 +1,7 @@
 import type { Guards } from '../../task/task.ts'
 import { monotonicMs } from '../../wire/clock.ts'
 import { HubError } from '../../wire/errors.ts'
+import { clearTimeout, setTimeout } from '../../wire/timers.ts'
 
 /** Later than this comes only the timer of a loop that was blocked. */
 const blockedMs = 250

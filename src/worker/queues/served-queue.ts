@@ -1,6 +1,7 @@
 import type { MergedTask } from '../../queue/queue.ts'
 import type { Place } from '../../redis/connection.ts'
 import type { Beat, Claimed } from '../../wire/answers.ts'
+import { clearTimeout, setTimeout } from '../../wire/timers.ts'
 import type { WorkerContext } from '../context.ts'
 
 /** One of the queues that a worker serves, as its claims see it. */

@@ -1,0 +1,6 @@
+export type { TestClock } from './clock.ts'
+export type { DrainOptions } from './drain.ts'
+export { type EnqueuedJob, NotEnqueuedAsExpected } from './enqueued.ts'
+export { type InMemory, type InMemoryOptions, inMemory } from './in-memory.ts'
+export type { TestRedis } from './test-redis.ts'
+export type { TestWorker } from './worker.ts'

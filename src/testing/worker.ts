@@ -1,0 +1,94 @@
+import type { Events } from '../figures/events.ts'
+import { wallMs } from '../wire/clock.ts'
+import { ConfigError } from '../wire/errors.ts'
+import { Worker, type WorkerOptions } from '../worker/worker.ts'
+import { Line } from './redis/connector.ts'
+import type { MemoryRedis } from './redis/server.ts'
+import type { Runs } from './runs.ts'
+import { queuesIn } from './work-left.ts'
+
+/** Nobody blocks a loop in here, and the clock goes in strides: a lease lasts for these, but for who dies. */
+const leaseMs = 600_000
+/** What a lease is by default: so long it takes until others see that a worker died. */
+const deathMs = 4000
+
+/** A worker in this process, which can be killed as its process could be, and started again. */
+export class TestWorker {
+  readonly #redis: MemoryRedis
+  readonly #runs: Runs
+  readonly #options: Omit<WorkerOptions, 'redis'>
+  #present: { worker: Worker; line: Line } | undefined
+  readonly #dead: Promise<void>[] = []
+
+  constructor(redis: MemoryRedis, runs: Runs, options: Omit<WorkerOptions, 'redis'>) {
+    this.#redis = redis
+    this.#runs = runs
+    this.#options = options
+  }
+
+  /** The worker itself. @throws ConfigError when none runs */
+  get worker(): Worker {
+    if (this.#present) return this.#present.worker
+    throw new ConfigError('This worker is stopped or dead; start() makes a new one.')
+  }
+
+  /** What happens in it. @throws ConfigError when none runs */
+  get events(): Events {
+    return this.worker.events
+  }
+
+  /** Requests that run now. */
+  get busy(): number {
+    return this.#present?.worker.busy ?? 0
+  }
+
+  /** Those that it serves now. */
+  get queues(): string[] {
+    return this.#present?.worker.look().map(({ queue }) => queue) ?? []
+  }
+
+  get connections(): number {
+    return this.#present?.line.connections ?? 0
+  }
+
+  /** Starts one, also after die() and stop(): it is a new one, as a process that was started again. @throws ConfigError, StartFailed */
+  async start(): Promise<void> {
+    if (this.#present) throw new ConfigError('This worker runs already.')
+    const line = new Line(this.#redis)
+    const worker = new Worker({ logLevel: 'silent', leaseMs, maxBlockedMs: 0, ...this.#options, redis: line.target })
+    worker.use(this.#runs.middleware)
+    await worker.start()
+    this.#present = { worker, line }
+  }
+
+  /** Lets what runs finish, for `graceMs`, and says goodbye, as on SIGTERM. */
+  async stop(options: { graceMs?: number } = {}): Promise<void> {
+    const { worker } = this.#present ?? {}
+    this.#present = undefined
+    await worker?.stop(options)
+  }
+
+  /**
+   * As if its process were killed: its connections are gone with all that was under way, and its lease ends 4 s later, on the test's clock, when
+   * another worker takes over what it held. The signals of its handlers fire: the process of the test goes on, so they do, too, and what they
+   * return reaches nobody.
+   */
+  die(): void {
+    const { worker, line } = this.#present ?? {}
+    if (!worker || !line) throw new ConfigError('This worker is stopped or dead already.')
+    this.#present = undefined
+    const ids = new Set(worker.look().map(look => look.worker))
+    line.cut()
+    for (const { leases } of queuesIn(this.#redis.keys)) {
+      if (this.#redis.keys.kindOf(leases) !== 'zset') continue
+      const set = this.#redis.keys.get(leases, 'zset')!
+      for (const { member } of set.sorted) if (ids.has(member)) set.set(member, Math.floor(wallMs()) + deathMs)
+    }
+    this.#dead.push(worker.stop({ graceMs: 0 }))
+  }
+
+  /** Resolves when nothing of those that died is left in this process. */
+  async buried(): Promise<void> {
+    await Promise.all(this.#dead)
+  }
+}

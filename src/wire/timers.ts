@@ -1,0 +1,20 @@
+/** What waits: Node's own, but in tests that move the clock. Whatever else in here waits for a time does it with these. */
+export interface Timers {
+  set(run: () => void, ms: number): NodeJS.Timeout
+  clear(timer: NodeJS.Timeout | undefined): void
+}
+
+// Looked up with each call: frameworks for tests put others in their place.
+const ofNode: Timers = {
+  set: (run, ms) => globalThis.setTimeout(run, ms),
+  clear: timer => globalThis.clearTimeout(timer),
+}
+let timers = ofNode
+
+/** Others take their place, Node's own again without any: pshub/testing alone does it. */
+export const useTimers = (others: Timers = ofNode): void => {
+  timers = others
+}
+
+export const setTimeout = (run: () => void, ms: number): NodeJS.Timeout => timers.set(run, ms)
+export const clearTimeout = (timer: NodeJS.Timeout | undefined): void => timers.clear(timer)
