@@ -65,6 +65,7 @@ const doors: Record<string, string[]> = {
     'queue',
     'resharding',
     'shards',
+    'taken',
     'work-left',
   ],
   settings: ['queues', 'read', 'statsd-address'],

@@ -3,7 +3,7 @@ import { RefusalReport } from '../catalogue/refusal-report.ts'
 import type { JobHost } from '../jobs/job.ts'
 import { makeLogger, subscribeLog } from '../outlets/log.ts'
 import { subscribeStatsd } from '../outlets/statsd/statsd.ts'
-import { type CallSpan, makeTracing, type Tracing } from '../outlets/tracing.ts'
+import { makeTracing, type Tracing } from '../outlets/tracing.ts'
 import { JobQueue } from '../queue/job-queue.ts'
 import { command } from '../redis/client.ts'
 import type { Connection } from '../redis/connection.ts'
@@ -11,9 +11,11 @@ import { makeConnections, makeDurableConnection } from '../redis/connections.ts'
 import { type MeasuringSetting, readSettings, type Settings } from '../settings/read.ts'
 import { type Called, calledName, type Declaration, type Given, type ResultOf } from '../task/task.ts'
 import { monotonicMs, signalAfter } from '../wire/clock.ts'
-import type { HubError } from '../wire/errors.ts'
+import { type HubError, messageOf } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
 import { type Keys, makeKeys } from '../wire/keys.ts'
+import type { Progress } from '../wire/stream.ts'
+import type { Caller, Listener } from './call.ts'
 import { type Answer, type CallOptions, wrongCall } from './call-options.ts'
 import { Dispatch } from './dispatch.ts'
 import { Enqueuing } from './enqueuing.ts'
@@ -23,6 +25,9 @@ import { hubClosed } from './onlooker.ts'
 import { Placement } from './placement.ts'
 import { Resolver, type Route } from './resolver.ts'
 import { Routes } from './routes.ts'
+import { HubStream } from './streams/hub-stream.ts'
+import { OpenStreams } from './streams/open-streams.ts'
+import { type StreamOptions, wrongStream } from './streams/stream-options.ts'
 
 /** What a hub is made with; what is left out comes from the environment or is the default. */
 export type HubOptions = Partial<
@@ -45,6 +50,7 @@ export class Hub extends JobHub {
   readonly #routes: Routes
   readonly #dispatch: Dispatch
   readonly #refusals: RefusalReport
+  readonly #streams: OpenStreams
   protected readonly enqueuing: Enqueuing
   protected readonly jobHost: JobHost
   readonly #tracing: Tracing | undefined
@@ -97,6 +103,13 @@ export class Hub extends JobHub {
       events: this.events,
       tracing: this.#tracing,
     })
+    this.#streams = new OpenStreams({
+      hubId: this.id,
+      keys: this.keys,
+      commands,
+      closing: this.closing.signal,
+      onProblem: reason => this.events.emit('problem', { where: 'stream', reason }),
+    })
     this.#subscriptions = [
       subscribeLog(this.events, makeLogger(this.#settings)),
       ...(statsd === undefined ? [] : [subscribeStatsd(this.events, { ...this.#settings, statsd })]),
@@ -136,10 +149,61 @@ export class Hub extends JobHub {
     const called = calledName(task)
     const wrong = this.closing.signal.aborted ? hubClosed() : wrongCall(called, options)
     if (wrong) return Promise.reject(this.#dispatch.refused(String(called), wrong, startedAt, undefined))
-    const route = this.#routes.known(called, options.queue)
-    if (!this.#tracing?.isHeard(options)) return this.#start(called, route, args, options, startedAt, undefined)
-    const span = this.#tracing.startCall(route?.task ?? called, options)
-    return this.#tracing.detached(() => this.#start(called, route, args, options, startedAt, span))
+    const listener = options.onProgress && this.#progressListener(options.onProgress)
+    return new Promise((resolve, reject) => {
+      const caller = { startedAt, span: undefined, listener, resolve, reject }
+      this.#begin(called, args, options, caller)
+    })
+  }
+
+  /**
+   * Calls a task and reads what its handler yields, as it comes: `for await (const chunk of hub.stream('chat:1.0', args))`. It is sent at
+   * once. A loop that is left tells the handler to stop; one that reads slowly makes it wait. What a failed call throws comes behind the
+   * chunks before it. Of a task whose handler does not yield there is no chunk, only the end.
+   *
+   * @param task as for call()
+   * @param given the arguments; then options: `timeoutMs` is the time for all of it, by default the task's own; `idleMs` that for each
+   *   chunk
+   */
+  stream<A = unknown, R = unknown, C = unknown>(
+    task: string | Declaration<A, R, C>,
+    ...given: Given<A, StreamOptions>
+  ): HubStream<C, R | null>
+  stream(task: string | Declaration<never>, args: unknown = {}, options: StreamOptions = {}): HubStream {
+    const startedAt = monotonicMs()
+    const called = calledName(task)
+    const wrong = this.closing.signal.aborted ? hubClosed() : wrongStream(called, options)
+    const given = wrong ? {} : options
+    const stopping = new AbortController()
+    const { idleMs, onProgress, ...callOptions } = given
+    const heard = onProgress && this.#progressListener(onProgress).onPart
+    const listener = new HubStream(called, this.#streams, { idleMs, onProgress: heard }, reason =>
+      stopping.abort(reason),
+    )
+    if (wrong) {
+      listener.onFailed(this.#dispatch.refused(String(called), wrong, startedAt, undefined))
+      return listener
+    }
+    this.#streams.add(listener)
+    const signal = given.signal ? AbortSignal.any([given.signal, stopping.signal]) : stopping.signal
+    const resolve = (result: unknown, chunks?: number) => listener.onResult(result, chunks)
+    const reject = (error: HubError) => listener.onFailed(error)
+    this.#begin(called, args, { ...callOptions, signal }, { startedAt, span: undefined, listener, resolve, reject })
+    return listener
+  }
+
+  #progressListener(onProgress: (progress: Progress) => void): Listener {
+    return {
+      asked: { window: 0, progress: true },
+      onPart: part => {
+        if (!('progress' in part)) return
+        try {
+          onProgress(part.progress)
+        } catch (error) {
+          this.events.emit('problem', { where: 'onProgress', reason: messageOf(error) })
+        }
+      },
+    }
   }
 
   /**
@@ -165,6 +229,7 @@ export class Hub extends JobHub {
     this.closing.abort()
     this.#routes.stop()
     await Promise.all([this.enqueuing.stop(), this.#dispatch.stop()])
+    await this.#streams.stop()
     const keys = [...this.#dispatch.usedKeys(), ...this.enqueuing.usedKeys()]
     if (keys.length > 0) {
       // What is left when Redis is away expires by itself.
@@ -178,30 +243,27 @@ export class Hub extends JobHub {
     await Promise.all(this.#subscriptions.map(end => end()))
   }
 
-  #start(
-    called: string,
-    route: Route | undefined,
-    args: unknown,
-    options: CallOptions,
-    startedAt: number,
-    span: CallSpan | undefined,
-  ): Promise<unknown> {
+  /** Under a span, where somebody traces. */
+  #begin(called: string, args: unknown, options: CallOptions, caller: Caller): void {
+    const route = this.#routes.known(called, options.queue)
+    if (!this.#tracing?.isHeard(options)) {
+      this.#start(called, route, args, options, caller)
+      return
+    }
+    const span = this.#tracing.startCall(route?.task ?? called, options)
+    this.#tracing.detached(() => this.#start(called, route, args, options, { ...caller, span }))
+  }
+
+  #start(called: string, route: Route | undefined, args: unknown, options: CallOptions, caller: Caller): void {
     this.commands.open()
     this.#blocking.open()
-    if (!route) return this.#callUnknown(called, args, options, startedAt, span)
-    return new Promise((resolve, reject) =>
-      this.#dispatch.send(route, args, options, { startedAt, span, resolve, reject }),
-    )
+    if (route) this.#dispatch.send(route, args, options, caller)
+    else void this.#callUnknown(called, args, options, caller)
   }
 
   /** The slow path: the name is new, or was not used for a while. */
-  async #callUnknown(
-    called: string,
-    args: unknown,
-    options: CallOptions,
-    startedAt: number,
-    span: CallSpan | undefined,
-  ): Promise<unknown> {
+  async #callUnknown(called: string, args: unknown, options: CallOptions, caller: Caller): Promise<void> {
+    const { startedAt, span } = caller
     const patienceMs = Math.min(options.timeoutMs ?? 1000, 1000)
     try {
       const route = await this.#routes.find(called, options.queue, startedAt + patienceMs, options.signal)
@@ -209,9 +271,9 @@ export class Hub extends JobHub {
       // The signal or close() may have come in the same moment as the route.
       const wrong = this.closing.signal.aborted ? hubClosed() : wrongCall(called, options)
       if (wrong) throw wrong
-      return this.#start(called, route, args, options, startedAt, span)
+      this.#start(called, route, args, options, caller)
     } catch (error) {
-      throw this.#dispatch.refused(called, error as HubError, startedAt, span)
+      caller.reject(this.#dispatch.refused(called, error as HubError, startedAt, span))
     }
   }
 }

@@ -4,11 +4,14 @@ import type { Keyed } from '../wire/job-part.ts'
 import { parseTaskName, type TaskName } from '../wire/names.ts'
 import { namesOf } from '../wire/options.ts'
 import type { Phases } from '../wire/phases.ts'
-import type { FromSchema, Received } from './infer.ts'
+import type { Progress } from '../wire/stream.ts'
+import type { Guards } from './guards.ts'
+import type { ChunkFrom, FromSchema, ResultByYields, ResultFrom } from './infer.ts'
 import { type ByKey, defaultBatch, defaultMaxPayloads, type MergedOptions, mergedHandler } from './merged.ts'
 import { checkLength, checkOptions, type TaskBackoff, type TaskOptions } from './options.ts'
 import { compileOwn, type JsonSchema, type Validate } from './schema.ts'
 
+export type { Guards } from './guards.ts'
 export type { TaskBackoff, TaskOptions } from './options.ts'
 
 /** Writes one line to the worker's log, marked with the task and the request's id. */
@@ -42,6 +45,11 @@ export interface TaskContext {
   /** Milliseconds until the deadline; Infinity when there is none. */
   remainingMs(): number
   readonly log: TaskLog
+  /**
+   * Says how far it is: to a caller that gave `onProgress`, and of a job to whoever looks at its status. Some four times a second the last one
+   * is told. Throws ConfigError for what is no progress.
+   */
+  progress(progress: Progress): void
   /** Calls another task, typed as hub.call is, with what remains of this call's time and under the same trace. Throws HubError. */
   call<A = unknown, R = unknown>(task: string | Declaration<A, R>, ...given: Given<A, NestedOptions>): Promise<R>
 }
@@ -58,7 +66,10 @@ export const nestedOptionNames = namesOf<NestedOptions>({ timeoutMs: true, signa
 /** What runs merged jobs: the payloads of each key. */
 export type MergedHandler<Payload> = (byKey: ByKey<Payload>, context: TaskContext) => unknown
 /** What runs a task: it is given the arguments, checked, and the run's context. What it returns, or resolves with, is the result. */
-export type Handler<Args = unknown, Result = unknown> = (args: Args, context: TaskContext) => Result | Promise<Result>
+export type Handler<Args = unknown, Result = unknown> = (
+  args: Args,
+  context: TaskContext,
+) => Result | Promise<Result> | ResultByYields<Result>
 
 /** What a worker is about to run, on its way through what use() was given. */
 export interface TaskRequest {
@@ -72,21 +83,11 @@ export type TaskRun = (request: TaskRequest, context: TaskContext) => unknown
 /** Wraps what is behind it: may look at a request and its result, change them, answer by itself, or throw. */
 export type TaskMiddleware = (next: TaskRun, guards: Guards) => TaskRun
 
-/** Steps in Redis, across all workers of its namespace. They reject as Redis does, or when there is no connection. */
-export interface Guards {
-  /**
-   * Takes a lock for `leaseMs`, or renews it; with 0 frees it. `mayTake` false: only what this owner holds. Resolves with the token of
-   * who holds it now, or milliseconds after which to look again.
-   */
-  lock(name: string, owner: string, leaseMs: number, mayTake: boolean): Promise<{ fence: number } | { waitMs: number }>
-  /** Resolves with 0 when one more may begin of at most `limit` in `periodMs`; else with the milliseconds until it may. */
-  admit(name: string, limit: number, periodMs: number, comesBack: boolean): Promise<number>
-}
-
 declare const types: unique symbol
+declare const chunks: unique symbol
 
 /** What there is of a task for those who call it, with or without its handler: give it to `hub.call` for typed arguments and result. */
-export interface Declaration<Args = unknown, Result = unknown> {
+export interface Declaration<Args = unknown, Result = unknown, Chunk = unknown> {
   readonly name: TaskName
   readonly description: string
   readonly args: JsonSchema | undefined
@@ -110,10 +111,11 @@ export interface Declaration<Args = unknown, Result = unknown> {
   readonly digest: string
   /** For the compiler alone: nothing is there. */
   readonly [types]?: (args: Args) => Result
+  readonly [chunks]?: Chunk
 }
 
 /** A task with its handler: give it to a Worker, or to `hub.call` for typed arguments and result. */
-export interface Task<Args = unknown, Result = unknown> extends Declaration<Args, Result> {
+export interface Task<Args = unknown, Result = unknown, Chunk = unknown> extends Declaration<Args, Result, Chunk> {
   readonly kind: 'task'
   readonly handler: Handler<Args, Result>
 }
@@ -129,9 +131,16 @@ export interface Contract<Args = unknown, Result = unknown> extends Declaration<
    * @throws ConfigError
    */
   handler<Returned>(
-    handler: (args: Args, context: TaskContext) => unknown extends Result ? Returned : Result | Promise<Result>,
+    handler: (
+      args: Args,
+      context: TaskContext,
+    ) => unknown extends Result ? Returned : Result | Promise<Result> | ResultByYields<Result>,
     serving?: Serving,
-  ): Task<Args, unknown extends Result ? Received<Awaited<Returned>> : Result>
+  ): Task<
+    Args,
+    unknown extends Result ? ResultFrom<Returned> : Result,
+    unknown extends Result ? ChunkFrom<Returned> : unknown
+  >
 }
 
 /** The same of a task that merges its jobs. */
@@ -157,6 +166,8 @@ export type Called = string | Declaration<never>
 export const calledName = (task: Called): string => (typeof task === 'string' ? task : task?.name?.full)
 /** Of a task that is called; unknown of a name. */
 export type ArgsOf<T> = T extends Declaration<infer Args> ? Args : unknown
+/** What a task yields; unknown of a name. */
+export type ChunkOf<T> = T extends Declaration<never, unknown, infer Chunk> ? Chunk : unknown
 /** The result of a task; unknown of a name. */
 export type ResultOf<T> = T extends Declaration<never, infer Result> ? Result : unknown
 /** The same for one of several, with its task. */
@@ -179,7 +190,8 @@ export const defaultJobTimeoutMs = 30 * 60 * 1000
 /**
  * Declares a task. The type of its arguments follows from their schema where that is written in place (or `as const`), that of its result
  * from the result's schema; where there is none, from what the handler returns, as it is after its way through JSON. Without a handler it
- * is a contract, whose `handler` makes the task of it elsewhere. The handler of one that is `keyed: 'merged'` is given a Map of keys and their
+ * is a contract, whose `handler` makes the task of it elsewhere. One that yields (`async function*`) sends what it yields to callers of
+ * `hub.stream()` as it comes; for all others its result is what it returns, or where that is nothing the list of what it yielded. The handler of one that is `keyed: 'merged'` is given a Map of keys and their
  * payloads.
  *
  * @param fullName `name:major.minor`
@@ -211,7 +223,11 @@ export function defineTask<
       : [handler: Handler<Described<A>, FromSchema<R>>]
 ): K extends 'merged'
   ? Task<Payload>
-  : Task<Described<A>, R extends undefined ? Received<Awaited<Returned>> : FromSchema<R>>
+  : Task<
+      Described<A>,
+      R extends undefined ? ResultFrom<Returned> : FromSchema<R>,
+      R extends undefined ? ChunkFrom<Returned> : unknown
+    >
 export function defineTask(fullName: string, options: object, ...given: unknown[]): never {
   const contract = contractOf(fullName, options as TaskOptions)
   return (
@@ -279,22 +295,3 @@ export const isContract = (value: unknown): value is Contract => isMarked(value)
 
 const isMarked = (value: unknown): value is Task | Contract =>
   typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[taskMark] === true
-
-/** The tasks of a worker by name. Throws ConfigError for anything defineTask did not make, and for a task given twice. */
-export const checkTasks = (tasks: unknown): ReadonlyMap<string, Task> => {
-  if (!Array.isArray(tasks) || tasks.length === 0)
-    throw new ConfigError("A worker needs 'tasks': an array of what defineTask returned.")
-  const byName = new Map<string, Task>()
-  for (const task of tasks) {
-    if (isContract(task)) throw new ConfigError(withoutHandler([task.name.full]))
-    if (!isTask(task)) throw new ConfigError("'tasks' holds something that defineTask did not return.")
-    if (byName.has(task.name.full)) throw new ConfigError(`The task ${task.name.full} is given twice.`)
-    byName.set(task.name.full, task)
-  }
-  return byName
-}
-
-/** What to do about contracts that were given to be served. */
-export const withoutHandler = (names: readonly string[]): string =>
-  `${names.join(', ')}: a contract without its handler cannot be served. Add one, and give the worker what that returns: ` +
-  'contract.handler(async (args, ctx) => ...).'

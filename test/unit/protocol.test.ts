@@ -26,6 +26,7 @@ import {
   errorReply,
   jobBody,
   okReply,
+  type Reply,
   requestBody,
   requestTail,
   stamped,
@@ -77,6 +78,8 @@ describe('PROTOCOL.md', () => {
       queue.enqueued('<hub>'),
       keys.reply('<hub>'),
       keys.read('<hub>'),
+      keys.taken('<hub>', '<id>'),
+      queue.progress('<job>'),
     )
     all.push(queue.inspect('<worker>'), queue.shown('<ticket>'))
     all.push(keys.lock('<name>'), keys.rate('<name>'), keys.told('<name>'), keys.session('<digest>'))
@@ -223,7 +226,7 @@ describe('PROTOCOL.md', () => {
     const texts = examples('reply')
     expect(texts).toHaveLength(2)
     for (const text of texts) {
-      const reply = decodeReply(text)!
+      const reply = decodeReply(text) as Reply
       const written = reply.ok
         ? okReply(reply.id, JSON.stringify(reply.result), reply.worker!, reply.us!)
         : errorReply({ id: reply.id, task: '', mayHaveRun: false }, reply.error as ToldError, reply.worker!, reply.us)
