@@ -27,7 +27,7 @@ describe('the registry', () => {
     expect(all.length).toBeGreaterThan(50)
     for (const { file, path, imported } of all) {
       const isKnown = imported.startsWith('.')
-        ? isWithin(path, imported, 'server', 'contract.ts', 'job-contract.ts')
+        ? isWithin(path, imported, 'server', 'contract.ts', 'call-contract.ts', 'job-contract.ts')
         : known.test(imported)
       expect(isKnown, `${file} imports ${imported}`).toBe(true)
     }
@@ -37,7 +37,7 @@ describe('the registry', () => {
     const known = /^(preact|preact-iso|@preact\/signals|@cfworker\/json-schema|uplot|marked)(\/.+)?$/
     for (const { file, path, imported } of packages('web')) {
       const isKnown = imported.startsWith('.')
-        ? isWithin(path, imported, 'web', 'schema-diff', 'contract.ts', 'job-contract.ts')
+        ? isWithin(path, imported, 'web', 'schema-diff', 'contract.ts', 'call-contract.ts', 'job-contract.ts')
         : known.test(imported)
       expect(isKnown || imported === 'pshub', `${file} imports ${imported}`).toBe(true)
     }

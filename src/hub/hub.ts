@@ -16,7 +16,7 @@ import { newId } from '../wire/ids.ts'
 import { type Keys, makeKeys } from '../wire/keys.ts'
 import type { Progress } from '../wire/stream.ts'
 import type { Caller, Listener } from './call.ts'
-import { type Answer, type CallOptions, wrongCall } from './call-options.ts'
+import { type Answer, type CallOptions, type WithPhases, wrongCall } from './call-options.ts'
 import { Dispatch } from './dispatch.ts'
 import { Enqueuing } from './enqueuing.ts'
 import { type GatherEntry, type Gathered, gatherCalls } from './gather.ts'
@@ -186,9 +186,14 @@ export class Hub extends JobHub {
     }
     this.#streams.add(listener)
     const signal = given.signal ? AbortSignal.any([given.signal, stopping.signal]) : stopping.signal
-    const resolve = (result: unknown, chunks?: number) => listener.onResult(result, chunks)
+    const resolve = (answer: unknown, chunks?: number) => listener.onResult(answer as WithPhases, chunks)
     const reject = (error: HubError) => listener.onFailed(error)
-    this.#begin(called, args, { ...callOptions, signal }, { startedAt, span: undefined, listener, resolve, reject })
+    this.#begin(
+      called,
+      args,
+      { ...callOptions, signal, phases: true },
+      { startedAt, span: undefined, listener, resolve, reject },
+    )
     return listener
   }
 

@@ -1,8 +1,10 @@
 import { monotonicMs } from '../../wire/clock.ts'
 import type { Timed } from '../../wire/deadlines.ts'
 import { HubError } from '../../wire/errors.ts'
+import type { CallPhases } from '../../wire/phases.ts'
 import { type Asked, type StreamPart, streamWindow } from '../../wire/stream.ts'
 import type { Listener } from '../call.ts'
+import type { WithPhases } from '../call-options.ts'
 
 /** What a stream needs of its hub. */
 export interface StreamHost {
@@ -59,6 +61,8 @@ export class HubStream<Chunk = unknown, Result = unknown>
   readonly #stop: (reason: HubError) => void
   id: string | undefined
   taken = 0
+  /** At its end: how long each part of the wait took; undefined where no worker told. `exec` is the handler with all its waiting for the reader. */
+  phases: CallPhases | undefined
   /** Chunks that came and were not read yet; the first one is at `#head`. */
   #chunks: Chunk[] = []
   #head = 0
@@ -139,13 +143,15 @@ export class HubStream<Chunk = unknown, Result = unknown>
   }
 
   /** Its reply came, which tells how many `chunks` came before it. @internal */
-  onResult(result: unknown, chunks: number | undefined): void {
+  onResult({ result, phases }: WithPhases, chunks: number | undefined): void {
+    this.phases = phases
     if (chunks !== undefined && chunks !== this.#came) this.#settle({ error: this.#gap(this.#came + 1) })
     else this.#settle({ result: result as Result })
   }
 
   /** Its call has failed. @internal */
   onFailed(error: HubError): void {
+    this.phases = error.phases
     this.#settle({ error })
   }
 
