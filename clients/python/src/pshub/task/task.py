@@ -15,6 +15,7 @@ from .misfit import Misfit, read_whole
 from .options import MAX_TIMEOUT_S, TaskBackoff, check_job_options, check_keyed
 from .schema import Problem, Validate, compile_own
 from .signature import Signature, read_signature
+from .yields import is_yielding
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -235,13 +236,14 @@ def task(
     def declare(function: Callable[..., Any], /) -> Task[..., Any]:
         if not callable(function):
             raise ConfigError(f"{name}: @task declares a function.")
-        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise ConfigError(f"{name}: a handler returns one result and yields none; let it return a list.")
         if keyed == "merged":
+            if is_yielding(function):
+                raise ConfigError(f"{name}: nobody reads what a run of merged jobs yields; let its function yield nothing.")
             signature = read_merged_signature(function, _is_context, name, args is not None, deserialize)
         else:
             signature = _signature_of(function, name, args is not None, result is not None)
-        kind = AsyncTask if _is_coroutine_function(function) else Task
+        is_async = _is_coroutine_function(function) or inspect.isasyncgenfunction(function)
+        kind = AsyncTask if is_async else Task
         return kind(
             parsed,
             function,
