@@ -102,7 +102,14 @@ class TestStreams < PshubTest
   end
 
   def test_progress_comes_to_who_asks
-    worker(declare("steps:1.0", timeout: 20) { |args, ctx| (1..3).each { |n| ctx.progress(n, 3, "step #{n}") && nil || sleep(args.fetch("s", 0.3)) } && "ready" })
+    steps = declare("steps:1.0", timeout: 20) do |args, ctx|
+      (1..3).each do |n|
+        ctx.progress(n, 3, "step #{n}")
+        sleep args.fetch("s", 0.3)
+      end
+      "ready"
+    end
+    worker(steps)
     calling = hub
     told = []
     assert_equal "ready", calling.stream("steps:1.0", {}, on_progress: ->(progress) { told << progress.to_a }) { nil }

@@ -85,8 +85,10 @@ module Pshub
     # +on_progress+:: is called with a Progress, how far the handler is
     # +queue+, +traceparent+, +tracestate+:: as of #call
     def stream(task, args = {}, timeout: nil, idle: nil, queue: nil, traceparent: nil, tracestate: nil, on_progress: nil, &block)
-      given = { timeout: timeout, idle: idle, queue: queue, traceparent: traceparent, tracestate: tracestate, on_progress: on_progress }
-      return to_enum(:stream, task, args, **given) unless block
+      unless block
+        given = { timeout: timeout, idle: idle, queue: queue, traceparent: traceparent, tracestate: tracestate, on_progress: on_progress }
+        return Enumerator.new { |chunks| stream(task, args, **given) { |chunk| chunks << chunk } }
+      end
 
       called = Arguments.name_of(task)
       wrong = Arguments.wrong(called, timeout, queue) || Stream.wrong(called, idle, on_progress)

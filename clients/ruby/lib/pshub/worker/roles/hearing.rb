@@ -130,7 +130,7 @@ module Pshub
 
       def patience
         first = @told.values.map { |told| due_at(told) }.min
-        first && first.finite? ? [first - Clock.now, 0.001].max : nil
+        first&.finite? ? [first - Clock.now, 0.001].max : nil
       end
 
       def written(told)
