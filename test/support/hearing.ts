@@ -7,7 +7,7 @@ import { eventually } from './hub-fixture.ts'
 export const tells = defineTask('tells:1.0', {}, async function* (_, ctx) {
   ctx.progress({ done: 1 })
   for (let n = 0; n < 600; n++) yield n
-  if (ctx.isJob) await sleep(500)
+  if (ctx.isJob) await sleep(3000)
 })
 
 /** Reads a stream that is longer than its window, and looks how far a job is. */
