@@ -11,12 +11,15 @@ import { peers, systems } from './systems/index.mjs'
 
 const everything = [
   'loads',
+  'web-tier',
+  'lone',
   'payloads',
   'redis-cost',
   'waiting',
   'scaling',
   'declared',
   'start-up',
+  'import',
   'install',
   'overload',
 ]

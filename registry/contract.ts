@@ -1,5 +1,6 @@
 /** What the service tells its pages, and nothing else: both sides are checked against these types. */
 import type {
+  Environment,
   ErrorCode,
   FailureOverview,
   JsonSchema,
@@ -30,11 +31,12 @@ export interface Session {
   readOnly: boolean
   namespace: string
   version: string
-}
-
-/** POST api/login: answered with a Session and its cookie. POST api/logout, with {}, ends it (204). */
-export interface Login {
-  token: string
+  /** Who it is, where a proxy or a provider said it. */
+  user?: string
+  /** Who said it. What a proxy says lasts as long as it says so: nobody logs out here. */
+  by?: 'proxy' | 'provider'
+  /** What is worked on here, where the service was told. */
+  environment?: Environment
 }
 
 /** Answer of every request that failed. `problems` name offending fields of arguments. */
@@ -82,6 +84,8 @@ export interface TaskRow {
   /** Live workers declare it with different schemas. */
   conflict: boolean
   idempotent: boolean
+  /** Why running it by mistake does harm; true: nobody said why; absent: it does none. */
+  dangerous?: string | true
   /** Each of its jobs is given a key; `merged` ones cannot be called. */
   keyed: TaskOverview['keyed']
   timeoutMs: number
@@ -192,6 +196,7 @@ export interface TaskVersion {
   description: string
   timeoutMs: number
   idempotent: boolean
+  dangerous?: string | true
   args: JsonSchema | undefined
   result: JsonSchema | undefined
 }
@@ -226,7 +231,7 @@ export interface LiveProblem {
 }
 
 /**
- * GET api/failures, api/refusals and api/slow, with task=, code=, text= (words, all of them somewhere in the row), part=backlog|queue|exec
+ * GET api/failures, api/refusals and api/slow, with task=, code=, text= (words, all of them somewhere in the row), phase=backlog|queue|exec
  * (where most of the time went, of slow calls alone) and limit= (1,000 at most): what workers and hubs of all tasks tell.
  */
 export interface CallList<Call> {
@@ -234,7 +239,7 @@ export interface CallList<Call> {
   calls: Call[]
   /** How many of them fit; more than `calls` has when the limit left some out. */
   fitting: number
-  /** How many calls all of them are of, whether they fit or not: a refusal is of many. */
+  /** How many calls all of them are of, whether they fit or not: a refusal is of many. Of very many the first 10,000 are looked at, and the first 20 of each task. */
   total: number
   /** Tasks and codes of all there are, to choose from: a thousand at most. */
   tasks: string[]
@@ -242,12 +247,12 @@ export interface CallList<Call> {
 }
 
 /** Parts of the time of a call, in their order. */
-export const callParts = ['backlog', 'queue', 'exec'] as const
-export type CallPart = (typeof callParts)[number]
+export const callPhases = ['backlog', 'queue', 'exec'] as const
+export type CallPhase = (typeof callPhases)[number]
 
-/** In which part a call spent most of its time; of equal ones the first. */
-export const longestPart = ({ us }: Pick<SlowCallOverview, 'us'>): CallPart =>
-  callParts.reduce((longest, part) => (us[part] > us[longest] ? part : longest))
+/** In which phase a call spent most of its time; of equal ones the first. */
+export const longestPhase = ({ us }: Pick<SlowCallOverview, 'us'>): CallPhase =>
+  callPhases.reduce((longest, phase) => (us[phase] > us[longest] ? phase : longest))
 
 /** Rows of such a list at the most. */
 export const mostCalls = 1000

@@ -1,5 +1,5 @@
 /** What the service tells its pages of jobs and schedules, as contract.ts has it of all else. */
-import type { BulkAction, BulkStep, JobDetails, JobsListing, KeyStatus, ListedState, Schedule } from 'pshub'
+import type { BulkAction, BulkStep, JobDetails, JobsListing, KeyStatus, ListedState, Schedule, Template } from 'pshub'
 
 /** Where jobs are, as GET api/jobs lists them: state=, and optionally queue= task= key= text= from= limit=. */
 export const jobStates = [
@@ -13,7 +13,12 @@ export const jobStates = [
 export type JobPage = JobsListing
 
 /** GET api/jobs/<id>, optionally with queue= state= at=: where it was seen, which one that is not tracked needs. */
-export type JobDetail = JobDetails
+export interface JobDetail extends Omit<JobDetails, 'argsText'> {
+  /** Its arguments as JSON; where `args` alone would not say it, because numbers in them are rounded by most who read them. */
+  argsText?: string | undefined
+  /** What of it is hidden, where anything is: `<secret>` stands in its place. POST api/jobs/<id>/reveal, with a JobPlaceRequest, shows it. */
+  hidden?: { args: boolean; result: boolean }
+}
 
 /** POST api/enqueue/<task>. Arguments that are not there are {}. */
 export interface EnqueueRequest {
@@ -52,9 +57,11 @@ export interface EnqueueAnswer {
 export interface RetryRequest {
   queue: string
   args?: unknown
+  /** The same as JSON. */
+  argsText?: string | undefined
 }
 
-/** POST api/jobs/<id>/delete, of a dead job, /cancel and /cancel-chain. */
+/** POST api/jobs/<id>/delete, of a dead job, /cancel, /run (of one that waits for its time or its next try) and /cancel-chain. */
 export interface JobPlaceRequest {
   queue?: string
   state?: JobState
@@ -77,7 +84,7 @@ export interface MatchingRequest {
   key?: string
   text?: string
   from?: string
-  /** Of dead ones: given up until then, Redis milliseconds. */
+  /** Of dead ones given up, of those that are tried again failed until then, Redis milliseconds. */
   untilMs?: number
 }
 export type MatchingStep = BulkStep
@@ -152,4 +159,20 @@ export interface ScheduleChange {
   queue: string
   /** The job that was enqueued by /run. */
   job?: string
+}
+
+/** As many templates a task can have. */
+export const mostTemplates = 20
+
+/** GET api/templates/<task>: arguments that somebody gave a name. */
+export interface TemplateList {
+  templates: Template[]
+  most: number
+}
+
+/** POST api/templates/<task> with name, args and isWhole, and api/template-removal/<task> with name. */
+export interface TemplateChange {
+  task: string
+  name: string
+  changed: boolean
 }

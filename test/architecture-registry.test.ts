@@ -7,6 +7,7 @@ const root = resolve(import.meta.dirname, '..')
 
 describe('the registry', () => {
   const registry = join(root, 'registry')
+  const contracts = ['contract.ts', 'call-contract.ts', 'job-contract.ts', 'login-contract.ts', 'search-contract.ts']
   const packages = (folder: string) => {
     const names = readdirSync(join(registry, folder), { recursive: true, encoding: 'utf8' })
     return names
@@ -22,12 +23,12 @@ describe('the registry', () => {
   }
 
   it('has a service of node, fastify, the public library and its own files', () => {
-    const known = /^(node:.+|pshub|fastify|@fastify\/(cookie|rate-limit))$/
+    const known = /^(node:.+|pshub|fastify|openid-client|@fastify\/(cookie|rate-limit))$/
     const all = packages('server')
     expect(all.length).toBeGreaterThan(50)
     for (const { file, path, imported } of all) {
       const isKnown = imported.startsWith('.')
-        ? isWithin(path, imported, 'server', 'contract.ts', 'call-contract.ts', 'job-contract.ts')
+        ? isWithin(path, imported, 'server', 'schema', ...contracts)
         : known.test(imported)
       expect(isKnown, `${file} imports ${imported}`).toBe(true)
     }
@@ -37,7 +38,7 @@ describe('the registry', () => {
     const known = /^(preact|preact-iso|@preact\/signals|@cfworker\/json-schema|uplot|marked)(\/.+)?$/
     for (const { file, path, imported } of packages('web')) {
       const isKnown = imported.startsWith('.')
-        ? isWithin(path, imported, 'web', 'schema-diff', 'contract.ts', 'call-contract.ts', 'job-contract.ts')
+        ? isWithin(path, imported, 'web', 'schema', 'schema-diff', ...contracts)
         : known.test(imported)
       expect(isKnown || imported === 'pshub', `${file} imports ${imported}`).toBe(true)
     }
@@ -46,6 +47,11 @@ describe('the registry', () => {
   it('compares schemas without anything else', () => {
     for (const { file, path, imported } of packages('schema-diff'))
       expect(isWithin(path, imported, 'schema-diff'), `${file} imports ${imported}`).toBe(true)
+  })
+
+  it('reads schemas, for the service and for the pages, without either of them', () => {
+    for (const { file, path, imported } of packages('schema'))
+      expect(isWithin(path, imported, 'schema', 'schema-diff'), `${file} imports ${imported}`).toBe(true)
   })
 
   it('has pages that take only types of the library', () => {
@@ -69,6 +75,8 @@ describe('the registry', () => {
     'parts',
     'charts',
     'tables',
+    // What searches everything, and keeps filters under names.
+    'palette',
     'frame',
     // A form for any schema; its controls do not know what draws their parts.
     'form/model',
@@ -80,9 +88,11 @@ describe('the registry', () => {
     'try-it/schema',
     'try-it/parts',
     'try-it/run',
+    'try-it/completion',
     'try-it/arguments',
     'try-it/outcome',
     'try-it/history',
+    'try-it/templates',
     'try-it/snippets',
     'try-it/background',
     'try-it',

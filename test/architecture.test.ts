@@ -27,7 +27,7 @@ const rooms = [
 
 /** What other rooms may import of a room. All of `wire` is what everybody speaks. */
 const doors: Record<string, string[]> = {
-  task: ['any-task', 'card', 'exported', 'task', 'merged', 'schema', 'infer'],
+  task: ['any-task', 'card', 'danger', 'exported', 'task', 'merged', 'schema', 'infer'],
   figures: [
     'callers',
     'events',
@@ -64,6 +64,7 @@ const doors: Record<string, string[]> = {
     'pause',
     'queue',
     'resharding',
+    'round-trip',
     'shards',
     'taken',
     'work-left',
@@ -77,6 +78,7 @@ const doors: Record<string, string[]> = {
     'forgetting',
     'kept-charts',
     'kept-sessions',
+    'kept-templates',
     'overview',
     'queue-counts',
     'refusal-report',
@@ -128,7 +130,7 @@ const mostInRoom = 20
 const importers: Record<string, string[]> = {
   ioredis: ['redis/addresses', 'redis/target', 'redis/client', 'worker/roles/keepalive-thread'],
   croner: ['jobs/cron'],
-  ajv: ['task/schema', 'task/schema-problems'],
+  ajv: ['task/ajv-options', 'task/schema', 'task/schema-judge', 'task/schema-problems'],
   pino: ['outlets/log'],
   'hot-shots': ['outlets/statsd/hot-shots'],
   piscina: ['worker/threads/thread-pool', 'worker/threads/thread-run'],

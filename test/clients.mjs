@@ -27,6 +27,7 @@ const pytest = (name, title, ...args) => ({
 /** What is looked at without being run: by a program of its own each, which may be missing. */
 const pythonChecks = [
   { title: 'Python lint', module: 'ruff', args: ['check', '.'] },
+  { title: 'Python format', module: 'ruff', args: ['format', '--check', '.'] },
   { title: 'Python type check', module: 'mypy', args: [] },
 ]
 

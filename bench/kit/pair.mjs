@@ -33,11 +33,12 @@ export class Pair {
     return new Pair(system, server, members(started), members(called))
   }
 
-  /** One load, shared out among the callers, and what it cost in all processes. */
-  async load(inFlight, ms) {
+  /** One load, shared out among the callers, and what it cost in all processes; it ends after so many calls of each, if these are told. */
+  async load(inFlight, ms, most) {
     const cpuBefore = await this.#cpu()
     const each = Math.max(1, Math.round(inFlight / this.callers.length))
-    const sides = await Promise.all(this.callers.map(caller => caller.ask({ what: 'load', inFlight: each, ms })))
+    const ask = { what: 'load', inFlight: each, ms, calls: most }
+    const sides = await Promise.all(this.callers.map(caller => caller.ask(ask)))
     const cpuAfter = await this.#cpu()
     const calls = sides.reduce((sum, side) => sum + side.calls, 0)
     const perCall = (before, after) => (before === undefined ? undefined : (after - before) / calls)

@@ -16,15 +16,17 @@ const microsOf = ({ user, system: kernel }) => user + kernel
 /** A system that loses a reply leaves its call waiting for ever; that call counts as lost after so long. */
 const patienceMs = 5000
 
-/** Keeps so many calls in flight for so long. */
-const load = async (call, { inFlight, ms }) => {
+/** Keeps so many calls in flight for so long, or until so many were made. */
+const load = async (call, { inFlight, ms, calls = Number.POSITIVE_INFINITY }) => {
   const waits = []
   let failed = 0
   const started = performance.now()
   const cpu = process.cpuUsage()
   const end = started + ms
+  let made = 0
   const chain = async () => {
-    for (let now = performance.now(); now < end; ) {
+    for (let now = performance.now(); now < end && made < calls; ) {
+      made++
       const isOk = await call().then(
         () => true,
         () => false,

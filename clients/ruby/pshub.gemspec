@@ -10,7 +10,7 @@ Gem::Specification.new do |spec|
   spec.authors = ["the pshub authors"]
   spec.license = "MIT"
   spec.required_ruby_version = ">= 3.0"
-  spec.files = Dir["lib/**/*.{rb,lua}", "exe/*", "README.md", "LICENSE"]
+  spec.files = Dir["lib/**/*.{rb,lua}", "exe/*", "sig/*.rbs", "README.md", "LICENSE"]
   spec.bindir = "exe"
   spec.executables = ["pshub-worker-rb"]
   # 5.0 and 5.1 have no way to read the answers of a pipeline in which one is an error.

@@ -2,17 +2,16 @@ import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type CallOptions, type CallPhases, errorTable, type Hub, HubError } from 'pshub'
 import type { ApiError } from '../contract.ts'
-import { identityOf } from './access.ts'
+import { identityOf, rightsOf } from './access.ts'
 import { auditOf } from './audit.ts'
 import { sendStream, streamForm } from './call-stream.ts'
 import type { Limits } from './limits.ts'
 import { Refusal } from './refusal.ts'
+import { notToBeRun } from './rules.ts'
 
 export interface CallRoutesOptions {
   hub: Hub
   limits: Limits
-  /** Whether a task may be run from here. */
-  mayRun(task: string): boolean
 }
 
 interface CallRequest {
@@ -40,8 +39,7 @@ export const callRoutes = async (app: FastifyInstance, options: CallRoutesOption
       let leave = () => {}
       try {
         leave = limits.underWay.enter(identityOf(request).token)
-        if (!options.mayRun(task))
-          throw new Refusal(403, 'Forbidden', `${task} is not among the tasks that may be run here.`)
+        if (!rightsOf(request).runs(task)) throw notToBeRun(task)
         const { phases, ...chosen } = callOptions(request, reply)
         const form = streamForm(request)
         if (form) {
@@ -64,13 +62,6 @@ export const callRoutes = async (app: FastifyInstance, options: CallRoutesOption
       }
     },
   )
-}
-
-/** `*` stands for any characters. The name is judged as it is called: who may run mail:1.0 only may not run mail. */
-export const taskFilter = (patterns: readonly string[]): ((task: string) => boolean) => {
-  const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&')
-  const expressions = patterns.map(pattern => new RegExp(`^${pattern.split('*').map(escaped).join('.*')}$`, 's'))
-  return task => expressions.some(expression => expression.test(task))
 }
 
 const argsOf = ({ body }: FastifyRequest): unknown => (body === undefined ? {} : body)

@@ -1,2 +1,3 @@
+export { type HandlerOptions, type RegistryHandler, registryHandler } from './handler.ts'
 export { type RegistryOptions, registry } from './plugin.ts'
 export { type RunningRegistry, type StandaloneOptions, startRegistry } from './standalone.ts'

@@ -1,12 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { topics } from '../contract.ts'
-import { identityOf } from './access.ts'
+import { identityOf, rightsOf } from './access.ts'
 import type { HistoryStore } from './history.ts'
 import { LiveStream } from './live.ts'
 import { queryText } from './query.ts'
 import type { Readings } from './readings.ts'
 import { Refusal } from './refusal.ts'
 import type { Sessions } from './sessions.ts'
+import { visible } from './visible.ts'
 
 export interface LiveParts {
   readings: Readings
@@ -24,7 +25,7 @@ export const liveRoutes = async (app: FastifyInstance, { readings, history, sess
   const streams = new Map<LiveStream, string>()
   // Before the server waits for its connections to end.
   app.addHook('preClose', async () => {
-    for (const stream of streams.keys()) stream.end()
+    await Promise.all([...streams.keys()].map(stream => stream.end()))
   })
   app.get('/api/live', { config: { registryAccess: 'view' }, exposeHeadRoute: false }, (request, reply) => {
     const { token, session } = identityOf(request)
@@ -34,12 +35,22 @@ export const liveRoutes = async (app: FastifyInstance, { readings, history, sess
       })
     const asked = queryText(request, 'topics', 100)?.split(',') ?? []
     const wanted = topics.filter(topic => asked.includes(topic))
-    const stream = new LiveStream(openStream(reply), wanted.length > 0 ? wanted : topics, history)
+    const isCompressed = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))
+    const stream = new LiveStream(
+      openStream(reply, isCompressed),
+      wanted.length > 0 ? wanted : topics,
+      history,
+      isCompressed,
+    )
     streams.set(stream, token)
     // Who is logged out sees nothing more, wherever that was.
-    const unwatch = session === undefined ? () => undefined : sessions.watch(session, () => stream.end())
-    const leave = readings.watch(stream)
-    const ending = setTimeout(() => stream.end(), lifetimeMs(request))
+    const unwatch = session === undefined ? () => undefined : sessions.watch(session, () => void stream.end())
+    const rights = rightsOf(request)
+    const leave = readings.watch({
+      onReading: reading => stream.onReading(visible(reading, rights)),
+      onProblem: message => stream.onProblem(message),
+    })
+    const ending = setTimeout(() => void stream.end(), lifetimeMs(request))
     ending.unref()
     reply.raw.on('close', () => {
       leave()
@@ -55,10 +66,15 @@ const lifetimeMs = (request: FastifyRequest): number => {
   return Math.max(0, Math.min(maxStreamMs, untilMs - Date.now()))
 }
 
-const openStream = (reply: FastifyReply) => {
+const openStream = (reply: FastifyReply, isCompressed: boolean) => {
   reply.hijack()
   for (const [name, value] of Object.entries(reply.getHeaders()))
     if (value !== undefined) reply.raw.setHeader(name, value)
-  reply.raw.writeHead(200, { 'content-type': 'text/event-stream', 'x-accel-buffering': 'no' })
+  reply.raw.writeHead(200, {
+    'content-type': 'text/event-stream',
+    'x-accel-buffering': 'no',
+    vary: 'accept-encoding',
+    ...(isCompressed && { 'content-encoding': 'gzip' }),
+  })
   return reply.raw
 }

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
+import { constants, createGzip, type Gzip } from 'node:zlib'
 import type { Delta, LiveProblem, LiveReading, Topic } from '../contract.ts'
 import type { Trends } from './history.ts'
 import type { Reading, Watcher } from './readings.ts'
@@ -7,6 +9,8 @@ import { type KeyedRow, queueRows, summaryOf, taskRows, workerRows } from './row
 /** A page that has so many characters to read yet is sent nothing more until it has; and after so long its stream ends. */
 const maxBuffered = 1_000_000
 const maxStuckMs = 30_000
+/** What was sent last is waited for so long at the end. */
+const longestEndMs = 1000
 /** Proxies close connections that are silent. */
 const pingMs = 15_000
 
@@ -46,19 +50,29 @@ class Told<Row> {
 /** One page's stream of server-sent events (WHATWG HTML, section 9.2): what changed with each reading. */
 export class LiveStream implements Watcher {
   readonly #response: ServerResponse
+  /** The first message tells all rows, megabytes of thousands of tasks, a tenth of it compressed. */
+  readonly #gzip: Gzip | undefined
   readonly #topics: readonly Topic[]
   readonly #trends: Trends
   readonly #told = { tasks: new Told(), workers: new Told(), queues: new Told() }
   readonly #ping: NodeJS.Timeout
   #stuckSince: number | undefined
 
-  constructor(response: ServerResponse, topics: readonly Topic[], trends: Trends) {
+  /** @param isCompressed the response has said so */
+  constructor(response: ServerResponse, topics: readonly Topic[], trends: Trends, isCompressed: boolean) {
     this.#response = response
+    if (isCompressed) {
+      this.#gzip = createGzip({ level: constants.Z_BEST_SPEED })
+      this.#gzip.pipe(response)
+    }
     this.#topics = topics
     this.#trends = trends
     this.#ping = setInterval(() => this.#write(':\n\n'), pingMs)
     this.#ping.unref()
-    response.on('close', () => clearInterval(this.#ping))
+    response.on('close', () => {
+      clearInterval(this.#ping)
+      this.#gzip?.destroy()
+    })
   }
 
   onReading(reading: Reading): void {
@@ -77,13 +91,18 @@ export class LiveStream implements Watcher {
     if (!this.#isStuck()) this.#send('problem', { message })
   }
 
-  end(): void {
+  /** Resolves when all of it was sent, or nobody reads it. */
+  async end(): Promise<void> {
     clearInterval(this.#ping)
-    this.#response.end()
+    if (this.#response.destroyed) return
+    const closed = once(this.#response, 'close', { signal: AbortSignal.timeout(longestEndMs) }).catch(() => undefined)
+    if (this.#gzip) this.#gzip.end()
+    else this.#response.end()
+    await closed
   }
 
   #isStuck(): boolean {
-    if (this.#response.writableLength <= maxBuffered) {
+    if (this.#response.writableLength + (this.#gzip?.writableLength ?? 0) <= maxBuffered) {
       this.#stuckSince = undefined
       return false
     }
@@ -97,6 +116,11 @@ export class LiveStream implements Watcher {
   }
 
   #write(text: string): void {
-    if (!this.#response.writableEnded && !this.#response.destroyed) this.#response.write(text)
+    if (this.#response.writableEnded || this.#response.destroyed) return
+    if (!this.#gzip) return void this.#response.write(text)
+    if (this.#gzip.writableEnded) return
+    this.#gzip.write(text)
+    // Else a message waits for the ones behind it.
+    this.#gzip.flush(constants.Z_SYNC_FLUSH)
   }
 }

@@ -50,15 +50,16 @@ export const openApiDocument = ({ tasks }: Overview, { server, namespace }: Abou
 }
 
 const operation = (
-  { task, description, args, result, idempotent, timeoutMs, queue }: TaskOverview,
+  { task, description, args, result, idempotent, dangerous, timeoutMs, queue }: TaskOverview,
   schemas: Schemas,
 ) => {
   const operationId = schemas.freeName(task)
   return {
     operationId,
     summary: (/\S.*/.exec(description)?.[0] ?? task).slice(0, 160),
+    ...(dangerous === undefined ? {} : { 'x-pshub-dangerous': dangerous }),
     description:
-      `${description}\n\nQueue ${queue}, ${idempotent ? 'idempotent' : 'not idempotent'}, waits ${timeoutMs} ms.`.trim(),
+      `${description}${dangerText(dangerous)}\n\nQueue ${queue}, ${idempotent ? 'idempotent' : 'not idempotent'}, waits ${timeoutMs} ms.`.trim(),
     tags: [queue],
     parameters: Object.keys(parameters).map(name => ({ $ref: `#/components/parameters/${name}` })),
     requestBody: { required: args !== undefined, content: json(schemas.add(`${operationId}_args`, args)) },
@@ -73,6 +74,11 @@ const operation = (
       ),
     },
   }
+}
+
+const dangerText = (danger: string | true | undefined): string => {
+  if (danger === undefined) return ''
+  return danger === true ? '\n\nDangerous: running it by mistake does harm.' : `\n\nDangerous: ${danger}`
 }
 
 const json = (schema: object) => ({ 'application/json': { schema } })

@@ -55,11 +55,13 @@ export class Readings {
   }
 
   /**
-   * A reading that is at most so old; simultaneous requests share one.
+   * A reading that is at most so old, or as old as it took to read: else those who ask, and not the clock, would say how often many thousands of
+   * tasks are read. Simultaneous requests share one.
    * @throws HubError
    */
   async latest(maxAgeMs: number = watchedMs): Promise<Reading> {
-    if (this.#latest && performance.now() - this.#latestAt <= maxAgeMs) return this.#latest
+    if (this.#latest && performance.now() - this.#latestAt <= Math.max(maxAgeMs, this.#latest.tookMs))
+      return this.#latest
     return this.#read()
   }
 
@@ -92,7 +94,9 @@ export class Readings {
     const reading = await this.#read().catch((error: unknown) => error as Error)
     for (const watcher of [this.#recorder, ...this.#watchers]) tell(watcher, reading)
     this.#isInRound = false
-    this.#schedule(this.#watchers.size > 0 ? watchedMs : unwatchedMs)
+    // Where there is so much that a reading takes long, the rest of the service has as much time as they.
+    const tookMs = reading instanceof Error ? 0 : reading.tookMs
+    this.#schedule(Math.max(tookMs, this.#watchers.size > 0 ? watchedMs : unwatchedMs))
   }
 }
 

@@ -16,7 +16,7 @@ const keyed =
   (row: Row): KeyedRow<Row> => ({ key: keyOf(row), row, json: JSON.stringify(row) })
 
 export const taskRow = (task: TaskOverview, hostOf: ReadonlyMap<string, string>, trends: Trends): TaskRow => {
-  const { queue, queues, retired, conflict, idempotent, keyed: keyedAs, timeoutMs, load, refused } = task
+  const { queue, queues, retired, conflict, idempotent, dangerous, keyed: keyedAs, timeoutMs, load, refused } = task
   const at = task.task.lastIndexOf(':')
   return {
     task: task.task,
@@ -30,6 +30,7 @@ export const taskRow = (task: TaskOverview, hostOf: ReadonlyMap<string, string>,
     retired,
     conflict,
     idempotent,
+    ...(dangerous === undefined ? {} : { dangerous }),
     keyed: keyedAs,
     timeoutMs,
     load,

@@ -1,11 +1,7 @@
-import type { Server } from 'node:http'
-import type { Socket } from 'node:net'
-import fastify, { type FastifyInstance, type FastifyReply, LogController } from 'fastify'
-import { type Logger, makeLogger, readSettings, type Settings } from 'pshub'
+import { makeLogger, readSettings, type Settings } from 'pshub'
+import { makeServer } from './own-server.ts'
 import { addRegistry, type RegistryOptions } from './plugin.ts'
 import { Proxies } from './proxies.ts'
-import { Refusal, sendError } from './refusal.ts'
-import { securityHeaders } from './response-headers.ts'
 import { newToken } from './tokens.ts'
 
 /** `host`, `port` and `basePath` say where. Without any token an admin's is made. */
@@ -29,8 +25,9 @@ export interface RunningRegistry {
  */
 export const startRegistry = async ({ hub, ...options }: StandaloneOptions = {}): Promise<RunningRegistry> => {
   const { host, port, basePath, ...setup } = readSettings('registry', { options: { ...options }, env: process.env })
-  const hasToken = setup.viewToken ?? setup.runToken ?? setup.adminToken
-  const token = hasToken === undefined ? newToken() : undefined
+  // Where users log in elsewhere nobody needs a token.
+  const hasWay = setup.viewToken ?? setup.runToken ?? setup.adminToken ?? setup.userHeader ?? setup.oidcIssuer
+  const token = hasWay === undefined ? newToken() : undefined
   const code = token === undefined ? undefined : newToken()
   const app = makeServer(new Proxies(setup.behindProxy), makeLogger(setup))
   const given = {
@@ -51,36 +48,3 @@ export const startRegistry = async ({ hub, ...options }: StandaloneOptions = {})
 
 /** Not one that stands for all addresses of the machine. */
 const isName = (host: string): boolean => host !== '0.0.0.0' && host !== '::'
-
-const makeServer = (proxies: Proxies, log: Logger): FastifyInstance => {
-  const app = fastify<Server>({
-    loggerInstance: log,
-    logController: new LogController({ disableRequestLogging: true }),
-    forceCloseConnections: true,
-    // Who asks is the last address of X-Forwarded-For that is no proxy of ours; what stands before it was sent by whom it names.
-    trustProxy: address => proxies.has(address),
-    requestTimeout: 30_000,
-    frameworkErrors: (_error, request, reply) =>
-      void sendError(new Refusal(400, 'BadRequest', 'This address cannot be read.'), request, withHeaders(reply)),
-    clientErrorHandler: answerNoHttp,
-  })
-  app.addHook('onRequest', async (_request, reply) => void withHeaders(reply))
-  app.setErrorHandler(sendError)
-  return app
-}
-
-const withHeaders = (reply: FastifyReply): FastifyReply => reply.headers(securityHeaders)
-
-/** What is not HTTP, or has too many headers. */
-const answerNoHttp = (error: NodeJS.ErrnoException, socket: Socket): void => {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-  const status = error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request'
-  const body = JSON.stringify({ error: { code: 'BadRequest', message: 'This is not a request that can be read.' } })
-  const headers = Object.entries({
-    ...securityHeaders,
-    'content-type': 'application/json; charset=utf-8',
-    'content-length': String(Buffer.byteLength(body)),
-    connection: 'close',
-  })
-  socket.end(`HTTP/1.1 ${status}\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`)
-}

@@ -38,13 +38,23 @@ export const taskDetail = (
 const usable = (schema: JsonSchema | undefined): JsonSchema | undefined =>
   schema === undefined || whyUnusable(schema) === undefined ? schema : undefined
 
-const versionOf = ({ task, workers, description, timeoutMs, idempotent, args, result }: TaskOverview): TaskVersion => ({
+const versionOf = ({
+  task,
+  workers,
+  description,
+  timeoutMs,
+  idempotent,
+  dangerous,
+  args,
+  result,
+}: TaskOverview): TaskVersion => ({
   task,
   version: task.slice(task.lastIndexOf(':') + 1),
   workers: workers.length,
   description,
   timeoutMs,
   idempotent,
+  ...(dangerous === undefined ? {} : { dangerous }),
   args: usable(args),
   result: usable(result),
 })

@@ -9,7 +9,9 @@ import type { TaskCard } from '../task/card.ts'
 import { maxRecordLength, objectOf, Unreadable, type UnreadableRecord } from '../wire/foreign.ts'
 import { isQueueName, type Keys } from '../wire/keys.ts'
 import {
+  type FieldCard,
   furtherField,
+  KeptCards,
   type LiveWorker,
   readStats,
   readTaskCard,
@@ -17,7 +19,7 @@ import {
   type WorkerCard,
   type WorkerStats,
 } from './cards.ts'
-import { makePauses } from './in-pieces.ts'
+import { pagesOfHash, type Read } from './hash-pages.ts'
 
 /** Cards of workers that are kept; an identity is seen once and its worker may be long gone. */
 const maxCards = 10_000
@@ -29,12 +31,7 @@ export const livePage = 64
 export const page = 200
 const measuredPage = 20
 const mostNamed = 1000
-/** What is longer is not even fetched; no record that can be read takes so many bytes. */
-const maxRecordBytes = 4 * maxRecordLength
-
-/** @throws Unreadable */
-type Read<T> = (text: string, field: string) => T
-
+type ParseMeasured<T> = (value: unknown, own: Record<string, unknown>) => T | undefined
 /**
  * The one reader of the registry, for callers, workers and those who look. What is read was written by others and may be
  * anything: what cannot be read counts as absent and is noted.
@@ -114,13 +111,20 @@ export class Catalogue {
     return ids.flatMap(id => this.#workers.get(id) ?? [])
   }
 
-  /** The cards of all tasks with their fields, page by page. */
-  allTasks(client: Redis): Promise<(TaskCard & { field: string })[]> {
-    return this.all(client, this.#keys.tasks, fieldCardIn)
+  /** The cards of all tasks with their fields, page by page; what is `kept` of an earlier look is not read each time. */
+  async allTasks(client: Redis, kept: KeptCards = new KeptCards()): Promise<FieldCard[]> {
+    const fields = await this.taskFields(client)
+    const due = kept.due(fields)
+    const read = await this.#pick(client, this.#keys.tasks, due, fieldCardIn)
+    return kept.take(
+      fields,
+      due,
+      read.flatMap(card => card ?? []),
+    )
   }
 
   /** The next page of the cards of tasks. */
-  async someTasks(client: Redis): Promise<(TaskCard & { field: string })[]> {
+  async someTasks(client: Redis): Promise<FieldCard[]> {
     return (await this.#some(client, this.#keys.tasks, fieldCardIn)).found
   }
 
@@ -179,62 +183,53 @@ export class Catalogue {
     return this.#measured(client, this.#keys.taskStats, workers, parseWorkerRecord)
   }
 
-  /** The slowest calls of these workers. */
-  slowCalls(client: Redis, workers: WorkerCard[]): Promise<Map<string, SlowCallsJson>> {
-    return this.#measured(client, this.#keys.slow, workers, parseSlowCalls)
+  /** The slowest calls of these workers, of one after the other. */
+  eachSlowCalls<W extends WorkerCard>(client: Redis, workers: W[]): AsyncGenerator<[W, SlowCallsJson]> {
+    return this.#eachMeasured(client, this.#keys.slow, workers, parseSlowCalls)
   }
 
-  /** The recent failures of these workers. */
-  failures(client: Redis, workers: WorkerCard[]): Promise<Map<string, FailuresJson>> {
-    return this.#measured(client, this.#keys.failures, workers, parseFailures)
+  /** The recent failures of these workers, of one after the other. */
+  eachFailures<W extends WorkerCard>(client: Redis, workers: W[]): AsyncGenerator<[W, FailuresJson]> {
+    return this.#eachMeasured(client, this.#keys.failures, workers, parseFailures)
   }
 
   async #measured<T>(
     client: Redis,
     key: string,
     workers: WorkerCard[],
-    parse: (value: unknown, own: Record<string, unknown>) => T | undefined,
+    parse: ParseMeasured<T>,
   ): Promise<Map<string, T>> {
-    const tasksOf = new Map(workers.map(({ id, tasks }) => [id, tasks]))
-    const read = (text: string, id: string) => parse(objectOf(text, maxRecordLength), tasksOf.get(id)!)
-    const measured = await this.#pick(client, key, idsOf(workers), read, measuredPage)
-    return new Map(workers.flatMap(({ id }, at) => (measured[at] ? [[id, measured[at]]] : [])))
+    const measured = new Map<string, T>()
+    for await (const [{ id }, value] of this.#eachMeasured(client, key, workers, parse)) measured.set(id, value)
+    return measured
   }
 
-  /**
-   * Fields of a hash, in their order, page by page; undefined for what is missing or cannot be read. Asked for their lengths first:
-   * one field of many megabytes would hold up all that this connection is for.
-   */
-  async #pick<T>(client: Redis, key: string, fields: string[], read: Read<T>, size = page): Promise<(T | undefined)[]> {
-    const [values, pause]: [(T | undefined)[], () => Promise<void>] = [[], makePauses()]
-    for (let from = 0; from < fields.length; from += size) {
-      const some = fields.slice(from, from + size)
-      const lengths = await Promise.all(some.map(field => this.ask(client, 0, 'hstrlen', key, field)))
-      const fitting = some.filter((_, at) => lengths[at]! <= maxRecordBytes)
-      const answer: (string | null)[] = fitting.length === 0 ? [] : await this.ask(client, [], 'hmget', key, ...fitting)
-      const texts = new Map(fitting.map((field, at) => [field, answer[at] ?? null]))
-      for (const field of some) {
-        values.push(this.#readOne(key, field, texts.get(field), read))
-        await pause()
+  async *#eachMeasured<T, W extends WorkerCard>(
+    client: Redis,
+    key: string,
+    workers: W[],
+    parse: ParseMeasured<T>,
+  ): AsyncGenerator<[W, T]> {
+    const workerOf = new Map(workers.map(worker => [worker.id, worker]))
+    const read = (text: string, id: string) => parse(objectOf(text, maxRecordLength), workerOf.get(id)!.tasks)
+    let at = 0
+    for await (const values of pagesOfHash(this, client, key, idsOf(workers), read, measuredPage))
+      for (const value of values) {
+        const worker = workers[at++]!
+        if (value !== undefined) yield [worker, value]
       }
-    }
+  }
+
+  /** Fields of a hash, in their order; undefined for what is missing or cannot be read. */
+  async #pick<T>(client: Redis, key: string, fields: string[], read: Read<T>): Promise<(T | undefined)[]> {
+    const values: (T | undefined)[] = []
+    for await (const some of pagesOfHash(this, client, key, fields, read, page))
+      for (const value of some) values.push(value)
     return values
   }
 
-  /** `text` is null where there is none, and undefined where it is too long. */
-  #readOne<T>(key: string, field: string, text: string | null | undefined, read: Read<T>): T | undefined {
-    try {
-      if (text === undefined) throw new Unreadable(`it is longer than ${maxRecordBytes} bytes`)
-      return text === null ? undefined : read(text, field)
-    } catch (error) {
-      if (!(error instanceof Unreadable)) throw error
-      this.#note({ key, field: field.slice(0, 256), reason: error.message })
-      return undefined
-    }
-  }
-
-  noteUnreadable(key: string, reason: string): void {
-    this.#note({ key, reason })
+  noteUnreadable(key: string, reason: string, field?: string): void {
+    this.#note({ key, ...(field !== undefined && { field }), reason })
   }
 
   /** Sends a command about one key. Of one that is of another type there is nothing to read, which hurts nobody else. */

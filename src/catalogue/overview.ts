@@ -6,7 +6,7 @@ import type { TaskCard } from '../task/card.ts'
 import type { UnreadableRecord } from '../wire/foreign.ts'
 import { type Keys, wholeQueue } from '../wire/keys.ts'
 import { newestFirst, tryParseTaskName } from '../wire/names.ts'
-import type { LiveWorker, WorkerCard } from './cards.ts'
+import type { FieldCard, KeptCards, LiveWorker } from './cards.ts'
 import { Catalogue } from './catalogue.ts'
 import { readQueueCounts } from './queue-counts.ts'
 import { type RedisMemory, readRedisMemory } from './redis-memory.ts'
@@ -66,15 +66,15 @@ const maxUnreadable = 100
 /** A worker that died is missed for so long. */
 const missedMs = 3_600_000
 
-/** Reads the whole registry, page by page; meant for people's eyes and dashboards, not for each call. */
-export const readOverview = async (client: Redis, keys: Keys): Promise<Overview> => {
+/** Reads the whole registry, page by page; meant for people's eyes and dashboards, not for each call. `kept`: of the looks before this one. */
+export const readOverview = async (client: Redis, keys: Keys, kept?: KeptCards): Promise<Overview> => {
   const unreadable: UnreadableRecord[] = []
   const catalogue = new Catalogue(
     keys,
     eachOnce(maxUnreadable, record => unreadable.push(record)),
   )
   const [cards, known, nowMs, memory] = await Promise.all([
-    catalogue.allTasks(client),
+    catalogue.allTasks(client, kept),
     catalogue.allWorkers(client),
     nowMsOf(client, keys.workers),
     readRedisMemory(client),
@@ -86,16 +86,18 @@ export const readOverview = async (client: Redis, keys: Keys): Promise<Overview>
     client,
     known.filter(({ id }) => liveIds.has(id)),
   )
+  const sums = new Map([...records].map(([id, record]) => [id, sumOfWorker(record)]))
   const workers = known
     .map(worker => ({
       ...worker,
       live: liveIds.has(worker.id),
-      load: workerLoad([worker], records),
+      load: workerLoad([worker], sums),
       totals: totalsOf(records.get(worker.id)),
     }))
     .sort(byQueueAndHost)
   const live = workers.filter(worker => worker.live)
   const liveIn = grouped(live, ({ queue }) => queue)
+  const providers = new Map([...liveIn].map(([queue, own]) => [queue, byTask(own)]))
   const places = await inPages(queueNames, async queue => {
     const own = liveIn.get(queue) ?? []
     const counts = await readQueueCounts(
@@ -105,29 +107,30 @@ export const readOverview = async (client: Redis, keys: Keys): Promise<Overview>
       own.map(({ id }) => id),
       nowMs,
     )
-    return { queue, ...counts, ...capacityOf(own), load: workerLoad(own, records), refused: noRefusals() }
+    return { queue, ...counts, ...capacityOf(own), load: workerLoad(own, sums), refused: noRefusals() }
   })
   const queues = wholeQueues(places, names =>
     workerLoad(
       names.flatMap(name => liveIn.get(name) ?? []),
-      records,
+      sums,
     ),
   )
   // Where no worker is left nobody removes the cards of those that died long ago.
   const missed = workers.filter(({ live, stats }) => live || !stats || nowMs - stats.seen < missedMs)
+  const missedTasks = new Set(missed.flatMap(worker => Object.keys(worker.tasks)))
   const refusals = await readRefusals(client, catalogue, keys, cards, nowMs)
   const refusedIn = grouped(refusals, ({ queue }) => queue ?? '')
   for (const queue of queues) queue.refused = refusedOf(refusedIn.get(queue.queue) ?? [])
   const refusedBy = grouped(refusals, ({ task }) => task)
   const tasks = [...grouped(cards, ({ task }) => task).values()].map(found =>
-    taskOverview(found, liveIn, records, missed, refusedBy),
+    taskOverview(found, providers, records, missedTasks, refusedBy),
   )
   return {
     atMs: nowMs,
-    tasks: tasks.sort(byName),
+    tasks: inOrderOfNames(tasks),
     workers,
     queues,
-    load: workerLoad(live, records),
+    load: workerLoad(live, sums),
     refusals,
     memory,
     unreadable,
@@ -154,15 +157,34 @@ const grouped = <T>(all: T[], keyOf: (one: T) => string): Map<string, T[]> => {
   return groups
 }
 
+/** Workers by the tasks on their cards: of thousands of tasks nobody looks through all workers for each. */
+const byTask = (workers: readonly WorkerOverview[]): Map<string, WorkerOverview[]> => {
+  const by = new Map<string, WorkerOverview[]>()
+  for (const worker of workers)
+    for (const task of Object.keys(worker.tasks)) {
+      const own = by.get(task)
+      if (own) own.push(worker)
+      else by.set(task, [worker])
+    }
+  return by
+}
+
 /** What live workers published of their tasks, by worker id. */
 type Records = ReadonlyMap<string, WorkerRecord>
 
-const workerLoad = (workers: LiveWorker[], records: Records): Load => {
+const sumOfWorker = ({ ms, tasks, others }: WorkerRecord): LoadSum => {
+  const sum = new LoadSum()
+  for (const { window } of tasks.values()) sum.add(window, ms)
+  sum.add(others, ms)
+  return sum
+}
+
+/** All that these workers did, each of which was summed up once. */
+const workerLoad = (workers: readonly { id: string }[], sums: ReadonlyMap<string, LoadSum>): Load => {
   const sum = new LoadSum()
   for (const { id } of workers) {
-    const { ms = 1, tasks, others } = records.get(id) ?? {}
-    for (const { window } of tasks?.values() ?? []) sum.add(window, ms)
-    sum.add(others, ms)
+    const own = sums.get(id)
+    if (own) sum.addSum(own)
   }
   return sum.load()
 }
@@ -172,21 +194,19 @@ const totalsOf = (record: WorkerRecord | undefined): Record<string, Counts> =>
 
 const isServing = ({ stats }: WorkerOverview): boolean => stats?.draining !== true
 
-type FoundCard = TaskCard & { field: string }
-
 const taskOverview = (
-  found: FoundCard[],
-  liveIn: ReadonlyMap<string, WorkerOverview[]>,
+  found: FieldCard[],
+  providersIn: ReadonlyMap<string, ReadonlyMap<string, WorkerOverview[]>>,
   records: Records,
-  known: readonly WorkerCard[],
+  missed: ReadonlySet<string>,
   refusedBy: ReadonlyMap<string, RefusalOverview[]>,
 ): TaskOverview => {
   // The field of the first queue is the task's name, which the others only begin with.
   const cards = found.sort((a, b) => (a.field < b.field ? -1 : 1))
   const { task } = cards[0]!
   const places = cards.map(card => {
-    const live = liveIn.get(card.queue) ?? []
-    const providers = live.filter(worker => isServing(worker) && Object.hasOwn(worker.tasks, task))
+    const live = providersIn.get(card.queue)?.get(task) ?? []
+    const providers = live.filter(isServing)
     return { card, live, providers, digests: new Set(providers.map(worker => worker.tasks[task])) }
   })
   const most = new Map<string, (typeof places)[number]>()
@@ -213,7 +233,7 @@ const taskOverview = (
       .filter(({ card: { queue } }) => queue === most.get(wholeQueue(queue))?.card.queue)
       .flatMap(({ providers }) => providers.map(({ id }) => id)),
     // A worker that leaves takes its card with it; that of one that died stays for an hour.
-    retired: !known.some(({ tasks }) => Object.hasOwn(tasks, task)),
+    retired: !missed.has(task),
     queues: wholeTaskQueues(
       places.map(({ card: { field, queue }, providers }) => ({
         queue,
@@ -248,8 +268,14 @@ const sumOf = <T>(all: T[], amountOf: (one: T) => number): number => all.reduce(
 const byQueueAndHost = (a: WorkerOverview, b: WorkerOverview): number =>
   a.queue.localeCompare(b.queue) || a.host.localeCompare(b.host) || a.pid - b.pid || (a.id < b.id ? -1 : 1)
 
-const byName = (a: TaskOverview, b: TaskOverview): number => {
-  const [nameA, nameB] = [tryParseTaskName(a.task), tryParseTaskName(b.task)]
-  if (!nameA || !nameB) return a.task < b.task ? -1 : 1
-  return nameA.name.localeCompare(nameB.name) || newestFirst(nameA, nameB)
-}
+/** Of many thousands each name is read once, and compared by one collator. */
+const inOrderOfNames = (tasks: TaskOverview[]): TaskOverview[] =>
+  tasks
+    .map(task => ({ task, name: tryParseTaskName(task.task) }))
+    .sort((a, b) => {
+      if (!a.name || !b.name) return a.task.task < b.task.task ? -1 : 1
+      return names.compare(a.name.name, b.name.name) || newestFirst(a.name, b.name)
+    })
+    .map(({ task }) => task)
+
+const names = new Intl.Collator()

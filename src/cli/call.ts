@@ -3,6 +3,7 @@ import type { CallPhases } from '../wire/phases.ts'
 import type { Progress } from '../wire/stream.ts'
 import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
+import { askIfDangerous } from './danger.ts'
 import { exitCodes } from './exit-codes.ts'
 import { argumentsOf, queueOf, timeoutOf } from './flag-values.ts'
 import { withHub } from './hub-session.ts'
@@ -21,6 +22,7 @@ const run = async (invocation: Invocation): Promise<number> => {
       if (flags.phases !== undefined) tellPhases((error as HubError).phases, invocation)
     },
     work: async (hub, signal) => {
+      await askIfDangerous(await hub.dangerOf(positionals[0]!, { queue }), invocation, signal)
       const told = output.err.isTerminal ? new ToldProgress(true) : undefined
       const onProgress = told && ((progress: Progress) => told.show(progress))
       const options = { signal, queue, onProgress, ...(timeoutMs === undefined ? {} : { timeoutMs }) }
@@ -61,6 +63,7 @@ export const callCommand: Command = {
     'A failure is told on stderr as its code and a message, with --json as one line of JSON: code, message, ran (no, ' +
       'maybe or yes: whether the task was started), retryable, and task, id and data where known. ' +
       'Ctrl-C gives up waiting; the task may run on.',
+    'A task that is declared dangerous is run once its name was typed, at a terminal; elsewhere only with --yes.',
     'With --phases one more line on stderr says how long each part took: backlog in Redis, queue in the worker until ' +
       'its handler was started, exec of the handler, reply (the push and the way back), and the total wait. With --json it ' +
       'is JSON, in microseconds.',
@@ -70,6 +73,7 @@ export const callCommand: Command = {
   options: [
     { flag: 'timeout', value: 'time', about: 'how long to wait for the result', fallback: "the task's own" },
     { flag: 'queue', value: 'name', about: 'call workers of this queue only', fallback: 'where the task was first' },
+    { flag: 'yes', about: 'run it without asking, though it is declared dangerous' },
     { flag: 'raw', about: 'print the result in one line, also on a terminal' },
     { flag: 'phases', about: 'tell on stderr how long each part took' },
     jsonOption,
@@ -84,7 +88,7 @@ export const callCommand: Command = {
   exitCodes: {
     0: 'the task returned a result',
     1: 'the task ran and failed: TaskFailed, InvalidResult; or another failure',
-    2: 'the command line or a setting is wrong',
+    2: 'the command line or a setting is wrong; or the task is dangerous, and nobody said that it is meant',
     3: 'it certainly was not run: NoSuchTask, NoWorkers, Overloaded, NotEnqueued (as when Redis is away), Expired, InvalidArgs, PayloadTooLarge',
     4: 'it may have been run: Timeout, WorkerLost, OutcomeUnknown, Aborted',
     130: 'Ctrl-C (143 SIGTERM)',

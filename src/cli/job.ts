@@ -29,9 +29,11 @@ const run = async (invocation: Invocation): Promise<number> => {
   if (!isId(id)) throw new UsageError(`'${String(id).slice(0, 80)}' is not the id of a job.`, 'job')
   const queue = queueOf(flags, 'job')
   const isWaiting = flags.wait !== undefined
-  if (isWaiting && flags.cancel !== undefined) throw new UsageError('Give --cancel or --wait, not both.', 'job')
+  const acts = ['cancel', 'run', 'wait'].filter(name => flags[name] !== undefined)
+  if (acts.length > 1) throw new UsageError(`Give --${acts[0]} or --${acts[1]}, not both.`, 'job')
   if (timeoutOf(flags, 'job') !== undefined && !isWaiting) throw new UsageError('--timeout needs --wait.', 'job')
   if (flags.cancel !== undefined) return cancel(settings, invocation, id, queue)
+  if (flags.run !== undefined) return runNow(settings, invocation, id, queue)
   if (!isWaiting) return show(settings, invocation, id, queue)
   return withHub(settings, invocation, {
     isLook: true,
@@ -58,6 +60,28 @@ const cancel = (
       else if (isTold) output.out.line(`${id} runs; its worker was told to end it, and it is not tried again.`)
       else output.err.line(`${id} had ended before: it is ${state}.`)
       return isCancelled || isTold ? exitCodes.ok : exitCodes.failed
+    },
+  })
+
+const runNow = (
+  settings: Readonly<Settings>,
+  invocation: Invocation,
+  id: string,
+  queue: string | undefined,
+): Promise<number> =>
+  withHub(settings, invocation, {
+    isLook: true,
+    work: async hub => {
+      const { flags, output } = invocation
+      const isRun = await hub.runJob(id, { queue })
+      if (flags.json !== undefined) output.json({ id, run: isRun })
+      else if (isRun) output.out.line(`${id} waits no longer: the next free slot takes it.`)
+      else {
+        const { state, key } = await hub.jobDetails(id, { queue })
+        const others = key === undefined ? '' : ', or others of its key are before it'
+        output.err.line(`${id} does not wait for its time${others}: it is ${state}.`)
+      }
+      return isRun ? exitCodes.ok : exitCodes.failed
     },
   })
 
@@ -151,7 +175,7 @@ const writeJob = ({ record, steps, nowMs }: Found, sink: Sink): void => {
 export const jobCommand: Command = {
   name: 'job',
   usage: 'job <id>',
-  summary: 'show how one job fares, wait for it or cancel it',
+  summary: 'show how one job fares, wait for it, run it at once or cancel it',
   about: [
     'Shows what is known of a tracked job: its state (waiting, scheduled, running, retrying; done, dead, expired or cancelled ' +
       'at its end), when it was enqueued, started and ended, how often it failed and how the last time, how far it is, its worker, its ' +
@@ -159,7 +183,8 @@ export const jobCommand: Command = {
     'Tracked are jobs enqueued with --tracked, --keep or --unique, and the steps of chains. A record is kept for an hour ' +
       'after the end of its job, if nothing else was said.',
     'With --wait it waits for the end and prints the result, as pshub call does. With --cancel a job that waits is not ' +
-      'run, the handler of one that runs is told to end, and it is not tried again.',
+      'run, the handler of one that runs is told to end, and it is not tried again. With --run one that waits for its time or ' +
+      'its next try is run at once, with its tries as they are; one that is not tracked too, where --queue says where it is.',
   ],
   arity: { min: 1, max: 1, missing: 'the id of a job, which pshub enqueue prints' },
   takesIds: true,
@@ -167,16 +192,18 @@ export const jobCommand: Command = {
     { flag: 'queue', value: 'name', about: 'where it is', fallback: 'all queues are asked' },
     ...waitOptions,
     { flag: 'cancel', about: 'cancel it' },
+    { flag: 'run', about: 'run it at once, where it waits for its time or its next try' },
     jsonOption,
   ],
   examples: [
     { line: 'pshub job hAx4WmHgRkt9nVrqo0bLmQ', about: 'how it fares' },
     { line: 'pshub job hAx4WmHgRkt9nVrqo0bLmQ --wait --timeout 10m', about: 'its result, once there is one' },
     { line: 'pshub job hAx4WmHgRkt9nVrqo0bLmQ --cancel', about: 'it is not wanted any more' },
+    { line: 'pshub job hAx4WmHgRkt9nVrqo0bLmQ --run', about: 'now, and not in an hour' },
   ],
   exitCodes: {
-    0: 'it is shown, ended well, or is cancelled',
-    1: 'with --wait: it failed for good; with --cancel: it had ended before; or Redis refused',
+    0: 'it is shown, ended well, is cancelled, or waits no longer',
+    1: 'with --wait: it failed for good; with --cancel: it had ended before; with --run: it did not wait for its time; or Redis refused',
     2: 'the command line or a setting is wrong',
     3: 'Redis could not be reached; with --wait: the job certainly was not run',
     4: 'nothing is known of it: NoSuchJob; with --wait: it has not ended, or was cancelled: Timeout, Aborted',

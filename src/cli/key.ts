@@ -37,20 +37,23 @@ const wrong = (message: string): UsageError => new UsageError(message, 'key')
 const show = async (hub: Hub, key: JobKey, limit: number, { flags, output }: Invocation): Promise<number> => {
   const [{ atMs }, status, dead] = await Promise.all([hub.jobs({ queue: key.queue }), key.status(), key.dead()])
   if (flags.json !== undefined) output.json({ ...status, dead })
-  else writeKey({ status, dead, nowMs: atMs, limit }, output.out)
+  else {
+    writeKey({ status, dead, nowMs: atMs, limit }, output.out)
+    if (key.isKeyless) output.err.line(haveNoKeys(key))
+  }
   return exitCodes.ok
 }
 
 /** What is done says what it did, in one sentence; where there was nothing to do it to that is a failure, as of pshub schedules. */
 const told = (
-  { queue, task, key }: JobKey,
+  { queue, task, key, isKeyless }: JobKey,
   { flags, output: { out, err, json } }: Invocation,
   done: object,
   isDone: boolean,
   sentence: string,
 ): number => {
   if (flags.json !== undefined) json({ queue, task, key, ...done })
-  else (isDone ? out : err).line(sentence)
+  else (isDone ? out : err).line(isDone || !isKeyless ? sentence : `${sentence} ${haveNoKeys({ task })}`)
   return isDone ? exitCodes.ok : exitCodes.failed
 }
 
@@ -109,6 +112,9 @@ const change: Record<Exclude<Act, 'show'>, Change> = {
 }
 
 const nameOf = ({ task, key }: JobKey): string => `key ${printable(JSON.stringify(key))} of ${printable(task)}`
+
+const haveNoKeys = ({ task }: Pick<JobKey, 'task'>): string =>
+  `Jobs of ${printable(task)} have no keys: only those of tasks that are declared with keyed: 'ordered' or 'merged' do. 'pshub tasks <task>' tells.`
 
 const nothingWaits = (name: string): string => `Nothing waits of ${name}.`
 

@@ -3,6 +3,7 @@ import { otherCallers } from '../figures/callers.ts'
 import type { TaskCaller, Waits } from '../figures/load.ts'
 import { countOf, phaseNames } from '../figures/task-stats.ts'
 import type { Phases } from '../wire/phases.ts'
+import { aboutDanger } from './danger.ts'
 import { formatDuration } from './duration.ts'
 import { formatMs, formatRate, formatShare, phaseTitles } from './figures.ts'
 import type { Sink } from './output.ts'
@@ -28,6 +29,7 @@ export const writeTask = (task: TaskOverview, { workers }: Overview, sink: Sink)
       task.idempotent ? 'yes: run again elsewhere when its worker dies' : 'no: not run again when its worker dies',
     ],
   ]
+  if (task.dangerous !== undefined) fields.push(['dangerous', aboutDanger(task.dangerous)])
   if (task.keyed !== undefined) fields.push(['jobs', `${task.keyed}: ${aboutKeyed[task.keyed]}`])
   sink.line(sink.paint('bold', printable(task.task)))
   for (const line of task.description.trim().split(/\r?\n/)) if (line.trim()) sink.line(`  ${printable(line)}`)

@@ -26,6 +26,13 @@ const leading: Column<TaskOverview>[] = [
   },
 ]
 
+const dangerous: Column<TaskOverview> = {
+  title: 'DANGEROUS',
+  value: task => (task.dangerous === undefined ? 'no' : 'yes'),
+  style: task => (task.dangerous === undefined ? undefined : 'yellow'),
+  rank: 7,
+}
+
 const refused = refusedColumn<TaskOverview>()
 
 /** Those that `pshub top` shows too. */
@@ -39,6 +46,7 @@ const columns = (tasks: readonly TaskOverview[]): Column<TaskOverview>[] => [
   ...taskColumns(tasks),
   { title: 'TIMEOUT', value: task => formatDuration(task.timeoutMs), right: true, rank: 6 },
   { title: 'IDEMPOTENT', value: task => (task.idempotent ? 'yes' : 'no'), rank: 7 },
+  ...(tasks.some(({ dangerous }) => dangerous !== undefined) ? [dangerous] : []),
   { title: 'DESCRIPTION', value: task => firstLine(task.description), rank: 5 },
 ]
 

@@ -60,6 +60,13 @@ export class LoadSum {
     this.#callsPerSecond += (countOf(window) * 1000) / ms
   }
 
+  /** What another one added up. */
+  addSum(other: LoadSum): void {
+    addCounts(this.#counts, other.#counts)
+    for (const phase of phaseNames) this.#us[phase].add(other.#us[phase])
+    this.#callsPerSecond += other.#callsPerSecond
+  }
+
   load(): Load {
     const count = countOf(this.#counts)
     const { backlog, queue, exec } = this.#us

@@ -4,10 +4,11 @@ import { monotonicMs } from '../wire/clock.ts'
 import type { Timed } from '../wire/deadlines.ts'
 import { type ErrorCode, fromWire, HubError, type HubErrorDetails } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
-import { type Reply, requestBody } from '../wire/message.ts'
+import { type Reply, requestBesideArgs, requestBody } from '../wire/message.ts'
 import type { Phases } from '../wire/phases.ts'
 import type { Asked, StreamPart } from '../wire/stream.ts'
-import type { Outbox, Parcel, Placed } from './outbox.ts'
+import type { Outbox } from './outbox.ts'
+import type { Parcel, Placed } from './parcel.ts'
 
 /** Who wants to hear of a call before its reply. */
 export interface Listener {
@@ -35,6 +36,8 @@ export interface CallSpec {
   readonly outbox: Outbox
   /** Arguments, as JSON. */
   readonly args: string
+  /** They may lie beside the request: its workers find them there. */
+  readonly beside: boolean
   /** The request's end, from requestTail(). */
   readonly tail: string
   /** Monotonic milliseconds. */
@@ -52,6 +55,14 @@ export interface CallHost {
   onSettled(call: Call, error: HubError | undefined, us: Phases | undefined, result: unknown, chunks?: number): void
 }
 
+/**
+ * Arguments with so many characters lie beside their request instead of in it. A lone call waits for the further round trip of its worker,
+ * which takes as long as what Lua does with so many bytes; of many calls in flight a whole batch shares it.
+ */
+const longArgs = { alone: 32_768, together: 4_096 } as const
+/** Calls of one hub in flight from where on they share their round trips. */
+const manyCalls = 4
+
 /** A request that cannot be sent for this long, because Redis is away, fails at once instead of at its deadline. */
 export const unsentMs = 1000
 
@@ -64,6 +75,7 @@ export class Call implements Parcel, Timed {
   readonly spec: CallSpec
   readonly task: string
   readonly body: string
+  readonly argsBeside: string | undefined
   readonly end: number
   /** 0 is the first one. */
   readonly tries: number
@@ -84,7 +96,12 @@ export class Call implements Parcel, Timed {
     this.task = spec.task
     this.end = spec.end
     this.#host = host
-    this.body = requestBody(this.id, spec.task, spec.idempotent, spec.args, spec.tail)
+    const { task, idempotent, args, beside, outbox, tail } = spec
+    const long = outbox.inFlight >= manyCalls ? longArgs.together : longArgs.alone
+    this.argsBeside = beside && args.length >= long ? args : undefined
+    this.body = this.argsBeside
+      ? requestBesideArgs(this.id, task, idempotent, Buffer.byteLength(args), tail)
+      : requestBody(this.id, task, idempotent, args, tail)
     this.tries = previous ? previous.call.tries + 1 : 0
     this.#waitsSince = previous ? monotonicMs() : spec.caller.startedAt
     if (previous) this.#earlier = previous.error.ran === 'no' ? previous.call.#earlier : previous.error
@@ -108,8 +125,9 @@ export class Call implements Parcel, Timed {
     this.refused('Aborted', `The caller gave up waiting for ${this.task}.`, { ran, cause: this.spec.signal?.reason })
   }
 
-  /** Its hub was closed: nobody answers it any more. */
+  /** Its hub was closed: nobody waits for the answer any more. */
   close(): void {
+    this.abandoned = true
     if (this.#mayRun) this.refused('Aborted', `The hub was closed while ${this.task} was running.`)
     else this.refused('HubClosed')
   }

@@ -1,6 +1,7 @@
 import type { Events } from '../figures/events.ts'
 import type { CallSpan } from '../outlets/tracing.ts'
 import { Queue } from '../queue/queue.ts'
+import { roundTrip } from '../queue/round-trip.ts'
 import type { Connection } from '../redis/connection.ts'
 import type { Settings } from '../settings/read.ts'
 import { backoffMs, maxTimeoutMs, monotonicMs, sleep } from '../wire/clock.ts'
@@ -19,7 +20,6 @@ import { Outbox } from './outbox.ts'
 import { Draw, type Spread } from './placement.ts'
 import type { Route } from './resolver.ts'
 import { maxTries, mayRetry, RetryBudget } from './retries.ts'
-import { roundTrip } from './round-trip.ts'
 
 export interface DispatchOptions {
   hubId: string
@@ -92,6 +92,7 @@ export class Dispatch implements CallHost {
       idempotent: route.idempotent && !listener?.asked.window,
       outbox,
       args: json,
+      beside: route.beside,
       tail: asked + tail,
       end: startedAt + Math.min(options.timeoutMs ?? route.timeoutMs, maxTimeoutMs),
       signal: options.signal,
@@ -111,12 +112,17 @@ export class Dispatch implements CallHost {
     return () => this.#tickets.delete(ticket)
   }
 
-  /** Settles what is in flight: nobody answers it any more. */
+  /** Settles what is in flight, and takes back its requests: nobody waits for them any more. */
   async stop(): Promise<void> {
     for (const call of [...this.#pending.values()]) call.close()
     this.#deadlines.stop()
     // For good, and not only the wait that is under way: a new connection would be made, and the end of this one told as an outage.
     await Promise.all([this.#options.blocking.close(), this.#inbox.stop()])
+  }
+
+  /** Resolves after `stop` when what was in flight is taken back, as far as there is a connection. */
+  async takenBack(): Promise<void> {
+    await Promise.all([...this.#outboxes.values()].map(outbox => outbox.over()))
   }
 
   /** The keys this hub may have left in Redis. */

@@ -10,12 +10,11 @@ import type { Connection } from '../redis/connection.ts'
 import { makeConnections, makeDurableConnection } from '../redis/connections.ts'
 import { type MeasuringSetting, readSettings, type Settings } from '../settings/read.ts'
 import { type Called, calledName, type Declaration, type Given, type ResultOf } from '../task/task.ts'
-import { monotonicMs, signalAfter } from '../wire/clock.ts'
-import { type HubError, messageOf } from '../wire/errors.ts'
+import { monotonicMs, signalAfter, within } from '../wire/clock.ts'
+import type { HubError } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
 import { type Keys, makeKeys } from '../wire/keys.ts'
-import type { Progress } from '../wire/stream.ts'
-import type { Caller, Listener } from './call.ts'
+import type { Caller } from './call.ts'
 import { type Answer, type CallOptions, type WithPhases, wrongCall } from './call-options.ts'
 import { Dispatch } from './dispatch.ts'
 import { Enqueuing } from './enqueuing.ts'
@@ -27,12 +26,16 @@ import { Resolver, type Route } from './resolver.ts'
 import { Routes } from './routes.ts'
 import { HubStream } from './streams/hub-stream.ts'
 import { OpenStreams } from './streams/open-streams.ts'
+import { progressListener } from './streams/progress-listener.ts'
 import { type StreamOptions, wrongStream } from './streams/stream-options.ts'
 
 /** What a hub is made with; what is left out comes from the environment or is the default. */
 export type HubOptions = Partial<
   Pick<Settings, 'redis' | 'namespace' | 'name' | 'maxPayloadBytes' | 'maxBacklog' | MeasuringSetting>
 >
+
+/** How long Redis may take to tell of a task. */
+const lookPatienceMs = 1000
 
 /** How long close() waits for a connection to clean up over. */
 const closePatienceMs = 1000
@@ -149,7 +152,7 @@ export class Hub extends JobHub {
     const called = calledName(task)
     const wrong = this.closing.signal.aborted ? hubClosed() : wrongCall(called, options)
     if (wrong) return Promise.reject(this.#dispatch.refused(String(called), wrong, startedAt, undefined))
-    const listener = options.onProgress && this.#progressListener(options.onProgress)
+    const listener = options.onProgress && progressListener(options.onProgress, this.events)
     return new Promise((resolve, reject) => {
       const caller = { startedAt, span: undefined, listener, resolve, reject }
       this.#begin(called, args, options, caller)
@@ -176,7 +179,7 @@ export class Hub extends JobHub {
     const given = wrong ? {} : options
     const stopping = new AbortController()
     const { idleMs, onProgress, ...callOptions } = given
-    const heard = onProgress && this.#progressListener(onProgress).onPart
+    const heard = onProgress && progressListener(onProgress, this.events).onPart
     const listener = new HubStream(called, this.#streams, { idleMs, onProgress: heard }, reason =>
       stopping.abort(reason),
     )
@@ -197,20 +200,6 @@ export class Hub extends JobHub {
     return listener
   }
 
-  #progressListener(onProgress: (progress: Progress) => void): Listener {
-    return {
-      asked: { window: 0, progress: true },
-      onPart: part => {
-        if (!('progress' in part)) return
-        try {
-          onProgress(part.progress)
-        } catch (error) {
-          this.events.emit('problem', { where: 'onProgress', reason: messageOf(error) })
-        }
-      },
-    }
-  }
-
   /**
    * Makes many calls at once and waits until each has settled; one that fails spoils none.
    *
@@ -222,6 +211,22 @@ export class Hub extends JobHub {
     options: CallOptions = {},
   ): Promise<{ [K in keyof T]: Gathered<ResultOf<T[K]>> }> {
     return gatherCalls(calls, options, (task, args, callOptions) => this.call(task as string, args, callOptions))
+  }
+
+  /**
+   * Why running a task by mistake does harm, as its workers declare it, for those who let people run tasks: true where they do not say why;
+   * undefined where it does none. Calls are let through either way.
+   *
+   * @throws HubError as a call that was not sent: NoSuchTask, NoWorkers, NotEnqueued, HubClosed
+   */
+  async dangerOf(task: string, { queue }: Pick<CallOptions, 'queue'> = {}): Promise<string | true | undefined> {
+    const wrong = this.closing.signal.aborted ? hubClosed() : wrongCall(task, { queue })
+    if (wrong) throw wrong
+    this.commands.open()
+    const route =
+      this.#routes.known(task, queue) ??
+      (await this.#routes.find(task, queue, monotonicMs() + lookPatienceMs, undefined))
+    return route.dangerous
   }
 
   /** Ends the hub: calls in flight settle as HubClosed or Aborted, its keys are deleted, its connections closed. */
@@ -239,6 +244,7 @@ export class Hub extends JobHub {
     if (keys.length > 0) {
       // What is left when Redis is away expires by itself.
       await this.commands.whenReady(signalAfter(closePatienceMs))
+      await within(this.#dispatch.takenBack(), closePatienceMs)
       await this.commands
         .send(client => Promise.all(keys.map(key => command(client, 'unlink', key))))
         .catch(() => undefined)

@@ -1,5 +1,5 @@
 import type { Batch } from '../jobs/batch.ts'
-import { type BulkAction, type BulkQuery, type BulkStep, bulkStep, cancelOne, checkBulk } from '../jobs/bulk.ts'
+import { type BulkAction, type BulkQuery, type BulkStep, bulkStep, cancelOne, checkBulk, runOne } from '../jobs/bulk.ts'
 import { checkTimes, type ScheduleTimes } from '../jobs/cron.ts'
 import { DeadJobs } from '../jobs/dead.ts'
 import { type EnqueueOptions, entryOptionNames } from '../jobs/enqueue-options.ts'
@@ -195,6 +195,17 @@ export abstract class JobHub extends Onlooker {
   async cancelJob(id: string, place: JobPlace = {}): Promise<boolean> {
     checkPlace('cancelJob', place)
     return cancelOne(this.jobHost, this.keys, id, place)
+  }
+
+  /**
+   * Has a job taken now that waits for its time or its next try, tracked or not; its tries go on as they are.
+   *
+   * @returns false when it does not wait so any more, or others of its key are before it
+   * @throws as jobDetails()
+   */
+  async runJob(id: string, place: JobPlace = {}): Promise<boolean> {
+    checkPlace('runJob', place)
+    return runOne(this.jobHost, this.keys, id, place)
   }
 
   /**

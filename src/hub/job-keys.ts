@@ -12,6 +12,14 @@ import type { Route } from './resolver.ts'
 
 const keyOptionNames = namesOf<{ queue?: string }>({ queue: true })
 
+interface Keyed extends Pick<Route, 'task' | 'queue' | 'keyed'> {
+  /** Its card says that its jobs have no keys. */
+  isKeyless: boolean
+}
+
+/** Of a task that has workers, or had some: only with a card a name that is not whole leads anywhere. */
+const keyedOf = ({ task, queue, keyed }: Route): Keyed => ({ task, queue, keyed, isKeyless: keyed === undefined })
+
 /** A key of the jobs of a task, where that is known. */
 export const keyOf = async (
   enqueuing: Enqueuing,
@@ -24,12 +32,12 @@ export const keyOf = async (
   refuseHubOptions(`key of ${called}`, options, keyOptionNames)
   checkKeyText(called, key)
   const catalogue = new Catalogue(keys)
-  const { task, queue, keyed } =
+  const { task, queue, keyed, isKeyless } =
     (await placeOf(host, catalogue, called, options.queue)) ??
-    (await enqueuing.routeOf(called, options, monotonicMs() + defaultEnqueueMs))
+    keyedOf(await enqueuing.routeOf(called, options, monotonicMs() + defaultEnqueueMs))
   // Those of merged jobs are in the queue's own place, whatever their text.
   const home = keyed === 'merged' ? queue : await host.ask(() => enqueuing.placement.homeOf(queue, task, key))
-  return new JobKey(host, host.queueOf(home), { task, key }, keys.namespace, (client, place) =>
+  return new JobKey(host, host.queueOf(home), { task, key, isKeyless }, keys.namespace, (client, place) =>
     readKey(client, catalogue, keys.queue(home), keys.namespace, place),
   )
 }
@@ -43,12 +51,14 @@ const placeOf = async (
   catalogue: Catalogue,
   task: string,
   queue: string | undefined,
-): Promise<Pick<Route, 'task' | 'queue' | 'keyed'> | undefined> => {
+): Promise<Keyed | undefined> => {
   const isForwarded = queue !== undefined && forwarderOf(queue) !== undefined
   if (!isForwarded && !tryParseTaskName(task)) return undefined
   if (queue !== undefined) checkQueue(queue)
   const fields = queue === undefined ? [task] : [furtherField(task, queue), task]
   const [card] = await host.ask(client => catalogue.taskCards(client, fields))
   const place = queue ?? (card && wholeQueue(card.queue))
-  return place === undefined ? undefined : { task, queue: place, keyed: card?.keyed }
+  return place === undefined
+    ? undefined
+    : { task, queue: place, keyed: card?.keyed, isKeyless: card?.keyed === undefined && card !== undefined }
 }

@@ -1,13 +1,21 @@
 import { type FailureOverview, readFailures, readSlowCalls, type SlowCallOverview } from '../catalogue/call-lists.ts'
-import type { WorkerCard } from '../catalogue/cards.ts'
+import { KeptCards, type WorkerCard } from '../catalogue/cards.ts'
 import { Catalogue } from '../catalogue/catalogue.ts'
 import { KeptCharts } from '../catalogue/kept-charts.ts'
 import { KeptSessions } from '../catalogue/kept-sessions.ts'
+import { KeptTemplates } from '../catalogue/kept-templates.ts'
 import { type Overview, readOverview } from '../catalogue/overview.ts'
 import { unreadableTeller } from '../catalogue/unreadable.ts'
 import { readWorkerTasks, type WorkerTask } from '../catalogue/worker-tasks.ts'
 import { Events } from '../figures/events.ts'
-import { checkJobsQuery, type JobsListing, type JobsQuery, readJobs } from '../jobs/lists/listing.ts'
+import {
+  checkJobsQuery,
+  type FoundKeys,
+  findKeys,
+  type JobsListing,
+  type JobsQuery,
+  readJobs,
+} from '../jobs/lists/listing.ts'
 import { checkQueueName, pauseQueue, resumeQueue } from '../queue/pause.ts'
 import type { Connection } from '../redis/connection.ts'
 import { explained } from '../redis/refusals.ts'
@@ -30,8 +38,15 @@ export abstract class Onlooker {
     () => this.keys,
     (commands, otherwise) => this.ask(commands, otherwise),
   )
+  /** What a service on this hub, as the registry is, keeps in Redis of arguments that somebody gave a name. */
+  readonly templates: KeptTemplates = new KeptTemplates(
+    () => this.keys,
+    (commands, otherwise) => this.ask(commands, otherwise),
+  )
   /** Tells once of what in Redis is not what its key is for. */
   protected readonly tellUnreadable = unreadableTeller(this.events)
+  /** Read before, for the next look. */
+  readonly #cards = new KeptCards()
   protected readonly closing = new AbortController()
   protected abstract readonly keys: Keys
   protected abstract readonly commands: Connection
@@ -41,7 +56,7 @@ export abstract class Onlooker {
    * @throws HubError NotEnqueued when Redis is away or this user may not read it, HubClosed
    */
   async overview(): Promise<Overview> {
-    const overview = await this.ask(client => readOverview(client, this.keys))
+    const overview = await this.ask(client => readOverview(client, this.keys, this.#cards))
     overview.unreadable.forEach(this.tellUnreadable)
     return overview
   }
@@ -116,6 +131,19 @@ export abstract class Onlooker {
     return this.ask(
       client => readJobs(client, new Catalogue(this.keys, this.tellUnreadable), this.keys, query),
       'The jobs could not be read',
+    )
+  }
+
+  /**
+   * Keys of jobs with this text, or that begin with it in whatever case, of all tasks and queues: those of which something waits or runs. At most
+   * `limit` (default 10), and 10,000 are looked at.
+   *
+   * @throws HubError NotEnqueued when Redis is away or this user may not read it, HubClosed
+   */
+  async findKeys(text: string, limit = 10): Promise<FoundKeys> {
+    return this.ask(
+      client => findKeys(client, new Catalogue(this.keys, this.tellUnreadable), this.keys, text, limit),
+      'The keys could not be read',
     )
   }
 

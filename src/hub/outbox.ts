@@ -6,39 +6,11 @@ import type { Place } from '../redis/connection.ts'
 import { explained } from '../redis/refusals.ts'
 import type { Pushed } from '../wire/answers.ts'
 import { monotonicMs } from '../wire/clock.ts'
-import { type ErrorCode, type HubErrorDetails, messageOf } from '../wire/errors.ts'
+import { messageOf } from '../wire/errors.ts'
 import { stamped, unstamped } from '../wire/message.ts'
 import type { RedisClock } from '../wire/redis-clock.ts'
 import { Forecast } from './forecast.ts'
-
-/** Where a message is in its list: with its time and ttl, which make its exact text, and its place there if that is known. */
-export interface Placed {
-  at: string
-  ttlMs: number
-  /** How many others were before it. */
-  ahead: number | undefined
-}
-
-/** A request on its way into a queue's list. */
-export interface Parcel {
-  readonly id: string
-  readonly task: string
-  readonly body: string
-  /** Monotonic time of its call's deadline. */
-  readonly end: number
-  /** True once the call is over: it is not sent any more. */
-  readonly settled: boolean
-  /** True when its caller gave up: it need not run any more. */
-  readonly abandoned: boolean
-  /** Undefined until it is known to be in the list, or to have been there. */
-  placed: Placed | undefined
-  /** True from the moment it is written until Redis answered: it may be running. */
-  inDoubt: boolean
-  /** Why the last try to push it failed. */
-  setback: string | undefined
-  /** It will not get there. */
-  refused(code: ErrorCode, message: string, details?: HubErrorDetails): void
-}
+import type { Parcel } from './parcel.ts'
 
 export interface OutboxOptions {
   /** Where the queue lives. */
@@ -77,6 +49,8 @@ export class Outbox {
   #answeredAt = Number.NEGATIVE_INFINITY
   /** What waits is being sent, or will be with the end of this tick. */
   #isBusy = false
+  #running: Promise<void> = Promise.resolve()
+  readonly #cancelling = new Set<Promise<void>>()
 
   get queueName(): string {
     return this.#options.queue.name
@@ -113,7 +87,9 @@ export class Outbox {
     if (this.#isBusy) return
     this.#isBusy = true
     // Behind all that is called in this tick and in the promise reactions it sets off: they go together.
-    process.nextTick(() => void this.#run())
+    process.nextTick(() => {
+      this.#running = this.#run()
+    })
   }
 
   /** Lets go of a parcel whose call is over. When its caller gave up, its request is cancelled too. */
@@ -124,6 +100,13 @@ export class Outbox {
       this.#over = 0
     }
     if (parcel.abandoned) this.#cancel(parcel)
+    if (parcel.argsBeside !== undefined) this.#dropArgs(parcel.id)
+  }
+
+  /** Nobody runs it any more; what cannot be told to Redis now goes by itself. */
+  #dropArgs(id: string): void {
+    const { connection, queue } = this.#options
+    connection.send(client => queue.dropArgs(client, id)).catch(() => undefined)
   }
 
   /**
@@ -135,13 +118,21 @@ export class Outbox {
     if (!placed) return
     const { connection, queue, events } = this.#options
     const text = placed.ttlMs > 0 ? stamped(placed.at, placed.ttlMs, parcel.body) : ''
-    connection
+    const cancelling: Promise<void> = connection
       .send(client => queue.cancel(client, id, text))
       .then(
-        removed => events.emit('call:cancelled', { task, id, removed }),
+        removed => void events.emit('call:cancelled', { task, id, removed }),
         // The request runs or expires by itself then; nobody waits for it.
         () => undefined,
       )
+      .finally(() => this.#cancelling.delete(cancelling))
+    this.#cancelling.add(cancelling)
+  }
+
+  /** Of a hub that is closed: resolves when nothing is under way any more. */
+  async over(): Promise<void> {
+    await this.#running
+    await Promise.all(this.#cancelling)
   }
 
   async #run(): Promise<void> {
@@ -163,13 +154,14 @@ export class Outbox {
     let chars = 0
     let taken = 0
     for (const parcel of this.#waiting) {
-      if (isBatchFull(batch.length, chars, parcel.body.length)) break
+      const size = parcel.body.length + (parcel.argsBeside?.length ?? 0)
+      if (isBatchFull(batch.length, chars, size)) break
       taken++
       if (parcel.settled) continue
       if (length !== undefined && length + batch.length >= this.forecast.lengthWithin(parcel.end - now, now))
         hopeless.push({ parcel, about: length + batch.length })
       else {
-        chars += parcel.body.length
+        chars += size
         batch.push(parcel)
       }
     }
@@ -193,8 +185,12 @@ export class Outbox {
         const now = monotonicMs()
         ttls = parcels.map(({ end }) => Math.max(1, Math.floor(end - now) - wayMs))
         const messages = parcels.map((parcel, index) => unstamped(ttls[index]!, parcel.body))
+        const laid = parcels.flatMap(({ id, argsBeside: args }, index) =>
+          args === undefined ? [] : [{ id, args, ttlMs: ttls[index]! }],
+        )
         return client => {
           for (const parcel of parcels) parcel.inDoubt = true
+          if (laid.length > 0) queue.layArgs(client, laid)
           const maxLength = this.#maxLengthFor(leftOf(parcels, now), now)
           return queue.push(client, hubId, number, maxLength, messages, clock.atUs(now))
         }

@@ -23,6 +23,8 @@ export interface Route {
   queue: string
   timeoutMs: number
   idempotent: boolean
+  /** Why running it by mistake does harm, or true; undefined: it does none. */
+  dangerous?: string | true | undefined
   /** How its jobs with the same key are run; undefined: they have no keys. */
   keyed: Keyed | undefined
   /** Of merged jobs: which score of equal payloads counts; undefined: the later one. */
@@ -30,6 +32,8 @@ export interface Route {
   /** Limits that the queue's workers declare. */
   maxPayloadBytes: number
   maxBacklog: number
+  /** Its workers find long arguments beside their request. */
+  beside: boolean
   /** Slots of all live workers that provide it. */
   slots: number
   /** How its queue is spread over shards; undefined: it is not. */
@@ -127,7 +131,7 @@ export class Resolver {
     const unseen = { task, queue, timeoutMs: defaultTimeoutMs, idempotent: false, keyed: undefined }
     await this.#checkRights(unseen, 'jobs')
     await this.#announce(queue)
-    const limits = { maxPayloadBytes: Number.POSITIVE_INFINITY, maxBacklog: Number.POSITIVE_INFINITY }
+    const limits = { maxPayloadBytes: Number.POSITIVE_INFINITY, maxBacklog: Number.POSITIVE_INFINITY, beside: false }
     return this.#spreadRoute({ ...unseen, ...limits, slots: 0, checkArgs: undefined }, queue)
   }
 
@@ -225,10 +229,21 @@ export class Resolver {
   }
 
   #routeOf(card: TaskCard, slots: number): Route {
-    const { task, queue, timeoutMs, idempotent, keyed, scores } = card
-    const { maxPayloadBytes = Number.POSITIVE_INFINITY, maxBacklog = Number.POSITIVE_INFINITY } = card
-    const limits = { maxPayloadBytes, maxBacklog }
-    return { task, queue, timeoutMs, idempotent, keyed, scores, ...limits, slots, checkArgs: this.#checks.of(card) }
+    const { task, queue, timeoutMs, idempotent, dangerous, keyed, scores } = card
+    const { maxPayloadBytes = Number.POSITIVE_INFINITY, maxBacklog = Number.POSITIVE_INFINITY, beside = false } = card
+    const limits = { maxPayloadBytes, maxBacklog, beside }
+    return {
+      task,
+      queue,
+      timeoutMs,
+      idempotent,
+      dangerous,
+      keyed,
+      scores,
+      ...limits,
+      slots,
+      checkArgs: this.#checks.of(card),
+    }
   }
 }
 

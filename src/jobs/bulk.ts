@@ -10,19 +10,23 @@ import { retryDead } from './dead.ts'
 import type { JobHost } from './job.ts'
 import { findAll, type JobPlace, unknownJob } from './job-details.ts'
 import { hasEnded } from './job-record.ts'
+import { hastenedMessage } from './job-text.ts'
 import { type FoundJob, JobSearch, type LyingState, type QueuedState, SearchBudget } from './lists/job-search.ts'
 import { checkJobsQuery, type JobsQuery, readJobCounts } from './lists/listing.ts'
 import { placesOf, placesText } from './lists/places.ts'
 
-/** Try dead jobs again, delete them, or cancel those that have not ended. */
-export const bulkActions = ['retry', 'delete', 'cancel'] as const
+/** Try dead jobs again, delete them, cancel those that have not ended, or run at once what waits for its time or its next try. */
+export const bulkActions = ['retry', 'delete', 'cancel', 'run'] as const
 /** One of `bulkActions`. */
 export type BulkAction = (typeof bulkActions)[number]
 
 /** Which jobs; what is not said does not matter. */
-export interface BulkQuery extends Pick<JobsQuery, 'queue' | 'task' | 'key' | 'text' | 'from'> {
+export interface BulkQuery extends Pick<JobsQuery, 'queue' | 'task' | 'key' | 'text' | 'from' | 'look'> {
   state: LyingState
-  /** Of dead ones: given up until then, Redis milliseconds, so that those that come meanwhile are left alone. */
+  /**
+   * Of dead ones, and of those that are tried again: given up, or failed last, until then, Redis milliseconds, so that those that come
+   * meanwhile are left alone.
+   */
   untilMs?: number | undefined
 }
 
@@ -32,6 +36,7 @@ const queryNames = namesOf<BulkQuery>({
   key: true,
   text: true,
   from: true,
+  look: true,
   state: true,
   untilMs: true,
 })
@@ -66,9 +71,18 @@ export const checkBulk = (action: BulkAction | undefined, query: BulkQuery): voi
   if ((state as string) === 'done')
     throw new HubError('InvalidArgs', 'jobs: what is done cannot be changed or counted.')
   if (state === undefined) throw new HubError('InvalidArgs', 'jobs: say which state.')
-  if (action === undefined || (action === 'cancel') !== isDead) return
-  const rule = isDead ? 'dead jobs are tried again or deleted' : `jobs that are ${state} can be cancelled`
+  if (action === undefined || actionsOf(state).includes(action)) return
+  const rule = isDead
+    ? 'dead jobs are tried again or deleted'
+    : `jobs that are ${state} can be cancelled${isPostponed(state) ? ' or run at once' : ''}`
   throw new HubError('InvalidArgs', `jobs: ${rule}; ${action} is for others.`)
+}
+
+const isPostponed = (state: string): boolean => state === 'scheduled' || state === 'retrying'
+
+const actionsOf = (state: LyingState): readonly BulkAction[] => {
+  if (state === 'dead') return ['retry', 'delete']
+  return isPostponed(state) ? ['cancel', 'run'] : ['cancel']
 }
 
 /** One step of changing, or without an action of counting, all jobs that match. */
@@ -78,6 +92,8 @@ export const bulkStep = async (
   action: BulkAction | undefined,
   query: BulkQuery,
 ): Promise<BulkStep> => {
+  const { task, key, text, look } = query
+  const wanted = { task, key, text, look }
   const { state, queue, from, untilMs = Number.POSITIVE_INFINITY } = query
   const { atMs, queues } = await host.ask(async client => ({
     atMs: await nowMsOf(client, keys.workers),
@@ -97,11 +113,11 @@ export const bulkStep = async (
     const toChange: FoundJob[] = []
     const rest = await host.ask(async client => {
       const search = new JobSearch(client, new Catalogue(keys), keys, state, atMs)
-      const finding = search.find(name, { task: query.task, key: query.key, text: query.text }, budget, { from: place })
+      const finding = search.find(name, wanted, budget, { from: place })
       for (;;) {
         const { done, value } = await finding.next()
         if (done) return value
-        if (value.job.deadMs !== undefined && value.job.deadMs > untilMs) continue
+        if (cameMs(value) > untilMs) continue
         step.matching++
         if (action && toChange.push(value) && step.matching >= mostChanged) return value.next
       }
@@ -116,9 +132,12 @@ export const bulkStep = async (
   return { ...step, next: placesText(places) }
 }
 
+/** When a job failed for the last time; of one that has not, it came long ago. */
+const cameMs = ({ job: { deadMs, error } }: FoundJob): number => deadMs ?? error?.at ?? 0
+
 /** All of a state: Redis knows how many these are. */
-const isWhole = ({ state, task, key, text, from, untilMs }: BulkQuery): boolean =>
-  state !== 'running' && (task ?? key ?? text ?? from ?? untilMs) === undefined
+const isWhole = ({ state, task, key, text, from, untilMs, look }: BulkQuery): boolean =>
+  state !== 'running' && (task ?? key ?? text ?? from ?? untilMs ?? look) === undefined
 
 interface Changed {
   changed: number
@@ -157,9 +176,20 @@ const changeSome = async (
       removed: results.filter(result => result === 'removed').length,
     }
   }
+  if (action === 'run') {
+    const changed = await hasten(client, queue, texts)
+    return { changed, removed: changed }
+  }
   const changed = await (action === 'retry' ? retryDead(client, queue, texts) : queue.deleteDead(client, texts))
   return { changed, removed: changed }
 }
+
+/** Has jobs taken now that wait for their time or their next try, as they lie there. Returns how many were there. */
+const hasten = (client: Redis, queue: JobQueue, texts: readonly string[]): Promise<number> =>
+  queue.revive(
+    client,
+    texts.map(lying => ({ lying, message: hastenedMessage(lying) })),
+  )
 
 /**
  * Cancels a job. One that is tracked stays where it lies, with a mark at its record, or its worker is told; any other is taken out. What
@@ -200,4 +230,21 @@ export const cancelOne = async (host: JobHost, keys: Keys, id: string, place: Jo
   }
   if (!found) throw unknownJob(id, place)
   return (await host.ask(client => withdraw(client, host.queueOf(found.job.queue), found))) !== 'left'
+}
+
+/** @throws HubError NoSuchJob, NotEnqueued */
+export const runOne = async (host: JobHost, keys: Keys, id: string, place: JobPlace): Promise<boolean> => {
+  const { record, found } = await host.ask(client => findAll(client, keys, id, place))
+  if (!found && !record) throw unknownJob(id, place)
+  if (!found) return false
+  const { job, request, text, key } = found
+  const queue = host.queueOf(job.queue)
+  if (isPostponed(job.state)) return (await host.ask(client => hasten(client, queue, [text]))) === 1
+  const ofKey = request.job?.key
+  if (job.state !== 'waiting' || job.dueMs === undefined || ofKey === undefined) return false
+  // It waits for its time in the line of its key, where it is run as soon as it is the first.
+  return host.ask(async client => {
+    if ((await command(client, 'lindex', key, 0)) !== text) return false
+    return (await queue.actOnKey(client, job.task, ofKey, 'run')) > 0
+  })
 }

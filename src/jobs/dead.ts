@@ -7,7 +7,7 @@ import type { JobFailure } from '../wire/job-part.ts'
 import type { Keys } from '../wire/keys.ts'
 import { decodeRequest, type Request } from '../wire/message.ts'
 import { namesOf, refuseHubOptions } from '../wire/options.ts'
-import { encodePayload, PayloadProblem } from '../wire/payload.ts'
+import { decodePayload, encodePayload, PayloadProblem } from '../wire/payload.ts'
 import type { JobHost } from './job.ts'
 import { revivedMessage } from './job-text.ts'
 
@@ -92,14 +92,17 @@ export class DeadJobs {
 
   /**
    * Has those that match tried again, from their first try on; a chain goes on with them. `args`: in the place of their own, which makes
-   * sense for one of them.
+   * sense for one of them; `argsText`: the same as JSON, for whole numbers beyond 2^53.
    * @returns how many
    * @throws HubError as list(), InvalidArgs for arguments that are no JSON
    */
-  async retry(filter: DeadFilter = {}, options: { args?: unknown } = {}): Promise<number> {
+  async retry(filter: DeadFilter = {}, options: RetryOptions = {}): Promise<number> {
     refuseHubOptions('dead jobs', options, retryNames)
-    const args = 'args' in options ? argsText(options.args) : undefined
-    return this.#inBatches(filter, (queue, texts) => this.#host.ask(client => retryDead(client, queue, texts, args)))
+    const args =
+      options.argsText === undefined ? 'args' in options && argsText(options.args) : checked(options.argsText)
+    return this.#inBatches(filter, (queue, texts) =>
+      this.#host.ask(client => retryDead(client, queue, texts, args || undefined)),
+    )
   }
 
   /** Removes those that match, for good. Returns how many. */
@@ -158,11 +161,15 @@ export class DeadJobs {
 export const retryDead = (client: Redis, queue: JobQueue, texts: readonly string[], args?: string): Promise<number> =>
   queue.revive(
     client,
-    texts.map(dead => ({ dead, message: revivedMessage(dead, args) })),
+    texts.map(lying => ({ lying, message: revivedMessage(lying, args) })),
   )
 
 const filterNames = namesOf<DeadFilter>({ ids: true, task: true, code: true, key: true, beforeMs: true })
-const retryNames = namesOf<{ args?: unknown }>({ args: true })
+interface RetryOptions {
+  args?: unknown
+  argsText?: string
+}
+const retryNames = namesOf<RetryOptions>({ args: true, argsText: true })
 
 /** What is no filter must not pass for all of them. */
 const checkFilter = (filter: DeadFilter): void => {
@@ -178,9 +185,18 @@ const matches = ({ id, task, errors, atMs, key }: DeadJob, filter: DeadFilter): 
   (filter.key === undefined || filter.key === key) &&
   (filter.beforeMs === undefined || atMs < filter.beforeMs)
 
-const argsText = (args: unknown): string => {
+const argsText = (args: unknown): string => orInvalid(() => encodePayload(args))
+
+/** The text itself, where it is JSON that can travel. */
+const checked = (text: string): string =>
+  orInvalid(() => {
+    decodePayload(text)
+    return text
+  })
+
+const orInvalid = (encode: () => string): string => {
   try {
-    return encodePayload(args)
+    return encode()
   } catch (error) {
     if (error instanceof PayloadProblem) throw new HubError('InvalidArgs', `The arguments are ${error.message}.`)
     throw error

@@ -9,6 +9,7 @@ import { namesOf } from '../wire/options.ts'
 import { Batch, type BatchStatus } from './batch.ts'
 import { Chain, type JobHost, type StepStatus } from './job.ts'
 import { hasEnded, type JobRecord, type JobStatus } from './job-record.ts'
+import { argsTextOf } from './job-text.ts'
 import { withProgress } from './lists/job-progress.ts'
 import { type FoundJob, JobSearch, type LyingState, SearchBudget } from './lists/job-search.ts'
 import { findJobRecord } from './lists/listing.ts'
@@ -30,6 +31,8 @@ export interface JobDetails extends JobStatus {
   isTracked: boolean
   /** What it is to be run with; undefined when it has ended well, and its message has gone. */
   args: unknown
+  /** The same as JSON, exactly as it is in its message: `args` has whole numbers beyond 2^53 rounded. */
+  argsText: string | undefined
   /** The message is there: it can be tried again when it is dead. */
   hasMessage: boolean
   from: string | undefined
@@ -158,6 +161,7 @@ const detailsOf = (
     ...status,
     isTracked: record !== undefined,
     args: request?.args,
+    argsText: found && argsTextOf(found.text),
     hasMessage: found !== undefined,
     from: request?.from,
     priority: job?.priority ?? 'normal',

@@ -122,6 +122,8 @@ export class JobKey {
   /** `name:version` */
   readonly task: string
   readonly key: string
+  /** Its task is declared, and its jobs have no keys: nothing is here but what came while they had. */
+  readonly isKeyless: boolean
   readonly #host: JobHost
   readonly #jobQueue: JobQueue
   readonly #dead: DeadJobs
@@ -130,13 +132,14 @@ export class JobKey {
   constructor(
     host: JobHost,
     jobQueue: JobQueue,
-    { task, key }: Omit<KeyPlace, 'queue'>,
+    { task, key, isKeyless }: Omit<KeyPlace, 'queue'> & { isKeyless: boolean },
     namespace: string,
     read: (client: Redis, place: KeyPlace) => Promise<KeyStatus>,
   ) {
     this.queue = jobQueue.name
     this.task = task
     this.key = key
+    this.isKeyless = isKeyless
     this.#host = host
     this.#jobQueue = jobQueue
     this.#dead = new DeadJobs(host, wholeQueue(jobQueue.name), makeKeys(namespace))

@@ -36,6 +36,14 @@ export const revivedMessage = (dead: string, args?: string): string => {
   return joined(0, parts.id, part, rest)
 }
 
+/** A job that waits for its time or its next try, as it is taken at once: its tries and failures stay, and it is wanted for as long as then. */
+export const hastenedMessage = (lying: string): string => {
+  const parts = split(lying)
+  if (!parts) return withoutBrace(lying)
+  const { ttl, id, part, rest } = parts
+  return joined(Number(ttl), id, part && withoutTimes(part), rest)
+}
+
 /**
  * A job that was claimed, as it is put into another shard at `nowUs`: due at once, without the token that the claim gave it.
  */
@@ -51,6 +59,24 @@ export const movedMessage = (claimed: string, nowUs: number): string => {
 const withoutTimes = (part: string): string => {
   const { delay, due, fence, ...kept } = JSON.parse(part) as Record<string, unknown>
   return delay === undefined && due === undefined && fence === undefined ? part : jobPartText(kept)
+}
+
+/** The arguments of a message exactly as they are written there; undefined where it has none, or is no JSON object. */
+export const argsTextOf = (message: string): string | undefined => {
+  let found: string | undefined
+  let at = /^\s*\{\s*/.exec(message)?.[0].length ?? message.length
+  for (;;) {
+    const name = /"((?:[^"\\]|\\.)*)"\s*:\s*/y
+    name.lastIndex = at
+    const member = name.exec(message)
+    if (!member) return found
+    const end = endOfValue(message, name.lastIndex)
+    // Of two with the same name the last one counts, as for whoever parses it.
+    if (JSON.parse(`"${member[1]}"`) === 'args') found = message.slice(name.lastIndex, end).trim()
+    const comma = /\s*,\s*/y
+    comma.lastIndex = end
+    at = comma.test(message) ? comma.lastIndex : message.length
+  }
 }
 
 /** Where a value that begins there ends, in text that is JSON. */

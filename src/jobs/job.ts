@@ -7,6 +7,7 @@ import type { Reply } from '../wire/message.ts'
 import { namesOf, refuseHubOptions, refuseWait } from '../wire/options.ts'
 import type { Progress } from '../wire/stream.ts'
 import { hasEnded, type JobRecord, type JobStatus, movedTo, readJobRecord } from './job-record.ts'
+import { hastenedMessage } from './job-text.ts'
 import { readJobProgress } from './lists/job-progress.ts'
 
 /** What a job needs of its hub. */
@@ -153,6 +154,22 @@ export class Job<R = unknown> {
     const state = await this.withdraw()
     if (state === '') throw this.#unknown()
     return state === 'waiting' || state === 'scheduled' || state === 'retrying' || state === 'cancelled'
+  }
+
+  /**
+   * Has it taken now where it waits for its time or its next try; its tries go on as they are.
+   *
+   * @returns false when it does not wait so: it waits to be taken, runs, has ended, or has a key, which JobKey.run() has run
+   * @throws HubError NoSuchJob, NotEnqueued
+   */
+  async run(): Promise<boolean> {
+    const { state, dueMs } = await this.status()
+    if ((state !== 'scheduled' && state !== 'retrying') || dueMs === undefined) return false
+    return this.#host.ask(async client => {
+      const lying = await this.#jobQueue.lyingAt(client, state, this.id, dueMs)
+      if (lying === undefined) return false
+      return (await this.#jobQueue.revive(client, [{ lying, message: hastenedMessage(lying) }])) === 1
+    })
   }
 
   /** Marks it as not wanted any more, also where it `isToCome`. Resolves with its state as it was. @internal */

@@ -35,6 +35,8 @@ export interface JobEnd {
 
 /** Read at a time. */
 const dueSchedules = 20
+/** The same of jobs, each of which may be a megabyte. */
+const dueAtOnce = 20
 /** So many jobs are moved in one step when they are due: it takes Redis less than a millisecond. */
 const dueBatch = 200
 /** So many are told of the end of one job; others look again by themselves. */
@@ -216,6 +218,17 @@ export class JobQueue {
     return Object.entries((await command(client, 'hgetall', this.keys.job(id))) as Record<string, string>).flat()
   }
 
+  /** A job that waits for that time, Redis milliseconds, exactly as it lies there; undefined where it does not. */
+  async lyingAt(client: Redis, state: 'scheduled' | 'retrying', id: string, atMs: number): Promise<string | undefined> {
+    const set = state === 'scheduled' ? this.keys.scheduled : this.keys.retries
+    for (let from = 0; ; from += dueAtOnce) {
+      const range = [atMs, atMs, 'BYSCORE', 'LIMIT', from, dueAtOnce]
+      const texts = (await command(client, 'zrange', set, ...range)) as string[]
+      const found = texts.find(text => /^\{"at":\d+,"ttl":\d+,"id":"([\w-]+)"/.exec(text)?.[1] === id)
+      if (found !== undefined || texts.length < dueAtOnce) return found
+    }
+  }
+
   /**
    * Has a key run now, gives up what it is stuck at, or deletes its payloads. Returns how many jobs or payloads that concerned; -1 where
    * nothing can be skipped because it runs, -2 where only a worker could.
@@ -232,10 +245,13 @@ export class JobQueue {
     return answer === -3 ? undefined : answer === 1
   }
 
-  /** Dead jobs, exactly as they lie there, become others that wait. Returns how many were there. */
-  async revive(client: Redis, pairs: readonly { dead: string; message: string }[]): Promise<number> {
+  /**
+   * Jobs that are dead, or wait for their time or next try, exactly as they lie there, become others that wait to be taken. Returns how
+   * many were there.
+   */
+  async revive(client: Redis, pairs: readonly { lying: string; message: string }[]): Promise<number> {
     const { jobs, jobBell } = this.keys
-    const args = pairs.flatMap(({ dead, message }) => [dead, message])
+    const args = pairs.flatMap(({ lying, message }) => [lying, message])
     return (await run(client, 'revive', [jobs, jobBell], args)) as number
   }
 }

@@ -6,6 +6,7 @@ import {
   type Adopted,
   type Beat,
   type Claimed,
+  type ClaimedRequest,
   type HeldText,
   type Pushed,
   readAdopted,
@@ -15,6 +16,7 @@ import {
 } from '../wire/answers.ts'
 import { numberIn } from '../wire/foreign.ts'
 import type { Keys, QueueKeys } from '../wire/keys.ts'
+import { leadingId, withArgs } from '../wire/message.ts'
 import { waitForBells } from './bells.ts'
 
 /** What a worker asks a claim for. */
@@ -38,6 +40,9 @@ export interface MergedTask {
 
 /** A hub's push numbers are remembered this long, and a push in doubt is repeated for half of it at most. */
 export const pushMemoryMs = 60_000
+
+/** What lies beside a request goes so long after its deadline, which is counted from when the request is in the list. */
+const argsSpareMs = 5000
 
 /** Replies nobody fetches go after this long. */
 export const replyTtlMs = 60_000
@@ -92,7 +97,42 @@ export class Queue {
     const keys = [calls, bell, held(workerId), leases, jobList, jobBell]
     const args = [workerId, slots, jobs, maxBatchBytes, epoch]
     if (jobs > 0 && merging) for (const { task, batch, maxPayloads } of merging) args.push(task, batch, maxPayloads)
-    return readClaimed(await run(client, 'claim', keys, args))
+    // This worker fetches what lies beside a request.
+    args.push(1)
+    const claimed = readClaimed(await run(client, 'claim', keys, args))
+    const apart = claimed?.requests.filter(request => request.args === 'apart') ?? []
+    if (apart.length > 0) await this.#fetchArgs(client, apart)
+    return claimed
+  }
+
+  /** Puts into requests what lies beside them. Where it is not there any more, the deadline has passed, or somebody deleted it. */
+  async #fetchArgs(client: Redis, requests: ClaimedRequest[]): Promise<void> {
+    const keys = requests.map(({ text }) => this.keys.args(leadingId(text) ?? ''))
+    const found = (await command(client, 'mget', ...keys)) as (string | null)[]
+    requests.forEach((request, index) => {
+      const args = found[index]
+      if (typeof args !== 'string') request.args = 'gone'
+      else {
+        request.text = withArgs(request.text, args)
+        delete request.args
+      }
+    })
+  }
+
+  /**
+   * Lays arguments beside the requests that are pushed behind them on the same connection, until after their deadlines. Lua hashes every byte
+   * that it is given (redis/redis#9449), three times for what is pushed and claimed: of 100 kB that was three quarters of all that a call
+   * cost Redis, and others waited meanwhile. What refuses these, a full Redis for one, refuses the push behind them too; where it does
+   * not, whoever takes the request finds that its arguments are not there, and says so.
+   */
+  layArgs(client: Redis, entries: readonly { id: string; args: string; ttlMs: number }[]): void {
+    for (const { id, args, ttlMs } of entries)
+      command(client, 'set', this.keys.args(id), args, 'PX', ttlMs + argsSpareMs).catch(() => undefined)
+  }
+
+  /** Takes them away again, as soon as their call is over. */
+  async dropArgs(client: Redis, id: string): Promise<void> {
+    await command(client, 'unlink', this.keys.args(id))
   }
 
   /**

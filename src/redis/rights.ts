@@ -3,7 +3,7 @@ import type { Keys } from '../wire/keys.ts'
 /**
  * What a Redis user may be for: to call, to call and to enqueue jobs, to serve a queue, to look (`pshub tasks`, `workers`, `queues`, `jobs`),
  * to look, to pause queues (`pshub pause`, `resume`), to forget tasks (`pshub forget`) and to ask workers what they do (`pshub inspect`), to keep the
- * sessions and charts of the registry, which looks and calls besides, or to load the library (`pshub install`).
+ * sessions, charts and templates of the registry, which looks and calls besides, or to load the library (`pshub install`).
  */
 export const roles = ['hub', 'jobs', 'worker', 'view', 'admin', 'registry', 'install'] as const
 export type Role = (typeof roles)[number]
@@ -34,7 +34,7 @@ const sends = (commands: string) => reads(undefined, commands)
  * are made of. `queue` and `id` may be names or `*`.
  */
 export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[] => {
-  const { calls, bell, held, pushed, cancelled, leases, reporter, paused, moving } = keys.queue(queue)
+  const { calls, args, bell, held, pushed, cancelled, leases, reporter, paused, moving } = keys.queue(queue)
   const { jobs, jobsHigh, jobsLow, jobBell, scheduled, retries, dueBell, turn, dead, cron, ticks, ticker } =
     keys.queue(queue)
   const { inspect, shown, line, keysOf, running, keyed, later, lined, fence } = keys.queue(queue)
@@ -75,6 +75,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
     reads(leases, 'ZCOUNT ZRANGEBYSCORE'),
     runs(calls, 'LLEN LPOS LREM RPUSH'),
     runs(bell, 'LLEN RPUSH'),
+    writes(args(id), 'SET UNLINK'),
     runs(pushed(id), 'SET UNLINK'),
     runs(cancelled, 'PEXPIRE ZADD'),
     writes(keys.reply(id), 'BLMOVE LRANGE LTRIM UNLINK'),
@@ -127,6 +128,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes([keys.taskStats, keys.slow, keys.failures], 'HDEL HSET'),
       runs(leases, 'ZADD ZCOUNT ZRANGEBYSCORE ZREM ZSCORE'),
       runs(calls, 'LINDEX LLEN LPOP LPUSH RPUSH'),
+      reads(args(id), 'GET MGET'),
       runs(bell, 'BLPOP DEL LLEN RPUSH'),
       runs(jobs, 'EXISTS LINDEX LLEN LPOP LPUSH RPUSH'),
       writes([jobsHigh, jobsLow], 'EXISTS LINDEX LLEN LPOP LPUSH RPUSH'),
@@ -179,6 +181,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       sends('INFO CLIENT|SETNAME CLUSTER|SLOTS'),
       writes(keys.session('*'), 'GETRANGE SET UNLINK'),
       writes(keys.chart('*', '*'), 'GETRANGE SET'),
+      writes(keys.template('*', '*'), 'GETRANGE SET UNLINK'),
     ],
     install: [sends('FCALL FUNCTION|LOAD INFO CLIENT|SETNAME CLUSTER|SLOTS')],
   }

@@ -11,6 +11,8 @@ export interface TaskCard {
   result?: JsonSchema
   timeoutMs: number
   idempotent: boolean
+  /** Why running it by mistake does harm; true: nobody said why; absent: it does none. */
+  dangerous?: string | true
   /** How its jobs with the same key are run; absent: they have no keys. */
   keyed?: Keyed
   /** Of merged jobs, where the first score of equal payloads counts. */
@@ -19,6 +21,8 @@ export interface TaskCard {
   /** Limits of its queue, as its worker was told: arguments in bytes of JSON, and requests that may wait. */
   maxPayloadBytes?: number
   maxBacklog?: number
+  /** Its workers find long arguments beside their request; absent: they look for them in it. */
+  beside?: true
   /** Redis seconds of the last time a worker published it. */
   at: number
 }
@@ -36,10 +40,12 @@ export const cardOf = (
   ...(task.result === undefined ? {} : { result: task.result }),
   timeoutMs: task.timeoutMs,
   idempotent: task.idempotent,
+  ...(task.dangerous === undefined ? {} : { dangerous: task.dangerous }),
   ...(task.keyed === undefined ? {} : { keyed: task.keyed }),
   ...(task.scores === 'first' ? { scores: task.scores } : {}),
   digest: task.digest,
   maxPayloadBytes: limits.maxPayloadBytes,
   maxBacklog: limits.maxBacklog,
+  beside: true,
   at: atSeconds,
 })

@@ -1,4 +1,5 @@
 import { ConfigError } from '../wire/errors.ts'
+import { withoutHandler } from './options.ts'
 import { type Contract, isContract, isTask, type Task } from './task.ts'
 
 /** What defineTask made among a module's exports: each export itself, and the members of arrays and plain objects. */
@@ -34,8 +35,3 @@ export const checkTasks = (tasks: unknown): ReadonlyMap<string, Task> => {
   }
   return byName
 }
-
-/** What to do about contracts that were given to be served. */
-export const withoutHandler = (names: readonly string[]): string =>
-  `${names.join(', ')}: a contract without its handler cannot be served. Add one, and give the worker what that returns: ` +
-  'contract.handler(async (args, ctx) => ...).'

@@ -2,6 +2,7 @@ import { maxTimeoutMs } from '../wire/clock.ts'
 import { ConfigError } from '../wire/errors.ts'
 import { type Backoff, backoffKinds, isBackoff, isKeyed, isWait, type Keyed } from '../wire/job-part.ts'
 import { refuseOptions } from '../wire/options.ts'
+import { isDanger, maxDanger } from './danger.ts'
 import { checkMergedOptions, type MergedOptions } from './merged.ts'
 import type { JsonSchema } from './schema.ts'
 
@@ -18,6 +19,11 @@ export interface TaskOptions<A = JsonSchema, R = JsonSchema, K = Keyed | undefin
   timeoutMs?: number
   /** True when running twice does no harm: then a call is run again elsewhere if its worker dies. Default false. */
   idempotent?: boolean
+  /**
+   * Running it by mistake does harm: true, or why, in a sentence for people (at most 500 characters). `pshub call` and the form of the registry
+   * ask before they run it; programs are not asked. Default false.
+   */
+  dangerous?: boolean | string
   /** How long it may run as a job. Default 30 minutes. */
   jobTimeoutMs?: number
   /** How often a job is tried again when it fails, unless the job itself says otherwise. Default 25. */
@@ -53,6 +59,7 @@ const optionTypes: Record<keyof TaskOptions, string> = {
   result: 'object',
   timeoutMs: 'number',
   idempotent: 'boolean',
+  dangerous: '',
   jobTimeoutMs: 'number',
   retries: 'number',
   backoff: '',
@@ -78,7 +85,8 @@ export const checkOptions = (fullName: string, options: object, known: ReadonlyS
     if (value !== undefined && type !== '' && actual !== type)
       throw new ConfigError(`${fullName}: '${key}' must be a ${type}, not ${actual}.`)
   }
-  const { timeoutMs, jobTimeoutMs, retries, backoff, keyed, onFailure, threads, module } = options as TaskOptions
+  const { timeoutMs, dangerous, jobTimeoutMs, retries, backoff, keyed, onFailure, threads, module } =
+    options as TaskOptions
   for (const [key, ms] of Object.entries({ timeoutMs, jobTimeoutMs }))
     if (ms !== undefined && !(ms > 0 && ms <= maxTimeoutMs))
       throw new ConfigError(`${fullName}: '${key}' must be above 0 and at most ${maxTimeoutMs} (a day).`)
@@ -92,6 +100,8 @@ export const checkOptions = (fullName: string, options: object, known: ReadonlyS
     throw new ConfigError(`${fullName}: 'onFailure' must be 'hold' or 'pass'.`)
   if (onFailure !== undefined && keyed === undefined)
     throw new ConfigError(`${fullName}: 'onFailure' is about jobs with a key; give keyed: 'ordered' too.`)
+  if (dangerous !== undefined && !isDanger(dangerous))
+    throw new ConfigError(`${fullName}: 'dangerous' must be true or false, or say why in 1 to ${maxDanger} characters.`)
   checkMergedOptions(fullName, options as MergedOptions)
   if (threads !== undefined && !(Number.isSafeInteger(threads) && threads >= 1))
     throw new ConfigError(`${fullName}: 'threads' must be a whole number of at least 1.`)
@@ -112,3 +122,8 @@ export const checkLength = (fullName: string, { description, args, result }: Tas
       `${fullName}: its description and schemas are ${length} characters of JSON; at most ${maxDeclaration} fit on a card of the registry.`,
     )
 }
+
+/** What to do about contracts that were given to be served. */
+export const withoutHandler = (names: readonly string[]): string =>
+  `${names.join(', ')}: a contract without its handler cannot be served. Add one, and give the worker what that returns: ` +
+  'contract.handler(async (args, ctx) => ...).'

@@ -1,10 +1,12 @@
 import vm from 'node:vm'
-import { Ajv2020, type FuncKeywordDefinition, type Options, str, type ValidateFunction } from 'ajv/dist/2020.js'
+import { Ajv2020, type FuncKeywordDefinition, str, type ValidateFunction } from 'ajv/dist/2020.js'
 import { ConfigError, messageOf, type Problem } from '../wire/errors.ts'
+import { ajvOptions } from './ajv-options.ts'
 import { formats } from './formats.ts'
 import { withLocalReferences } from './local-references.ts'
 import { isMultiple } from './multiple-of.ts'
 import { olderDraft } from './older-drafts.ts'
+import { errorsOfSchema } from './schema-judge.ts'
 import { problemsOf } from './schema-problems.ts'
 import type { JsonSchema } from './schema-walk.ts'
 
@@ -18,16 +20,6 @@ export class UnusableSchema extends Error {}
 
 const none: Problem[] = []
 
-const options: Options = {
-  allErrors: true,
-  strict: false,
-  logger: false,
-  validateFormats: true,
-  $data: false,
-  // Without this `toString` and its like would be there in every object.
-  ownProperties: true,
-}
-
 /** In the place of ajv's own, which divides binary fractions. */
 const multipleOf: FuncKeywordDefinition = {
   keyword: 'multipleOf',
@@ -37,15 +29,13 @@ const multipleOf: FuncKeywordDefinition = {
   error: { message: ({ schemaCode }) => str`must be multiple of ${schemaCode}` },
 }
 
-/** Judges schemas themselves. Compiling the rules for that takes some 20 ms, so it is done once and not per schema. */
-const judge = new Ajv2020(options)
-
 /** An instance of its own for each schema: their `$id`s and definitions must not meet. Throws for what is no schema. */
 const compile = ({ $schema, ...schema }: JsonSchema): ValidateFunction => {
   const older = olderDraft($schema === undefined ? schema : { $schema, ...schema })
   if (older !== undefined) throw new Error(older)
-  if (!judge.validateSchema(schema)) throw new Error(judge.errorsText(judge.errors, { dataVar: 'schema' }))
-  const ajv = new Ajv2020({ ...options, formats, validateSchema: false })
+  const wrong = errorsOfSchema(schema)
+  if (wrong.length > 0) throw new Error(wrong.map(each => `schema${each.instancePath} ${each.message}`).join(', '))
+  const ajv = new Ajv2020({ ...ajvOptions, formats, validateSchema: false })
   ajv.removeKeyword('multipleOf').addKeyword(multipleOf)
   return ajv.compile(withLocalReferences(schema))
 }

@@ -12,7 +12,7 @@ import { checkLength, checkOptions, type TaskBackoff, type TaskOptions } from '.
 import { compileOwn, type JsonSchema, type Validate } from './schema.ts'
 
 export type { Guards } from './guards.ts'
-export type { TaskBackoff, TaskOptions } from './options.ts'
+export { type TaskBackoff, type TaskOptions, withoutHandler } from './options.ts'
 
 /** Writes one line to the worker's log, marked with the task and the request's id. */
 export interface TaskLog {
@@ -94,6 +94,7 @@ export interface Declaration<Args = unknown, Result = unknown, Chunk = unknown> 
   readonly result: JsonSchema | undefined
   readonly timeoutMs: number
   readonly idempotent: boolean
+  readonly dangerous: string | true | undefined
   readonly jobTimeoutMs: number
   readonly retries: number | undefined
   readonly backoff: TaskBackoff | undefined
@@ -248,6 +249,7 @@ const contractOf = (fullName: string, options: TaskOptions): Contract => {
     result,
     timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
     idempotent: options.idempotent ?? false,
+    dangerous: options.dangerous || undefined,
     jobTimeoutMs: options.jobTimeoutMs ?? defaultJobTimeoutMs,
     retries: options.retries,
     backoff: options.backoff,

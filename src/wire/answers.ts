@@ -23,8 +23,17 @@ export interface Claimed {
   jobsLeft: number
   /** Requests dropped because their deadline had passed. */
   expired: number
-  /** Requests with the ids made up for them (undefined: the one in the message). Calls first, then jobs. */
-  requests: { text: string; madeUpId: string | undefined; isJob: boolean }[]
+  /** Calls first, then jobs. */
+  requests: ClaimedRequest[]
+}
+
+export interface ClaimedRequest {
+  text: string
+  /** The id made up for it; undefined: the one in the message. */
+  madeUpId: string | undefined
+  isJob: boolean
+  /** Its arguments lie beside it, and are to be fetched, or they should and are not there any more. Absent: they are in it, if it has any. */
+  args?: 'apart' | 'gone'
 }
 
 export interface Beat {
@@ -143,18 +152,19 @@ export const readPushed = (answer: unknown): Pushed => {
   return { accepted, length, at, repeated: repeated === 1, lateMs }
 }
 
-type ClaimAnswer = [string, string[] | -1, number?, number?, (string | number)[]?, number?, number?]
+type ClaimAnswer = [string, string[] | -1, number?, number?, (string | number)[]?, number?, number?, number[]?]
 
 /** Undefined when the worker holds no lease. */
 export const readClaimed = (answer: unknown): Claimed | undefined => {
-  const [now, texts, left = 0, expired = 0, named = [], calls, jobsLeft = 0] = answer as ClaimAnswer
+  const [now, texts, left = 0, expired = 0, named = [], calls, jobsLeft = 0, apart = []] = answer as ClaimAnswer
   if (texts === -1) return undefined
-  const requests = texts.map((text, index) => ({
+  const requests: Claimed['requests'] = texts.map((text, index) => ({
     text,
-    madeUpId: undefined as string | undefined,
+    madeUpId: undefined,
     isJob: calls !== undefined && index >= calls,
   }))
   for (let i = 0; i < named.length; i += 2) requests[Number(named[i]) - 1]!.madeUpId = String(named[i + 1])
+  for (const place of apart) requests[place - 1]!.args = 'apart'
   return { nowUs: Number(now), left, jobsLeft, expired, requests }
 }
 

@@ -68,8 +68,10 @@ export const backoffKinds = "'exponential', 'polynomial', a number of millisecon
 
 /** One failed try of a job. */
 export interface JobFailure {
-  /** Redis milliseconds. */
+  /** When it ended, Redis milliseconds. */
   at: number
+  /** When a worker took it for that try, Redis milliseconds; of a tracked job. */
+  started?: number
   /** One of the error table, or the handler's own. */
   code: string
   message: string
@@ -152,10 +154,11 @@ const readRunKeys = (value: unknown): RunKey[] | undefined => {
 
 export const readFailure = (value: unknown): JobFailure[] => {
   if (!isObject(value)) return []
-  const { at, code, message, status } = value
+  const { at, started, code, message, status } = value
   const chosen = isFailedStatus(status) ? { status } : {}
   const told = { code: textOf(code, 64), message: textOf(message, maxFailureMessage), ...chosen }
-  return [{ at: isCount(at, 8.64e15) ? at : 0, ...told }]
+  const began = isCount(started, 8.64e15) ? { started } : {}
+  return [{ at: isCount(at, 8.64e15) ? at : 0, ...began, ...told }]
 }
 
 export const isWait = (value: unknown, most: number = longestWaitMs): value is number => isCount(value, most)

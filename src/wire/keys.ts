@@ -61,6 +61,8 @@ export const makeKeys = (namespace: string) => {
     session: (name: string) => `${namespace}:session:${name}`,
     /** STRING: what the charts of the registry show of one minute or hour, by its number since 1970. */
     chart: (step: string, number: number | '*') => `${namespace}:chart:${step}:${number}`,
+    /** STRING: arguments of a task that somebody gave a name, in one of its places. */
+    template: (task: string, place: number | '*') => `${namespace}:template:${task}:${place}`,
     /** LIST: replies for one hub. */
     reply: (hubId: string) => `${reply}${hubId}}`,
     /** LIST: the last replies that the hub took off its list one by one. */
@@ -73,6 +75,8 @@ export const makeKeys = (namespace: string) => {
 const queueKeys = (base: string) => ({
   /** LIST: calls waiting. */
   calls: `${base}:calls`,
+  /** STRING: the arguments of a call, as JSON, where they are too long to lie in the list. */
+  args: (id: string) => `${base}:args:${id}`,
   /** LIST: jobs waiting; functions find all that there is of jobs by its name. */
   jobs: `${base}:jobs`,
   /** LIST: those that go before all others, and those that let all others pass. */

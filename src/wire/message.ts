@@ -61,6 +61,21 @@ export class MalformedMessage extends Error {}
 export const requestBody = (id: string, task: string, idempotent: boolean, args: string, tail: string): string =>
   `"id":"${id}",${idempotent ? '"idempotent":true,' : ''}"task":"${task}","args":${args}${tail}`
 
+/**
+ * The same of a call whose arguments lie beside it: so many bytes. Functions find that by its place, right behind `idempotent`, or behind the
+ * id where that is not said.
+ */
+export const requestBesideArgs = (id: string, task: string, idempotent: boolean, bytes: number, tail: string): string =>
+  `"id":"${id}",${idempotent ? '"idempotent":true,' : ''}"beside":${bytes},"task":"${task}"${tail}`
+
+const besideMember = /^(\{"at":\d+,"ttl":\d+,"id":"[\w-]+",(?:"idempotent":true,)?)"beside":\d+/
+
+/** A request with its arguments in it, whether they lay beside it or not. */
+export const withArgs = (text: string, args: string): string => {
+  const found = besideMember.exec(text)
+  return found ? `${found[1]}"args":${args}${text.slice(found[0].length)}` : text
+}
+
 /** The same of a job; `part` is what it carries beside its arguments, as jobPartText() has it, if that is anything. */
 export const jobBody = (id: string, part: string | undefined, task: string, args: string, tail: string): string =>
   `"id":"${id}",${part === undefined ? '' : `"job":${part},`}"task":"${task}","args":${args}${tail}`

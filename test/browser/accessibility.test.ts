@@ -78,6 +78,10 @@ describe('no rule of accessibility is broken', () => {
     await page.keyboard.press('?')
     await page.getByRole('dialog').waitFor()
     await judge(page, 'keys')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('Control+k')
+    await page.getByRole('combobox', { name: 'Search everything' }).waitFor()
+    await judge(page, 'palette, empty')
   })
 
   it('by the lists, and the parts of a task', async () => {
@@ -107,6 +111,16 @@ describe('no rule of accessibility is broken', () => {
       await shown(page, text)
       await judge(page, path || 'overview')
     }
+    await page.keyboard.press('Control+k')
+    await page.keyboard.type('images')
+    await page.getByRole('dialog').getByRole('option', { name: 'images', exact: true }).waitFor()
+    await judge(page, 'palette', { isPictured: true })
+    await page.goto(registry.at('tasks?q=image'))
+    await page.getByRole('button', { name: 'Save this filter' }).click()
+    await page.getByLabel('Name').fill('images')
+    await page.getByRole('button', { name: 'Save what is shown' }).click()
+    await page.getByRole('button', { name: 'Saved filters (1)' }).click()
+    await judge(page, 'saved filters')
     await page.goto(registry.at('failures'))
     await page.getByRole('button', { name: '2 times TaskFailed: each of them' }).click()
     await judge(page, 'failures')

@@ -103,6 +103,24 @@ describe('the page of a key', () => {
     end()
   })
 
+  it('is not emptied of more than 20 payloads before its name is typed', async () => {
+    const { registry, hub } = await shop()
+    await hub.enqueueMany(
+      Array.from({ length: 21 }, (_, version) => ['sync:1.0', { version }, { key: 'order 18', delayMs: 3_600_000 }]),
+    )
+    const page = await openPage(browser, registry, 'key?task=sync:1.0&key=order%2018')
+    await page.getByRole('button', { name: /^Delete / }).click()
+    const field = dialog(page).getByRole('textbox', { name: 'To go on, type order 18' })
+    await field.fill('order')
+    await field.press('Enter')
+    await dialog(page).getByText('Type order 18 first.').waitFor()
+    expect(await fixture.redis.zcard(keys().merged('sync:1.0', 'order 18'))).toBe(21)
+    await field.fill('order 18')
+    await field.press('Enter')
+    await page.getByText('21 deleted.').waitFor()
+    expect(await fixture.redis.zcard(keys().merged('sync:1.0', 'order 18'))).toBe(0)
+  })
+
   it('shows the line of an ordered key, and cancels its jobs', async () => {
     const { registry, hub } = await shop()
     for (const n of [1, 2, 3]) await hub.enqueue('line:1.0', n, { key: 'printer' })

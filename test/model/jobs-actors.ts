@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Redis } from 'ioredis'
+import { hastenedMessage } from '../../src/jobs/job-text.ts'
 import type { JobEnd } from '../../src/queue/job-queue.ts'
 import { JobQueue } from '../../src/queue/job-queue.ts'
 import { Queue } from '../../src/queue/queue.ts'
@@ -53,6 +54,17 @@ export class JobsActors {
         if (text.includes(`"id":"${job.id}"`)) await this.redis.zadd(key, '1', text)
     const { count } = await this.queues[job.queue]!.moveDue(this.redis)
     assert.equal(count, 1, 'what was due')
+    model.ripen(job.id)
+  }
+
+  /** One that waits for its time is taken at once. */
+  async hasten(model: JobsModel, job: ModelJob): Promise<void> {
+    const queue = this.queues[job.queue]!
+    const { scheduled, retries } = queue.keys
+    const lie = [...(await this.redis.zrange(scheduled, '0', '-1')), ...(await this.redis.zrange(retries, '0', '-1'))]
+    const lying = lie.find(text => idOf(text) === job.id)!
+    const message = hastenedMessage(lying)
+    for (const expected of [1, 0]) assert.equal(await queue.revive(this.redis, [{ lying, message }]), expected)
     model.ripen(job.id)
   }
 
@@ -119,7 +131,7 @@ export class JobsActors {
       .replace(/^\{"at":\d+,/, '')
       .replace(/"tries":\d+/, '"tries":0')
       .replace(/,"losses":\d+\}$/, '}')
-    for (const expected of [1, 0]) assert.equal(await queue.revive(this.redis, [{ dead, message }]), expected)
+    for (const expected of [1, 0]) assert.equal(await queue.revive(this.redis, [{ lying: dead, message }]), expected)
     model.revive(job)
   }
 

@@ -27,12 +27,13 @@ const act = async (model: JobsModel, actors: JobsActors, step: Step): Promise<vo
     }
     case 'enqueueAgain':
       return actors.enqueueAgain()
-    case 'ripen': {
+    case 'ripen':
+    case 'hasten': {
       const later = jobs.filter(
         ({ id, queue }) => model.queues[queue]!.scheduled.has(id) || model.queues[queue]!.retries.has(id),
       )
       const job = oneOf(later, step.which)
-      return job && actors.ripen(model, job)
+      return job && actors[step.do](model, job)
     }
     case 'claim':
       return actors.claim(model, step.queue, step.worker, step.slots)

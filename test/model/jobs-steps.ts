@@ -15,7 +15,7 @@ export type Step =
   | { do: 'adopt'; queue: string; worker: string; deaths: number }
   | { do: 'leave' | 'openBatch'; queue: string; worker: string }
   | { do: 'sendOut'; which: Which; isReleased: boolean }
-  | { do: 'ripen' | 'withdraw' | 'revive' | 'closeBatch'; which: Which }
+  | { do: 'ripen' | 'hasten' | 'withdraw' | 'revive' | 'closeBatch'; which: Which }
 
 /** What runs can have more of than usual: a kind of step, jobs of a kind, batches, chains, tries, and deaths in a row. */
 export type Piece = Step['do'] | 'tracked' | 'unique' | 'batch' | 'retry' | 'putoff' | 'chain' | 'killer'
@@ -55,6 +55,7 @@ const anyStep = (often: ReadonlySet<Piece>): fc.Arbitrary<Step> => {
     step(6, 'enqueue', fc.record({ queue, specs: fc.array(anySpec(often), { minLength: 1, maxLength: 4 }) })),
     step(1, 'enqueueAgain', fc.constant({})),
     step(3, 'ripen', fc.record({ which })),
+    step(1, 'hasten', fc.record({ which })),
     step(6, 'claim', fc.record({ queue, worker, slots: fc.integer({ min: 1, max: 4 }) })),
     step(8, 'settle', fc.record({ which, outcome, following })),
     step(1, 'adopt', fc.record({ queue, worker, deaths })),

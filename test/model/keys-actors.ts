@@ -164,7 +164,8 @@ export class KeysActors {
       .replace(/^\{"at":\d+,/, '')
       .replace(/"tries":\d+/, '"tries":0')
       .replace(/,"losses":\d+\}$/, '}')
-    for (const expected of [1, 0]) assert.equal(await this.jobs.revive(this.redis, [{ dead: text, message }]), expected)
+    for (const expected of [1, 0])
+      assert.equal(await this.jobs.revive(this.redis, [{ lying: text, message }]), expected)
     this.model.revive(dead)
   }
 

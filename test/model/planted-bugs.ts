@@ -190,7 +190,7 @@ export const bugsOfJobs: PlantedBugs = {
     ['forgets the dead', 'dropped = dropped + bury(KEYS[2], failed, now, ARGV[1], ARGV[2])', '', ['claim', 'settle']],
     [
       'counts no failures',
-      'local failed = with_failure(message, id, text, now)',
+      'local failed = with_failure(message, id, failure, now)',
       'local failed = message',
       ['claim', 'settle'],
     ],
@@ -200,7 +200,7 @@ export const bugsOfJobs: PlantedBugs = {
     ['tells no batch of the dead', 'tally_of(', 'type(', ['batch', 'adopt', 'killer']],
   ],
   forward: [['lets a job come twice', "'NX', 'PX', ARGV[1])", "'PX', ARGV[1])", ['chain', 'sendOut']]],
-  revive: [['revives what is not there', '== 1 then', '>= 0 then', ['claim', 'settle', 'revive']]],
+  revive: [['revives what is not there', 'text) == 1', 'text) >= 0', ['claim', 'settle', 'revive']]],
   withdraw: [
     [
       'lets the record of a job that waits go',

@@ -100,6 +100,48 @@ describe('all that match', () => {
     expect(await it_.redis.llen(keys().jobs)).toBe(0)
   })
 
+  it('are run at once where they wait for their time, each as it is and only once', async () => {
+    it_.allowLeftovers()
+    const hub = it_.hub()
+    await hub.enqueueMany(
+      Array.from({ length: 250 }, (_, n) => ['echo:1.0', `run-${n}`, { delayMs: 60_000 + n }]),
+      { queue: 'q' },
+    )
+    const tracked = await hub.enqueue('echo:1.0', 'mine', {
+      queue: 'q',
+      tracked: true,
+      delayMs: 50_000,
+      expiresMs: 9000,
+    })
+    const gone = await hub.enqueue('echo:1.0', 'gone', { queue: 'q', tracked: true, delayMs: 70_000 })
+    await gone.cancel()
+    const query = { state: 'scheduled', queue: 'q' } as const
+    expect(await all('run', { ...query, text: '"run-24' })).toMatchObject({ matching: 11, changed: 11 })
+    expect(await all('run', query)).toMatchObject({ matching: 241, changed: 241, skipped: 0 })
+    expect(await it_.redis.zcard(keys().scheduled)).toBe(0)
+    expect(await it_.redis.llen(keys().jobs)).toBe(252)
+    const { state, tries, dueMs, enqueuedMs } = await tracked.status()
+    expect({ state, tries }).toEqual({ state: 'waiting', tries: 0 })
+    // It was due when it was said to run, and not when it should have been.
+    expect(dueMs! - enqueuedMs!).toBeLessThan(50_000)
+    expect((await gone.status()).state).toBe('cancelled')
+    const { jobs } = await hub.jobs({ state: 'waiting', queue: 'q', text: 'mine' })
+    expect(jobs).toMatchObject([{ id: tracked.id, dueMs: undefined }])
+    const { expiresMs } = await hub.jobDetails(tracked.id)
+    expect(expiresMs! - Date.now()).toBeLessThanOrEqual(9000)
+  })
+
+  it('are run at once where they wait for their next try, with their tries, but not those that failed since', async () => {
+    it_.allowLeftovers()
+    const failed = (id: string, at: number) =>
+      `{"at":9000,"ttl":0,"id":"${id}","job":{"tries":2,"errors":[{"at":${at},"code":"E","message":"m"}]},"task":"t:1.0","args":1}`
+    await it_.redis.zadd(keys().retries, 4e12, failed('old', 500), 4e12 + 1, failed('new', 501))
+    expect(await all('run', { state: 'retrying', queue: 'q', untilMs: 500 })).toMatchObject({ matching: 1, changed: 1 })
+    const [text] = await it_.redis.lrange(keys().jobs, 0, -1)
+    expect(text).toMatch(/^\{"at":1\d{15},"ttl":0,"id":"old","job":\{"tries":2,"errors":\[\{"at":500,/)
+    expect(await it_.redis.zcard(keys().retries)).toBe(1)
+  })
+
   it('that run are told', async () => {
     it_.allowLeftovers()
     const hub = it_.hub()
@@ -113,7 +155,9 @@ describe('all that match', () => {
 
   it.each([
     [{ state: 'dead' }, 'cancel', 'dead jobs are tried again or deleted'],
-    [{ state: 'waiting' }, 'retry', 'jobs that are waiting can be cancelled'],
+    [{ state: 'waiting' }, 'retry', 'jobs that are waiting can be cancelled; retry'],
+    [{ state: 'waiting' }, 'run', 'jobs that are waiting can be cancelled; run'],
+    [{ state: 'scheduled' }, 'retry', 'jobs that are scheduled can be cancelled or run at once; retry'],
     [{ state: 'running' }, 'delete', 'jobs that are running can be cancelled'],
     [{ state: 'done' }, undefined, 'what is done cannot be changed or counted'],
     [{}, undefined, 'say which state'],
@@ -126,6 +170,44 @@ describe('all that match', () => {
 })
 
 describe('one job', () => {
+  it('is run at once, from its time or its next try, tracked or not', async () => {
+    let attempts = 0
+    const flaky = defineTask('flaky:1.0', { backoff: 3_600_000 }, () => {
+      if (++attempts < 2) throw new Error('not yet')
+      return attempts
+    })
+    const hub = it_.hub()
+    const later = await hub.enqueue('flaky:1.0', 1, { queue: 'q', tracked: true, delayMs: 3_600_000 })
+    const plain = await hub.enqueue('flaky:1.0', 1, { queue: 'q', delayMs: 3_600_000 })
+    const twin = await hub.enqueue('flaky:1.0', { id: later.id }, { queue: 'q', delayMs: 3_600_000 })
+    expect(await later.run()).toBe(true)
+    expect(await later.run()).toBe(false)
+    await it_.worker([flaky])
+    await eventually(async () => (await later.status()).state === 'retrying')
+    expect(await (await hub.job(later.id)).run()).toBe(true)
+    expect(await later.result()).toBe(2)
+    const { tries, error, enqueuedMs } = await later.status()
+    expect(tries).toBe(1)
+    // When a try began is written with its failure.
+    expect(error!.started).toBeGreaterThanOrEqual(enqueuedMs!)
+    expect(error!.started).toBeLessThanOrEqual(error!.at)
+    expect(await later.run()).toBe(false)
+    expect(await hub.runJob(later.id)).toBe(false)
+    expect(await hub.runJob(plain.id, { queue: 'q' })).toBe(true)
+    await eventually(() => attempts === 3)
+    expect(await it_.redis.zcard(keys().scheduled)).toBe(1)
+    expect((await failure(hub.runJob('nobody', { queue: 'q' }))).code).toBe('NoSuchJob')
+    expect(await hub.cancelJob(twin.id, { queue: 'q' })).toBe(true)
+    await it_.redis.del(keys().job(later.id))
+  })
+
+  it('whose message has no id is not lost when it is tried again', async () => {
+    it_.allowLeftovers()
+    await it_.redis.zadd(keys().dead, 1, '{"task":"t:1.0","args":1}')
+    expect(await all('retry', { state: 'dead', queue: 'q' })).toMatchObject({ changed: 1 })
+    expect(await it_.redis.llen(keys().jobs)).toBe(1)
+  })
+
   it('is cancelled whether it is tracked or not', async () => {
     it_.allowLeftovers()
     const hub = it_.hub()

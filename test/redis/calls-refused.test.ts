@@ -90,6 +90,30 @@ describe('what is refused at once', () => {
     expect(down).toEqual([])
   })
 
+  it('calls of a hub that is closed, of which none waits or runs for nobody then', async () => {
+    // A worker answers what it is told to stop, and nobody reads that.
+    it_.allowLeftovers()
+    const ended: string[] = []
+    const long = defineTask('long:1.0', {}, (_, { signal }) => {
+      return new Promise(resolve => {
+        signal.addEventListener('abort', () => resolve(ended.push(signal.reason.code)), { once: true })
+      })
+    })
+    const worker = await it_.worker([long], { slots: 1 })
+    const hub = it_.hub()
+    const calls = [0, 1, 2].map(() => failure(hub.call('long:1.0', {}, { timeoutMs: 20_000 })))
+    const waiting = () => it_.redis.llen(`${it_.namespace}:{q}:calls`)
+    await eventually(async () => (await waiting()) === 2)
+    // This one is on its way when the hub is closed.
+    calls.push(failure(hub.call('long:1.0', {}, { timeoutMs: 20_000 })))
+    await new Promise(resolve => process.nextTick(resolve))
+    await hub.close()
+    expect(await waiting()).toBe(0)
+    expect((await Promise.all(calls)).map(({ code }) => code)).toEqual(['Aborted', 'Aborted', 'Aborted', 'Aborted'])
+    await eventually(() => ended.length === 1 && worker.busy === 0)
+    expect(ended).toEqual(['Aborted'])
+  })
+
   it('a call with no time left or a bad time', async () => {
     await it_.worker([echo])
     const hub = it_.hub()

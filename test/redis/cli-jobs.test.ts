@@ -176,18 +176,39 @@ describe('pshub job', () => {
     await worker.ended
   }, 60_000)
 
+  it('runs at once what waits for its time', async () => {
+    const enqueue = async (...more: string[]) =>
+      (await run(['enqueue', 'add:1.0', '{"a":1}', '--queue', 'q', '--delay', '1h', ...more])).out.trim()
+    const later = await enqueue('--tracked')
+    expect(await run(['job', later, '--run'])).toEqual({
+      code: 0,
+      out: `${later} waits no longer: the next free slot takes it.\n`,
+      err: '',
+    })
+    expect(await run(['job', later, '--run'])).toEqual({
+      code: 1,
+      out: '',
+      err: `${later} does not wait for its time: it is waiting.\n`,
+    })
+    expect(JSON.parse((await run(['job', later, '--run', '--json'])).out)).toEqual({ id: later, run: false })
+    const plain = await enqueue()
+    expect((await run(['job', plain, '--run', '--queue', 'q'])).code).toBe(0)
+    expect(await cli.redis.llen(keys('q').jobs)).toBe(2)
+  }, 60_000)
+
   it.each([
     [[], 'pshub job needs the id of a job'],
     [['no id!'], "'no id!' is not the id of a job."],
     [['x', '--queue', 'a b'], '--queue must be the name of a queue'],
     [['x', '--wait', '--cancel'], 'Give --cancel or --wait, not both.'],
+    [['x', '--run', '--cancel'], 'Give --cancel or --run, not both.'],
     [['x', '--timeout', '1s'], '--timeout needs --wait.'],
   ])('%j is refused', async (args, message) => {
     expect(await run(['job', ...args])).toMatchObject({ code: 2, out: '', err: expect.stringContaining(message) })
   })
 
   it('knows nothing of a job that is not tracked', async () => {
-    for (const args of [[], ['--wait'], ['--cancel'], ['--queue', 'q']]) {
+    for (const args of [[], ['--wait'], ['--cancel'], ['--run'], ['--queue', 'q']]) {
       const { code, out, err } = await run(['job', 'nobody', ...args])
       expect([code, out]).toEqual([4, ''])
       expect(err).toMatch(/^NoSuchJob: Nothing is known of job nobody( in queue q)?: it was not tracked/)

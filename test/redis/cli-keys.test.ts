@@ -39,6 +39,27 @@ describe('jobs with a key on the command line', () => {
     expect((await run(['tasks', 'sync:1.0'])).out).toContain('those with the same --key run one after the other')
   })
 
+  it('say of a task that has no keys that it has none', async () => {
+    const card = { task: 'plain:1.0', queue: 'default', at: Math.floor(Date.now() / 1000) }
+    await cli.redis.hset(`${cli.namespace}:tasks`, card.task, JSON.stringify(card))
+    const told =
+      "Jobs of plain:1.0 have no keys: only those of tasks that are declared with keyed: 'ordered' or 'merged' do."
+    for (const name of ['plain:1.0', 'plain']) {
+      const shown = await run(['key', name, 'a'])
+      expect([shown.code, shown.out, shown.err]).toEqual([
+        0,
+        expect.stringMatching(/state +empty: /),
+        expect.stringContaining(told),
+      ])
+    }
+    const ran = await run(['key', 'plain:1.0', 'a', 'run'])
+    expect([ran.code, ran.err]).toEqual([1, expect.stringContaining(`Nothing waits of key "a" of plain:1.0. ${told}`)])
+    await declare()
+    expect((await key()).err).toBe('')
+    // Nothing is known of one that nobody has declared.
+    expect((await run(['key', 'unknown:1.0', 'a', '--queue', 'default'])).err).not.toContain('no keys')
+  })
+
   it('are found by it', async () => {
     await declare()
     for (const name of ['a', 'b']) await run(['enqueue', 'sync:1.0', '{}', '--key', name])

@@ -222,6 +222,21 @@ describe('jobs with a key', () => {
     it_.allowLeftovers()
   })
 
+  it('are run at once where they are the first of their key', async () => {
+    it_.allowLeftovers()
+    const { task, of } = noting()
+    const hub = it_.hub()
+    const put = { queue: 'q', key: 'a', delayMs: 3_600_000 }
+    await it_.worker([task])
+    const first = await hub.enqueue('sync:1.0', { key: 'a', n: 1 }, { ...put, tracked: true })
+    const second = await hub.enqueue('sync:1.0', { key: 'a', n: 2 }, put)
+    expect(await first.run()).toBe(false)
+    expect(await hub.runJob(second.id, { queue: 'q' })).toBe(false)
+    expect(await hub.runJob(first.id, { queue: 'q' })).toBe(true)
+    await eventually(() => of('a').length === 1)
+    expect(of('a').map(({ n }) => n)).toEqual([1])
+  })
+
   it('are refused with what to do about it', async () => {
     const plain = defineTask('plain:1.0', {}, () => undefined)
     await it_.worker([noting().task, plain])

@@ -1,17 +1,19 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask, type Hub, type Worker } from '../../src/index.ts'
 import { findJobRecord, listedStates } from '../../src/jobs/lists/listing.ts'
-import { install, run } from '../../src/redis/library.ts'
+import { run } from '../../src/redis/library.ts'
 import { type Role, roles, usesOf } from '../../src/redis/rights.ts'
 import { sleep } from '../../src/wire/clock.ts'
 import { newId } from '../../src/wire/ids.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { useRights } from '../support/acl-users.ts'
 import { askAsAdmin } from '../support/ask-as-admin.ts'
+import { claimWhole } from '../support/claim-whole.ts'
 import { watchCommands } from '../support/command-watch.ts'
 import { commandsOfFunctions, shapeOf } from '../support/function-commands.ts'
 import { hearWhatRuns, tells } from '../support/hearing.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { installAs } from '../support/install-as.ts'
 import { keepAsRegistry } from '../support/keep-as-registry.ts'
 import { enqueueWithKeys } from '../support/keyed-work.ts'
 import { cancelInBulk, lookAtJobs } from '../support/looking-at-jobs.ts'
@@ -50,12 +52,14 @@ const tasks = [
   ),
 ]
 
-/** Calls by each kind of name, unknown, many at once, and with replies that fill the list of those that were read. */
+/** Calls by each kind of name, unknown, many at once, with long arguments, and with replies that fill the list of those that were read. */
 const callInEveryWay = async (hub: Hub) => {
   for (const name of ['own:1.0', 'own:1', 'own']) expect(await hub.call(name, name)).toBe(name)
   expect((await failure(hub.call('owm'))).code).toBe('NoSuchTask')
   const page = await hub.gather({ a: ['own:1.0', 1], b: ['own:1', 2], c: ['long:1.0', 600], d: ['long:1.0', 1] })
   expect(Object.values(page).map(({ ok }) => ok)).toEqual([true, true, true, true])
+  const long = 'x'.repeat(100_000)
+  expect(await hub.call('own:1.0', long)).toBe(long)
   await Promise.all(Array.from({ length: 200 }, (_, n) => hub.call('own:1.0', n)))
   for (let n = 0; n < 8; n++) expect(await hub.call('long:1.0', 4000)).toHaveLength(4000)
 }
@@ -204,15 +208,6 @@ const loseThings = async (hub: Hub, worker: Worker, other: WorkerProcess) => {
   await eventually(async () => (await server.redis.zscore(keys().leases, 'gone')) === null)
 }
 
-/** Loads the library into an empty server, which a revision of it in Redis makes unnecessary. */
-const installAs = async (url: string) => {
-  await server.redis.function('FLUSH')
-  const { username, password } = new URL(url)
-  const client = server.redis.duplicate({ username, password, connectionName: 'install', disableClientInfo: true })
-  expect(await install(client)).toMatchObject({ isFit: true, isNew: true })
-  client.disconnect()
-}
-
 describe('users with exactly the listed rights', () => {
   it('do everything that there is to do without one denial, and use every right they have', async () => {
     const urls = await rights.users('q')
@@ -255,8 +250,9 @@ describe('users with exactly the listed rights', () => {
     for (const user of ['view', 'admin']) await lookAtRecord(user)
     await keepAsRegistry(server.hub({ redis: urls.registry }))
     await askAsAdmin(server, worker)
-    await installAs(urls.install)
     await worker.stop({ graceMs: 50 })
+    await claimWhole(server, urls.worker)
+    await installAs(server, urls.install)
     expect((await stays).code).toBe('WorkerLost')
     await hub.close()
 

@@ -2,7 +2,9 @@ import type { FailureOverview, SlowCallOverview } from 'pshub'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { CallList } from '../../registry/contract.ts'
 import { callList, callsAsked, textOfFailure } from '../../registry/server/call-list.ts'
+import { FirstRows } from '../../src/catalogue/call-lists.ts'
 import { defineTask } from '../../src/index.ts'
+import { makeKeys } from '../../src/wire/keys.ts'
 import { failingCrowd } from '../support/failing-crowd.ts'
 import { eventually, failure } from '../support/hub-fixture.ts'
 import { jsonOf, type TestRegistry, useRegistry } from '../support/registry-fixture.ts'
@@ -30,7 +32,7 @@ describe('failures and slow calls of many workers', () => {
     expect(slow.calls.map(({ us }) => us.exec)).toEqual([7909, 7909, 7909, 7909, 7909])
   })
 
-  it('are chosen by task, code, part and words, and found beyond the first thousand', async () => {
+  it('are chosen by task, code, phase and words, and found beyond the first thousand', async () => {
     const one = await read<FailureOverview>('api/failures?task=task_3:1.0&code=Expired')
     expect(one).toMatchObject({ fitting: 300, total: 6000 })
     expect(one.calls.every(({ task, code }) => task === 'task_3:1.0' && code === 'Expired')).toBe(true)
@@ -38,15 +40,15 @@ describe('failures and slow calls of many workers', () => {
     expect((await read<FailureOverview>('api/failures?text=CALL-29-7-9%20luck')).calls).toMatchObject([
       { id: 'call-29-7-9', worker: 'failing-29', task: 'task_7:1.0' },
     ])
-    expect(await read('api/slow?part=backlog')).toMatchObject({ fitting: 0, total: 6000 })
-    expect(await read('api/slow?part=exec&task=task_3:1.0&limit=1')).toMatchObject({ fitting: 300 })
+    expect(await read('api/slow?phase=backlog')).toMatchObject({ fitting: 0, total: 6000 })
+    expect(await read('api/slow?phase=exec&task=task_3:1.0&limit=1')).toMatchObject({ fitting: 300 })
   })
 
   it('refuse what cannot be asked, and say what can', async () => {
     for (const [query, says] of [
       ['failures?limit=1001', "'limit' must be a whole number from 0 to 1000."],
-      ['failures?part=exec', "There is no 'part' here. Known are task, code, text, limit."],
-      ['slow?part=sleep', "'part' must be one of backlog, queue, exec."],
+      ['failures?phase=exec', "There is no 'phase' here. Known are task, code, text, limit."],
+      ['slow?phase=sleep', "'phase' must be one of backlog, queue, exec."],
       [`slow?text=${'x'.repeat(201)}`, "'text' must be a text of up to 200 characters."],
       ['refusals?task=a&task=b', "'task' must be a text of up to 256 characters."],
     ]) {
@@ -79,4 +81,38 @@ it('others have their turn while a list of many is searched', async () => {
   const all = Array.from({ length: 100_000 }, () => call as FailureOverview)
   const asked = callsAsked({ text: 'zebra' }, ['task', 'code'])
   expect(await turnsOfOthers(() => callList(all, asked, textOfFailure))).toBeGreaterThan(3)
+})
+
+describe('failures of 40,000 rows', () => {
+  it('are read in short commands, newest first, and no more are kept than are looked at; a task with few is among them', async () => {
+    await failingCrowd(fixture.redis, fixture.namespace, { workers: 200, tasks: 20 })
+    const keys = makeKeys(fixture.namespace)
+    const id = 'failing-rare'
+    const card = { id, queue: 'q', host: 'h', pid: 1, slots: 1, tasks: { 'rare:1.0': 'd' } }
+    const rare = { id: 'call-rare', at: 1_000_000, code: 'TaskFailed', message: 'long ago', execUs: 1 }
+    await fixture.redis.hset(keys.workers, id, JSON.stringify(card))
+    await fixture.redis.hset(keys.failures, id, JSON.stringify({ 'rare:1.0': [rare] }))
+    await fixture.redis.config('RESETSTAT')
+    await fixture.redis.config('SET', 'slowlog-log-slower-than', '5000')
+    await fixture.redis.call('SLOWLOG', 'RESET')
+    const all = await fixture.hub().failures()
+    const slow = (await fixture.redis.call('SLOWLOG', 'GET', '-1')) as [number, number, number, string[]][]
+    expect(slow.map(([, , us, args]) => [us, args.slice(0, 2)])).toEqual([])
+    expect(all).toHaveLength(10_001)
+    expect(all.at(-1)).toMatchObject({ id: 'call-rare', worker: id })
+    const times = all.map(({ at }) => at)
+    expect(times).toEqual(times.toSorted((a, b) => b - a))
+    const stats = await fixture.redis.info('commandstats')
+    // Of 200 records of some 35 kB each.
+    expect(Number(/cmdstat_hmget:calls=(\d+)/.exec(stats)![1])).toBeGreaterThan(25)
+  }, 60_000)
+
+  it('as many as come are held as are kept, whatever their order', async () => {
+    const rows = new FirstRows<{ task: string; at: number }>((a, b) => b.at - a.at)
+    for (let from = 0; from < 200; from++)
+      await rows.add(Array.from({ length: 1000 }, (_, at) => ({ task: `t${at % 30}`, at: from * 1000 + at })))
+    await rows.add([{ task: 'rare', at: -1 }])
+    const kept = await rows.inOrder()
+    expect([kept.length, kept[0]!.at, kept[9999]!.at, kept.at(-1)!.task]).toEqual([10_001, 199_999, 190_000, 'rare'])
+  })
 })

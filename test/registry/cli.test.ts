@@ -144,7 +144,12 @@ describe('settings of the registry', () => {
       port: 7421,
     })
     expect(readSettings('registry', { env, flags: { readOnly: 'off' } }).readOnly).toBe(false)
+    expect(readSettings('registry', { env: { PSHUB_REGISTRY_ENVIRONMENT: 'production' } }).environment).toBe(
+      'production',
+    )
     const wrong: [object, RegExp][] = [
+      [{ flags: { environment: 'staging:pink' } }, /--environment must be a name .* red, orange, .*"staging:pink"/],
+      [{ options: { environment: '\u202e' } }, /must be a name/],
       [{ flags: { readOnly: 'yes' } }, /--read-only must be on or off/],
       [{ options: { slots: 3 } }, /no option 'slots'/],
       [{ options: { allowedHosts: 'a' } }, /must be names of hosts/],

@@ -23,6 +23,29 @@ const logged = async (trustProxy = false) => {
 }
 
 describe('the log', () => {
+  it('has a line for a job that is run at once, and for all that match', async () => {
+    const { app, lines } = await logged()
+    const options = { queue: 'q', delayMs: 3_600_000 }
+    const { id } = await fixture.hub().enqueue('print:1.0', {}, options)
+    await fixture.hub().enqueue('print:1.0', {}, options)
+    const post = (url: string, payload: object) =>
+      app.inject({
+        method: 'POST',
+        url: `/hub/api/${url}`,
+        headers: { ...bearer('admin'), ...json, host: '127.0.0.1' },
+        payload,
+      })
+    expect((await post(`jobs/${id}/run`, { queue: 'q' })).json()).toEqual({ id, changed: true })
+    expect((await post('jobs-matching/run', { state: 'scheduled', queue: 'q' })).json()).toMatchObject({ changed: 1 })
+    const told = lines.map(line => JSON.parse(line)).filter(({ audit }) => audit === 'job' || audit === 'jobs')
+    const who = expect.stringMatching(/^admin:/)
+    expect(told).toMatchObject([
+      { msg: 'job run at once', who, id, queue: 'q', changed: true },
+      { msg: 'jobs: run', who, queue: 'q', changed: 1 },
+    ])
+    fixture.allowLeftovers()
+  })
+
   it('has a line for each log-in, log-out and refusal: who, from where and why, and never a token', async () => {
     const { app, lines, audited } = await logged()
     const { cookie } = await cookieOf(app, 'run')

@@ -62,6 +62,37 @@ describe('one job', () => {
     expect(await jsonOf(await registry.post(`api/jobs/${id}/retry`, { queue: 'q' }))).toEqual({ id, changed: false })
   })
 
+  it('has its arguments as they were enqueued, and takes others as they are written', async () => {
+    fixture.allowLeftovers()
+    const registry = await fixture.registry()
+    const written = '{"z": 9007199254740993, "args": [1.50, "\\"}"]}'
+    const message = (args: string) =>
+      `{"at":1000,"ttl":0,"id":"exact","job":{"tries":1,"errors":[]},"task":"away:1.0","args":${args},"from":"shop"}`
+    await fixture.redis.zadd(keys().dead, 5, message(written))
+    await fixture.redis.set(keys().paused, '1000')
+    // Nobody declares its task, so that it is hidden unless somebody asks for it.
+    const read = async () => (await registry.post('api/jobs/exact/reveal', { queue: 'q', state: 'dead' })).text()
+    const text = await read()
+    expect(text).toContain(`"args":${written}`)
+    expect(JSON.parse(text)).toMatchObject({
+      argsText: written,
+      args: { args: [1.5, '"}'] },
+      from: 'shop',
+      state: 'dead',
+    })
+    const argsText = '{"n":12345678901234567890}'
+    for (const wrong of ['{', '', '{"__proto__":1}'])
+      expect(await errorOf(await registry.post('api/jobs/exact/retry', { queue: 'q', argsText: wrong }))).toEqual([
+        ...[400, 'InvalidArgs', expect.stringMatching(/^The arguments are /)],
+      ])
+    expect((await registry.post('api/jobs/exact/retry', { queue: 'q', argsText })).status).toBe(200)
+    expect(await fixture.redis.lrange(keys().jobs, 0, -1)).toEqual([expect.stringContaining(`"args":${argsText},`)])
+    // What says it all by itself is said once.
+    await fixture.redis.zadd(keys().dead, 6, message('{"n":1}'))
+    expect(JSON.parse(await read())).not.toHaveProperty('argsText')
+    await fixture.redis.del(keys().paused)
+  })
+
   it('is deleted, and cancelled', async () => {
     const { registry, id } = await withDead()
     expect(await jsonOf(await registry.post(`api/jobs/${id}/delete`, { queue: 'q' }))).toEqual({ id, changed: true })
@@ -76,6 +107,28 @@ describe('one job', () => {
     ])
     const registryOf = await fixture.registry({ runTasks: ['mail:1.0'] })
     expect((await registryOf.post(`api/jobs/${id}/delete`, { queue: 'q' })).status).toBe(200)
+  })
+
+  it('is run at once where it waits for its time, with a line in the log', async () => {
+    fixture.allowLeftovers()
+    await fixture.worker([print])
+    const registry = await fixture.registry()
+    const options = { delayMs: 3_600_000 }
+    const { id } = await jsonOf(await registry.post('api/enqueue/print:1.0', { args: { page: 1 }, options }))
+    const seen = { queue: 'q', state: 'scheduled' }
+    const strict = await fixture.registry({ runTasks: ['mail:1.0'] })
+    expect((await strict.post(`api/jobs/${id}/run`, seen)).status).toBe(403)
+    expect((await strict.post('api/jobs-matching/run', { state: 'scheduled' })).status).toBe(403)
+    expect(await jsonOf(await registry.post(`api/jobs/${id}/run`, seen))).toEqual({ id, changed: true })
+    await eventually(async () => (await jsonOf(await registry.get('api/jobs'))).counts[0].waiting === 0)
+    expect((await registry.post(`api/jobs/${id}/run`, seen)).status).toBe(404)
+    for (let n = 0; n < 3; n++) await registry.post('api/enqueue/print:1.0', { args: { page: n }, options })
+    expect(await jsonOf(await registry.post('api/jobs-matching/run', { state: 'scheduled' }))).toMatchObject({
+      ...{ matching: 3, changed: 3, skipped: 0 },
+    })
+    expect(await fixture.redis.zcard(keys().scheduled)).toBe(0)
+    const dead = await registry.post('api/jobs-matching/run', { state: 'dead' })
+    expect(await errorOf(dead)).toEqual([400, 'InvalidArgs', expect.stringContaining('run is for others')])
   })
 
   it('is not tried again where its task may not be run', async () => {
@@ -135,7 +188,10 @@ describe('one job', () => {
     expect(jobs).toMatchObject([{ id: 'huge' }])
     expect(JSON.stringify(jobs).length).toBeLessThan(1000)
     expect((await jsonOf(await registry.get('api/jobs?state=scheduled'))).jobs).toEqual([])
-    const details = await jsonOf(await registry.get('api/jobs/huge?queue=q&state=dead&atMs=5'))
+    // Nobody declares its task, so that nobody can say what of it is secret.
+    const seen = { queue: 'q', state: 'dead', atMs: 5 }
+    expect((await jsonOf(await registry.get('api/jobs/huge?queue=q&state=dead&atMs=5'))).args).toBe('<secret>')
+    const details = await jsonOf(await registry.post('api/jobs/huge/reveal', seen))
     expect(details.args.deep).toHaveLength(900_000)
     expect(await jsonOf(await registry.get('api/jobs-matching?state=dead&task=t:1.0'))).toMatchObject({ matching: 1 })
     await fixture.redis.del(keys().scheduled)

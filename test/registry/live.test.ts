@@ -30,12 +30,25 @@ async function* eventsOf(response: Response): AsyncGenerator<Event> {
 const headers = { authorization: `Bearer ${tokens.view}` }
 
 describe('GET /api/live', () => {
+  it('is not compressed for who does not take that', async () => {
+    await fixture.worker([one])
+    const registry = await fixture.registry()
+    const plain = { ...headers, 'accept-encoding': 'identity' }
+    const response = await fetch(registry.at('api/live?topics=tasks'), { headers: plain })
+    expect(response.headers.get('content-encoding')).toBe(null)
+    for await (const { data } of eventsOf(response)) {
+      expect(data.tasks!.rows).toMatchObject([{ task: 'one:1.0' }])
+      break
+    }
+  })
+
   it('tells of all at first, and then of what has changed', async () => {
     await fixture.worker([one])
     const registry = await fixture.registry()
     const response = await fetch(registry.at('api/live?topics=tasks,summary'), { headers })
     expect(response.headers.get('content-type')).toBe('text/event-stream')
     expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(response.headers.get('content-encoding')).toBe('gzip')
     expect(response.headers.get('content-security-policy')).toContain("default-src 'none'")
     const events = eventsOf(response)
     const rows = new Map<string, TaskRow>()
@@ -111,7 +124,7 @@ const slowResponse = () => {
 describe('a stream whose page does not read', () => {
   it('skips readings, of which the next one tells all the same', () => {
     const { response, written } = slowResponse()
-    const stream = new LiveStream(response as never, ['tasks'], { of: () => [], earliest: () => undefined })
+    const stream = new LiveStream(response as never, ['tasks'], { of: () => [], earliest: () => undefined }, false)
     const load = {}
     const reading = (...tasks: string[]) => {
       const rows = tasks.map(task => ({

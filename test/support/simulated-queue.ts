@@ -1,7 +1,8 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { vi } from 'vitest'
 import { Events } from '../../src/figures/events.ts'
-import { Outbox, type Parcel, type Placed } from '../../src/hub/outbox.ts'
+import { Outbox } from '../../src/hub/outbox.ts'
+import type { Parcel, Placed } from '../../src/hub/parcel.ts'
 import type { Queue } from '../../src/queue/queue.ts'
 import type { Connection } from '../../src/redis/connection.ts'
 import type { Pushed } from '../../src/wire/answers.ts'
@@ -42,6 +43,8 @@ export class SimulatedCall implements Parcel {
     this.at = at
     this.end = end
   }
+
+  readonly argsBeside = undefined
 
   get body(): string {
     return this.id

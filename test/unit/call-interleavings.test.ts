@@ -69,7 +69,7 @@ class CallerSide {
       made.settledAt = monotonicMs()
     }
     const { timeoutMs, idempotent } = plan
-    const limits = { maxPayloadBytes: 1000, maxBacklog: 100, slots: 1, checkArgs: undefined }
+    const limits = { maxPayloadBytes: 1000, maxBacklog: 100, beside: false, slots: 1, checkArgs: undefined }
     const route: Route = { task: 't:1.0', queue: 'q', timeoutMs, idempotent, keyed: undefined, ...limits }
     const caller = { startedAt: made.startedAt, span: undefined, resolve: settle, reject: settle }
     this.#dispatch.send(route, number, { signal }, caller)

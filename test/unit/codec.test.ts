@@ -34,6 +34,7 @@ const route: Route = {
   keyed: undefined,
   maxPayloadBytes: 1_000_000,
   maxBacklog: 10,
+  beside: false,
   slots: 1,
   checkArgs: undefined,
 }

@@ -2,17 +2,18 @@ import { describe, expect, it } from 'vitest'
 import { delayAfter } from '../../src/jobs/backoff.ts'
 import { followingOf } from '../../src/jobs/chain.ts'
 import { shapeOf } from '../../src/jobs/enqueue-options.ts'
-import { revivedMessage } from '../../src/jobs/job-text.ts'
+import { hastenedMessage, revivedMessage } from '../../src/jobs/job-text.ts'
 import { failureText, jobPartText } from '../../src/wire/job-part.ts'
 import { decodeRequest } from '../../src/wire/message.ts'
 import { read } from '../support/protocol-document.ts'
 
 /** The golden file of jobs, held against the code that it describes. */
-const { delays, parts, failures, uniques, following, revived } = JSON.parse(read('clients/vectors/jobs.json'))
+const { delays, parts, failures, uniques, following, revived, hastened } = JSON.parse(read('clients/vectors/jobs.json'))
 
 describe('jobs.json', () => {
   it('has cases of everything', () => {
-    for (const cases of [delays, parts, failures, uniques, following, revived]) expect(cases.length).toBeGreaterThan(4)
+    for (const cases of [delays, parts, failures, uniques, following, revived, hastened])
+      expect(cases.length).toBeGreaterThan(4)
   })
 
   it('delays', () => {
@@ -39,6 +40,10 @@ describe('jobs.json', () => {
   it('following', () => {
     for (const { title, request, result, following: expected } of following)
       expect(followingOf(decodeRequest(request, undefined, 'pshub'), result, 'q'), title).toBe(expected)
+  })
+
+  it('hastened', () => {
+    for (const { title, lying, message } of hastened) expect(hastenedMessage(lying), title).toBe(message)
   })
 
   it('revived', () => {

@@ -53,7 +53,7 @@ describe('PROTOCOL.md', () => {
     expect(numbers['a batch that is not closed is forgotten after, ms']).toBe(opened.args.at(-1))
     expect(read('src/queue/lua/shared-jobs.lua')).toContain(`max_failures = ${numbers['failures that a job keeps']}\n`)
     expect(read('src/queue/lua/adopt.lua')).toContain(`max_losses = ${numbers['workers a request may lose']}\n`)
-    expect(numbers['one answer or one write, bytes']).toBe(claim.args.at(-2))
+    expect(numbers['one answer or one write, bytes']).toBe(claim.args.at(3))
     expect(numbers).toMatchObject({
       'deepest nesting of arguments and results': String(maxDepth),
       'largest arguments or result, bytes': String(maxPayloadBytes.fallback),

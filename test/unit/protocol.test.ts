@@ -72,18 +72,11 @@ describe('PROTOCOL.md', () => {
     )
     all.push(queue.line('<task>', '<key>'), queue.keysOf('<task>'), queue.running('<task>'))
     all.push(queue.merged('<task>', '<key>'), queue.tried('<task>'), queue.next('<task>'))
-    all.push(
-      queue.held('<worker>'),
-      queue.pushed('<hub>'),
-      queue.enqueued('<hub>'),
-      keys.reply('<hub>'),
-      keys.read('<hub>'),
-      keys.taken('<hub>', '<id>'),
-      queue.progress('<job>'),
-    )
+    all.push(queue.held('<worker>'), queue.args('<id>'), queue.pushed('<hub>'), queue.enqueued('<hub>'))
+    all.push(keys.reply('<hub>'), keys.read('<hub>'), keys.taken('<hub>', '<id>'), queue.progress('<job>'))
     all.push(queue.inspect('<worker>'), queue.shown('<ticket>'))
     all.push(keys.lock('<name>'), keys.rate('<name>'), keys.told('<name>'), keys.session('<digest>'))
-    all.push(keys.chart('<step>', '<number>' as never))
+    all.push(keys.chart('<step>', '<number>' as never), keys.template('<task>', '<place>' as never))
     expect(
       rowsOf(section('2. Keys'))
         .map(([key]) => unquoted(key!))
@@ -182,7 +175,7 @@ describe('PROTOCOL.md', () => {
       await: (_, client) => jobQueue().await(client, '<job>', 'a', 'b'),
       key: (_, client) => jobQueue().actOnKey(client, 'a:1.0', 'b', 'run'),
       shard: (queue, client) => noteShards(client, queue.keys, unsharded('<queue>'), 0),
-      revive: (_, client) => jobQueue().revive(client, [{ dead: '', message: '' }]),
+      revive: (_, client) => jobQueue().revive(client, [{ lying: '', message: '' }]),
       declare: (queue, client) => {
         const tasks = [defineTask('task:1.0', {}, () => 1)]
         const settings = readSettings('worker', {})
@@ -202,7 +195,8 @@ describe('PROTOCOL.md', () => {
       const [shapes] = protocol.split(`**${file}** `)[1]!.split('\n\n')[1]!.split('\n').slice(2)
       expect(keys, file).toEqual([...shapes!.matchAll(/`([^`]+)`/g)].map(match => match[1]))
       const entries = list === 'none' ? 0 : entryLength(list!)
-      expect(args.length, file).toBe(Number(argCount) + entries)
+      // Behind them a word that not all workers say: that they fetch long arguments themselves.
+      expect(args.length, file).toBe(Number(argCount) + entries + (file === '`pshub_1_claim`' ? 1 : 0))
     }
   })
 
@@ -236,7 +230,7 @@ describe('PROTOCOL.md', () => {
 
   it('shows cards as workers publish them', () => {
     const card = JSON.parse(examples('task card')[0]!)
-    const { task, queue, at, digest: _, maxPayloadBytes, maxBacklog, ...options } = card
+    const { task, queue, at, digest: _, maxPayloadBytes, maxBacklog, beside: _beside, ...options } = card
     const declared = cardOf(
       defineTask(task, { ...options }, () => null),
       queue,

@@ -123,13 +123,20 @@ describe('literals', () => {
   })
 })
 
+const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+
 const call = (args: unknown) => ({
   task: 'a/b:1.0',
   args,
   timeoutMs: 2500,
+  queue: 'images',
+  traceparent: trace,
+  tracestate: "it's=1",
   namespace: "it's",
   url: 'http://h/api/call/a%2Fb%3A1.0?',
 })
+
+const others = { queue: 'images', traceparent: trace, tracestate: "it's=1" }
 
 describe('snippets', () => {
   let words: (line: string, program: string) => string[]
@@ -142,7 +149,14 @@ describe('snippets', () => {
     const given = words(curlSnippet(call(args)), 'curl')
     expect(given).toContain('http://h/api/call/a%2Fb%3A1.0?')
     expect(given).toContain('authorization: Bearer secret')
-    expect(given).toContain('pshub-timeout-ms: 2500')
+    expect(given).toEqual(
+      expect.arrayContaining([
+        'pshub-timeout-ms: 2500',
+        'pshub-queue: images',
+        `traceparent: ${trace}`,
+        "tracestate: it's=1",
+      ]),
+    )
     expect(JSON.parse(given[given.indexOf('--data-raw') + 1]!)).toEqual(args)
   })
 
@@ -152,7 +166,7 @@ describe('snippets', () => {
     const { positionals, flags } = parseCommandLine(callCommand, given)
     expect(positionals[0]).toBe('a/b:1.0')
     expect(JSON.parse(positionals[1]!)).toEqual(args)
-    expect(flags).toMatchObject({ timeout: '2500ms', namespace: "it's" })
+    expect(flags).toMatchObject({ timeout: '2500ms', queue: 'images', namespace: "it's" })
     // PSHUB_REDIS says where, which the browser cannot know.
     expect(flags.redis).toBeUndefined()
   })
@@ -165,7 +179,7 @@ describe('snippets', () => {
     )
     const [options, task, args, rest] = JSON.parse(run(process.execPath, ['--input-type=module', '-'], program))
     expect(options).toMatchObject({ namespace: "it's" })
-    expect([task, args, rest]).toEqual(['a/b:1.0', value, { timeoutMs: 2500 }])
+    expect([task, args, rest]).toEqual(['a/b:1.0', value, { timeoutMs: 2500, ...others }])
   })
 
   it.skipIf(missing('python3'))('of Python give the arguments to the hub', () => {
@@ -175,10 +189,15 @@ describe('snippets', () => {
       '    def __init__(self, **options): self.options = options',
       '    def __enter__(self): return self',
       '    def __exit__(self, *error): pass',
-      '    def call(self, task, args, timeout): return json.dumps([self.options, task, args, timeout])',
+      '    def call(self, task, args, **options): return json.dumps([self.options, task, args, options])',
     ].join('\n')
     const program = pythonSnippet(call(value)).replace('from pshub import Hub', stand)
-    expect(JSON.parse(run('python3', ['-'], program))).toEqual([{ namespace: "it's" }, 'a/b:1.0', value, 2.5])
+    expect(JSON.parse(run('python3', ['-'], program))).toEqual([
+      { namespace: "it's" },
+      'a/b:1.0',
+      value,
+      { timeout: 2.5, ...others },
+    ])
   })
 
   it.skipIf(missing('ruby'))('of Ruby give the arguments to the hub', () => {
@@ -187,11 +206,16 @@ describe('snippets', () => {
       'require "json"',
       'module Pshub; class Hub',
       '  def initialize(**options) = @options = options',
-      '  def call(task, args, timeout:) = (puts JSON.generate([@options, task, args, timeout]))',
+      '  def call(task, args, **options) = (puts JSON.generate([@options, task, args, options]))',
       '  def close = nil',
       'end; end',
     ].join('\n')
     const program = rubySnippet(call(value)).replace('require "pshub"', stand).replace('p result', '')
-    expect(JSON.parse(run('ruby', ['-'], program))).toEqual([{ namespace: "it's" }, 'a/b:1.0', value, 2.5])
+    expect(JSON.parse(run('ruby', ['-'], program))).toEqual([
+      { namespace: "it's" },
+      'a/b:1.0',
+      value,
+      { timeout: 2.5, ...others },
+    ])
   })
 })

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { environmentColours } from '../../src/settings/environment.ts'
 
 const sheet = readFileSync(resolve(import.meta.dirname, '../../registry/web/looks/ground.css'), 'utf8')
 const colours = Object.fromEntries(
@@ -37,6 +38,11 @@ describe('colours of the pages', () => {
     ...pairs(['warn', 'text'], ['warn-soft'], 4.5),
     ...pairs(['bad', 'text', 'quiet', 'accent'], ['bad-soft'], 4.5),
     ...pairs(['on-accent'], ['accent'], 4.5),
+    ...pairs(
+      ['on-environment'],
+      environmentColours.map(colour => `environment-${colour}`),
+      4.5,
+    ),
     ...pairs(['edge', 'chart-a', 'chart-b', 'chart-c'], ['ground', 'paper', 'sunk'], 3),
   ])('$theme: $name on $ground', ({ name, ground, theme, least }) => {
     expect(contrast(colours[name]![theme], colours[ground]![theme])).toBeGreaterThanOrEqual(least)

@@ -1,7 +1,11 @@
-"""Some workers of the project's fault suite for jobs (test/fault/jobs), with tasks that write down what they ran."""
+"""
+Some workers of the project's fault suite for jobs (test/fault/jobs), with tasks that write down what they ran. The handlers of every
+other worker are coroutines, those of the others functions.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import random
@@ -9,6 +13,8 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pshub import Context, Worker, task
@@ -24,72 +30,70 @@ def note(e: str, **fields: Any) -> None:
     os.write(_file, f"{json.dumps({'e': e, **fields, 'at': int(time.time() * 1000)})}\n".encode())
 
 
-def misbehave(act: str, ms: float, ctx: Context) -> None:
+def misbehave(act: str, ms: float) -> None:
     if act == "block":
         end = time.monotonic() + ms / 1000
         while time.monotonic() < end:
             pass
     elif act == "throw":
         raise ValueError("raised on purpose")
-    elif act == "never":
-        ctx.aborted.wait()
-        raise ValueError("told to stop")
     elif act == "exit":
         os._exit(3)
 
 
-def handle(args: Any, ctx: Context) -> dict[str, str]:
-    """``fails``: so many tries; ``before``: what the step before it returned; ``act``: what it does to its worker."""
+def numbered() -> str:
     global _runs
     with _lock:
         _runs += 1
-        run = f"{setup['name']}/{_runs}"
-    told = {"id": ctx.id, "token": args.get("token"), "run": run}
+        return f"{setup['name']}/{_runs}"
+
+
+@contextmanager
+def running(args: Any, ctx: Context) -> Iterator[tuple[dict[str, Any], float | None]]:
+    """
+    One run: what it tells, and for how many seconds it goes on, None for ever. ``fails``: so many tries; ``before``: what the step before
+    it returned; ``act``: what it does to its worker.
+    """
+    told = {"id": ctx.id, "token": args.get("token"), "run": numbered()}
     before = args.get("before")
     of_key = {"key": args["key"], "n": args["n"], "fence": ctx.fence} if "key" in args else {}
     note("start", **told, **of_key, **({"before": before["run"]} if before else {}))
     try:
-        if args.get("act"):
-            misbehave(args["act"], args.get("ms", 1), ctx)
-        if ctx.aborted.wait(args.get("ms", 1) / 1000):
-            raise ValueError("told to stop")
+        act, ms = args.get("act"), args.get("ms", 1)
+        if act:
+            misbehave(act, ms)
+        yield told, None if act == "never" else ms / 1000
         if ctx.attempt <= args.get("fails", 0):
             raise ValueError("not yet {")
         note("end", **told)
-        return {"run": run}
     finally:
         if of_key:
             note("stop", **told)
 
 
-@task(f"{setup['queue']}-work:1.0", args={}, retries=8, backoff=50, job_timeout_ms=15_000)
-def work(args: Any, ctx: Context) -> Any:
-    return handle(args, ctx)
+def handle(args: Any, ctx: Context) -> dict[str, str]:
+    with running(args, ctx) as (told, seconds):
+        if ctx.aborted.wait(seconds):
+            raise ValueError("told to stop")
+    return {"run": told["run"]}
 
 
-@task(f"{setup['queue']}-acts:1.0", args={}, retries=2, backoff=50, job_timeout_ms=2000)
-def acts(args: Any, ctx: Context) -> Any:
-    return handle(args, ctx)
+async def handle_async(args: Any, ctx: Context) -> dict[str, str]:
+    with running(args, ctx) as (told, seconds):
+        await (asyncio.Event().wait() if seconds is None else asyncio.sleep(seconds))
+    return {"run": told["run"]}
 
 
-@task(f"{setup['queue']}-keyed:1.0", args={}, keyed="ordered", retries=8, backoff=50, job_timeout_ms=15_000)
-def keyed(args: Any, ctx: Context) -> Any:
-    return handle(args, ctx)
-
-
-def merged_handler(by_key: dict[str, list[Any]], ctx: Context) -> None:
+@contextmanager
+def running_merged(by_key: dict[str, list[Any]], ctx: Context) -> Iterator[float]:
     """``ms``: how long it takes; ``fails``: how likely it fails. A run takes as long as the slowest of its payloads."""
-    global _runs
-    with _lock:
-        _runs += 1
-        run = f"{setup['name']}/{_runs}"
+    run = numbered()
     payloads = [payload for each in by_key.values() for payload in each]
     keys = [[key, [payload["n"] for payload in each]] for key, each in by_key.items()]
     note("merged", run=run, keys=keys, fence=ctx.fence)
     is_done = False
     try:
-        if ctx.aborted.wait(max(payload["ms"] for payload in payloads) / 1000):
-            raise ValueError("told to stop")
+        yield max(payload["ms"] for payload in payloads) / 1000
         if any(random.random() < payload.get("fails", 0) for payload in payloads):
             raise ValueError("not yet {")
         is_done = True
@@ -97,22 +101,28 @@ def merged_handler(by_key: dict[str, list[Any]], ctx: Context) -> None:
         note("merged-stop", run=run, isDone=is_done)
 
 
-merged = task(
-    f"{setup['queue']}-merged:1.0",
-    args={},
-    keyed="merged",
-    batch=3,
-    max_payloads=20,
-    retries=8,
-    backoff=50,
-    job_timeout_ms=15_000,
-)(merged_handler)
+def handle_merged(by_key: dict[str, list[Any]], ctx: Context) -> None:
+    with running_merged(by_key, ctx) as seconds:
+        if ctx.aborted.wait(seconds):
+            raise ValueError("told to stop")
 
-# Those of schedules.
-scheduled = [
-    task(f"{setup['queue']}-{name}:1.0", args={}, retries=8, backoff=50, job_timeout_ms=15_000)(handle)
-    for name in ("once", "skip")
-]
+
+async def handle_merged_async(by_key: dict[str, list[Any]], ctx: Context) -> None:
+    with running_merged(by_key, ctx) as seconds:
+        await asyncio.sleep(seconds)
+
+
+def tasks_of(handler: Any, merged_handler: Any) -> list[Any]:
+    """The same tasks with these handlers. The last ones are those of schedules."""
+    often: Any = {"args": {}, "retries": 8, "backoff": 50, "job_timeout_ms": 15_000}
+    queue = setup["queue"]
+    return [
+        task(f"{queue}-work:1.0", **often)(handler),
+        task(f"{queue}-acts:1.0", args={}, retries=2, backoff=50, job_timeout_ms=2000)(handler),
+        task(f"{queue}-keyed:1.0", keyed="ordered", **often)(handler),
+        task(f"{queue}-merged:1.0", keyed="merged", batch=3, max_payloads=20, **often)(merged_handler),
+        *(task(f"{queue}-{name}:1.0", **often)(handler) for name in ("once", "skip")),
+    ]
 
 
 def main() -> None:
@@ -120,7 +130,8 @@ def main() -> None:
     options: dict[str, Any] = {"queue": setup["queue"], "slots": 8, "job_slots": 8, "lease": 2}
     if "graceMs" in setup:
         options["grace"] = setup["graceMs"] / 1000
-    workers = [Worker(setup["redis"], tasks=[work, acts, keyed, merged, *scheduled], **options) for _ in range(setup["workers"])]
+    kinds = [tasks_of(handle, handle_merged), tasks_of(handle_async, handle_merged_async)]
+    workers = [Worker(setup["redis"], tasks=kinds[number % 2], **options) for number in range(setup["workers"])]
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())
 

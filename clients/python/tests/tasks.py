@@ -1,5 +1,6 @@
 """What the tests' worker processes serve."""
 
+import asyncio
 import os
 import time
 from collections.abc import Iterator
@@ -29,6 +30,18 @@ def stubborn(ms: float) -> str:
 @task("again:1.0", idempotent=True)
 def again(ms: float) -> int:
     time.sleep(ms / 1000)
+    return os.getpid()
+
+
+@task("rest:1.0", timeout=20)
+async def rest(s: float) -> int:
+    await asyncio.sleep(s)
+    return os.getpid()
+
+
+@task("rest_again:1.0", idempotent=True, timeout=20)
+async def rest_again(s: float) -> int:
+    await asyncio.sleep(s)
     return os.getpid()
 
 

@@ -40,9 +40,7 @@ def echo(args: Any) -> Any:
 
 def _message(id: str, size: int) -> str:
     at = time.time_ns() // 1000
-    return json.dumps(
-        {"at": at, "ttl": 60_000, "id": id, "task": "echo:1.0", "args": "x" * size}, separators=(",", ":")
-    )
+    return json.dumps({"at": at, "ttl": 60_000, "id": id, "task": "echo:1.0", "args": "x" * size}, separators=(",", ":"))
 
 
 def test_writes_are_bounded_in_number_and_in_bytes() -> None:

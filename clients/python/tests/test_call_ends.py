@@ -31,9 +31,7 @@ def test_what_expired_in_the_list_is_never_started(hub: Hub, server: Server) -> 
         late.result()
     for each in pending:
         each.result()
-    stats = eventually(
-        lambda: [s for s in map(json.loads, server.client.hvals("pshub:stats")) if s["counters"]["expired"] == 1], 3
-    )
+    stats = eventually(lambda: [s for s in map(json.loads, server.client.hvals("pshub:stats")) if s["counters"]["expired"] == 1], 3)
     assert stats[0]["counters"]["ok"] == 4 and running["most"] == 4
 
 
@@ -79,6 +77,20 @@ def test_a_closed_hub_says_so(server: Server, worker: Worker) -> None:
     with pytest.raises(HubClosed):
         hub.call("add:1.0", x=1)
     hub.close()
+
+
+def test_a_closed_hub_takes_back_what_it_sent(server: Server, worker: Worker) -> None:
+    hub = Hub(server.url)
+    # Four slots: one waits in the list.
+    pending = [hub.submit("wait:1.0", s=20, timeout=20) for _ in range(5)]
+    eventually(lambda: worker.busy == 4 and server.client.llen("pshub:{default}:calls") == 1)
+    # And this one is on its way.
+    pending.append(hub.submit("wait:1.0", s=20, timeout=20))
+    hub.close()
+    assert server.client.llen("pshub:{default}:calls") == 0
+    assert {type(each.exception()) for each in pending[:5]} == {Aborted}
+    assert isinstance(pending[5].exception(), (Aborted, HubClosed))
+    eventually(lambda: worker.busy == 0, 3)
 
 
 def test_closing_a_hub_is_no_outage(server: Server, worker: Worker) -> None:

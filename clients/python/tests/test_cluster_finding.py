@@ -80,9 +80,7 @@ def test_without_the_right_to_ask_for_slots_that_is_told(cluster: Cluster, user:
 
 def test_without_the_key_of_a_move_that_is_told(cluster: Cluster, queues: list[str], user: User) -> None:
     _install(cluster)
-    hub_at, worker_at = (
-        user(name, *(rule for rule in RULES[name] if not rule.endswith("}:moving"))) for name in ("pshub-hub", "pshub-worker")
-    )
+    hub_at, worker_at = (user(name, *(rule for rule in RULES[name] if not rule.endswith("}:moving"))) for name in ("pshub-hub", "pshub-worker"))
     with pytest.raises(ConfigError, match="lacks .*FCALL on pshub:{.*}:moving"):
         Worker(f"redis://{worker_at}", tasks=[add], queue=queues[1]).start()
     with Worker(cluster.url, tasks=[add], queue=queues[1]), Hub(f"redis+cluster://{hub_at}") as hub:

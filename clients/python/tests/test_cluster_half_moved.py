@@ -97,9 +97,7 @@ def test_a_function_rests_from_the_first_moment_of_a_move_to_its_end(moving: Mov
     with pytest.raises(NotEnqueued, match="on its way"):
         moving.hub.enqueue("plain:1.0", {"n": 2}, **patience)
     ended: list[Any] = []
-    waiting = threading.Thread(
-        target=lambda: ended.append(moving.hub.enqueue("plain:1.0", {"n": 3}, queue=moving.queue, unique="one"))
-    )
+    waiting = threading.Thread(target=lambda: ended.append(moving.hub.enqueue("plain:1.0", {"n": 3}, queue=moving.queue, unique="one")))
     waiting.start()
     moving.cluster.settle(moving.slot, moving.away)
     waiting.join(10)
@@ -145,9 +143,7 @@ def _enqueue_all_along(moving: Moving, stop: threading.Event, start: int, counts
 def test_no_job_is_lost_and_none_is_run_twice_while_its_slot_moves_under_load(moving: Moving) -> None:
     stop, counts = threading.Event(), Counter()
     worker = Worker(moving.cluster.url, tasks=[plain, line, merge], queue=moving.queue, slots=4).start()
-    threads = [
-        threading.Thread(target=_enqueue_all_along, args=(moving, stop, 10_000 * at, counts)) for at in range(1, 4)
-    ]
+    threads = [threading.Thread(target=_enqueue_all_along, args=(moving, stop, 10_000 * at, counts)) for at in range(1, 4)]
     for thread in threads:
         thread.start()
     for turn in range(6):

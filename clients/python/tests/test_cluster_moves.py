@@ -141,9 +141,12 @@ def test_a_slot_that_nobody_serves_for_a_while(place: Place) -> None:
         assert not pending.done()
     finally:
         for node in nodes:
-            node.do("CLUSTER", "SETSLOT" if node is not place.home else "ADDSLOTS", place.slot, *(
-                ("NODE", place.home.id) if node is not place.home else ()
-            ))
+            node.do(
+                "CLUSTER",
+                "SETSLOT" if node is not place.home else "ADDSLOTS",
+                place.slot,
+                *(("NODE", place.home.id) if node is not place.home else ()),
+            )
     assert place.call(2) == 2
 
 
@@ -160,9 +163,7 @@ def _call_all_along(place: Place, stop: threading.Event, ended: list[Any], start
 def test_no_call_is_lost_and_none_comes_twice_while_a_slot_moves_under_load(place: Place) -> None:
     stop = threading.Event()
     ended: list[Any] = []
-    threads = [
-        threading.Thread(target=_call_all_along, args=(place, stop, ended, 1000 * at)) for at in range(1, 5)
-    ]
+    threads = [threading.Thread(target=_call_all_along, args=(place, stop, ended, 1000 * at)) for at in range(1, 5)]
     for thread in threads:
         thread.start()
     for to in (place.away, place.home, place.away):

@@ -65,9 +65,7 @@ def links(cluster: Cluster, name: str) -> int:
     return sum(client["name"] == name for node in cluster.live for client in node.client.client_list())
 
 
-def test_one_worker_runs_what_is_at_each_node_with_its_slots(
-    cluster: Cluster, names: list[str], begin: Begin, stay: Staying
-) -> None:
+def test_one_worker_runs_what_is_at_each_node_with_its_slots(cluster: Cluster, names: list[str], begin: Begin, stay: Staying) -> None:
     serving = begin(stay.task, slots=3, job_slots=3)
     spread(at(cluster), 1, names)
     eventually(lambda: places(cluster, names) == sorted(names))
@@ -92,9 +90,7 @@ def test_one_worker_runs_what_is_at_each_node_with_its_slots(
     assert places(cluster, names) == [] and links(cluster, "pshub-worker-blocking") == 0
 
 
-def test_nothing_is_lost_doubled_or_reordered_while_the_number_changes(
-    cluster: Cluster, names: list[str], begin: Begin
-) -> None:
+def test_nothing_is_lost_doubled_or_reordered_while_the_number_changes(cluster: Cluster, names: list[str], begin: Begin) -> None:
     runs: list[Run] = []
 
     @task("sync:1.0", keyed="ordered")

@@ -13,7 +13,7 @@ import pytest
 from conftest import Server, eventually, vectors
 from job_tasks import PREFIX, Flaky, hub, serve  # noqa: F401
 from pshub import AsyncHub, Hub, InvalidArgs, TaskError, Worker, task
-from pshub.jobs.job_text import revived_message
+from pshub.jobs.job_text import hastened_message, revived_message
 
 Serve = Callable[..., Worker]
 
@@ -119,6 +119,11 @@ def test_what_somebody_else_put_there_is_left_out(server: Server, hub: Hub) -> N
     assert [job.id for job in hub.dead("q").list()] == ["b", "a"]
     assert hub.dead("q").retry() == 2 and server.client.llen(f"{PREFIX}jobs") == 2
     server.client.delete(f"{PREFIX}dead")
+
+
+@pytest.mark.parametrize("case", vectors("jobs.json")["hastened"], ids=lambda case: case["title"])
+def test_hastened(case: Any) -> None:
+    assert hastened_message(case["lying"]) == case["message"]
 
 
 @pytest.mark.parametrize("case", vectors("jobs.json")["revived"], ids=lambda case: case["title"])

@@ -90,9 +90,7 @@ def test_one_that_no_replica_confirms_is_in_redis_and_holds_up_no_other_one(pair
         pair.hub.enqueue_many([("job:1.0", {"n": n}) for n in (4, 5)], **DURABLE)
 
 
-def test_one_whose_answer_was_lost_is_confirmed_when_it_is_sent_again(
-    pair: Replicated, make_proxy: Callable[[Server], Proxy]
-) -> None:
+def test_one_whose_answer_was_lost_is_confirmed_when_it_is_sent_again(pair: Replicated, make_proxy: Callable[[Server], Proxy]) -> None:
     front = make_proxy(pair.master)
     with Hub(front.url) as hub:
         hub.enqueue("job:1.0", {"n": 1}, **DURABLE)
@@ -168,7 +166,7 @@ def test_a_hub_that_is_closed_meanwhile_tells_of_a_doubt_and_is_gone(pair: Repli
 
 
 def test_it_is_for_what_is_enqueued_now_and_for_replicas(pair: Replicated) -> None:
-    with pytest.raises(InvalidArgs, match='durable must be \'replica\', not "disk"'):
+    with pytest.raises(InvalidArgs, match="durable must be 'replica', not \"disk\""):
         pair.hub.enqueue("job:1.0", {"n": 1}, queue="q", durable="disk")
     for refused in (
         lambda: pair.hub.schedule("s", {"cron": "0 0 * * *"}, "job:1.0", {"n": 1}, **DURABLE),

@@ -48,9 +48,7 @@ def test_a_number_of_many_digits_costs_nothing() -> None:
 
 
 _LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20)
-_ANY_JSON = st.recursive(
-    _LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4), max_leaves=12
-)
+_ANY_JSON = st.recursive(_LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4), max_leaves=12)
 _NASTY = st.sampled_from([{"toString": 1}, {"length": 5}, [[]], -1, 0.5, 1e308, 10**400, "x" * 1000, "\ud800"])
 _CARD = {"task": "junk:1.0", "queue": "zz", "description": "x", "timeoutMs": 1, "idempotent": True, "digest": "d", "at": 1}
 _WORKER = {"id": "junk", "queue": "q", "host": "h", "pid": 1, "slots": 1, "tasks": {"where:1.0": "d"}, "client": "a", "started": 1}
@@ -131,9 +129,7 @@ def well(shared_server: Server) -> Iterator[_Well]:
     well.end()
 
 
-_SETTINGS = settings(
-    max_examples=20, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
-)
+_SETTINGS = settings(max_examples=20, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 
 
 @settings(max_examples=1500, deadline=None, derandomize=True, database=None)

@@ -69,9 +69,7 @@ def test_a_worker_answers_them(server: Server, start_worker: Callable[..., Worke
     assert reached(port, "/livez") is None
 
 
-def test_they_say_that_redis_is_away_and_that_it_is_back(
-    own_server: Server, start_worker: Callable[..., WorkerProcess]
-) -> None:
+def test_they_say_that_redis_is_away_and_that_it_is_back(own_server: Server, start_worker: Callable[..., WorkerProcess]) -> None:
     port = free_port()
     start_worker(own_server, "--health-port", str(port), "--lease", "2s")
     assert own_server.process is not None
@@ -102,9 +100,7 @@ def test_they_say_that_it_waits_for_its_first_lease(make_server: Callable[..., S
         worker.wait()
 
 
-def test_they_say_that_it_stood_still_for_longer_than_its_lease(
-    server: Server, start_worker: Callable[..., WorkerProcess]
-) -> None:
+def test_they_say_that_it_stood_still_for_longer_than_its_lease(server: Server, start_worker: Callable[..., WorkerProcess]) -> None:
     port = free_port()
     worker = start_worker(server, "--health-port", str(port), "--lease", "2s")
     assert probe(port, "/livez") == LIVE
@@ -174,9 +170,7 @@ def test_what_is_no_port_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         Hub(health_port=1)  # type: ignore[call-arg]
 
 
-def test_the_option_beats_the_environment_and_0_takes_a_free_port(
-    server: Server, monkeypatch: pytest.MonkeyPatch, caplog: Any
-) -> None:
+def test_the_option_beats_the_environment_and_0_takes_a_free_port(server: Server, monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
     caplog.set_level("INFO", "pshub")
     with socket.create_server(("127.0.0.1", 0)) as other:
         monkeypatch.setenv("PSHUB_HEALTH_PORT", str(other.getsockname()[1]))

@@ -12,7 +12,7 @@ import pytest
 
 from conftest import Server, eventually
 from job_tasks import PREFIX, Flaky, hub, noted, serve, strict  # noqa: F401
-from pshub import Aborted, AsyncHub, Context, Hub, InvalidArgs, TaskError, TaskFailed, Worker, task
+from pshub import Aborted, AsyncHub, Context, Hub, InvalidArgs, NoSuchJob, TaskError, TaskFailed, Worker, task
 
 Serve = Callable[..., Worker]
 
@@ -154,6 +154,28 @@ def test_a_job_that_is_cancelled_before_its_time_never_runs(server: Server, hub:
     with pytest.raises(Aborted):
         waiting.result()
     assert server.client.pttl(f"{PREFIX}job:{scheduled.id}") > 0
+
+
+def test_a_job_that_waits_for_its_time_or_its_next_try_is_run_at_once(server: Server, hub: Hub, serve: Serve) -> None:
+    attempts: list[int] = []
+
+    @task("again:1.0", backoff=3_600_000)
+    def again(ctx: Context) -> int:
+        attempts.append(ctx.attempt)
+        if len(attempts) < 2:
+            raise ValueError("not yet")
+        return len(attempts)
+
+    job = hub.enqueue("again:1.0", {}, queue="q", tracked=True, delay_ms=3_600_000)
+    assert [job.run(), job.run()] == [True, False]
+    serve(again)
+    eventually(lambda: job.status().state == "retrying")
+    assert job.run() is True
+    assert job.result() == 2
+    assert job.status().tries == 1
+    assert job.run() is False
+    with pytest.raises(NoSuchJob):
+        hub.enqueue("again:1.0", {}, queue="q", delay_ms=3_600_000).run()
 
 
 def test_a_job_that_is_cancelled_while_it_runs_is_told_and_not_tried_again(hub: Hub, serve: Serve) -> None:

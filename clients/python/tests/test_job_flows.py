@@ -150,9 +150,7 @@ def test_a_job_is_tried_again_after_its_worker_lost_its_connection(
         worker.stop(grace=0)
 
 
-def test_a_claim_whose_answer_was_lost_brings_back_a_job_that_was_tried_here_before(
-    server: Server, hub: Hub, serve: Serve
-) -> None:
+def test_a_claim_whose_answer_was_lost_brings_back_a_job_that_was_tried_here_before(server: Server, hub: Hub, serve: Serve) -> None:
     flaky = Flaky(backoff=60_000)
     worker = serve(flaky.task)
     job = hub.enqueue(flaky.task, {"fails": 1}, tracked=True)
@@ -208,9 +206,7 @@ def test_a_task_that_nobody_has_ends_its_jobs(server: Server, hub: Hub, serve: S
     assert [event["id"] for _, event in told] == [job.id]
 
 
-def test_jobs_whose_acknowledgement_was_lost_are_there_once(
-    server: Server, serve: Serve, make_proxy: Callable[[Server], Proxy]
-) -> None:
+def test_jobs_whose_acknowledgement_was_lost_are_there_once(server: Server, serve: Serve, make_proxy: Callable[[Server], Proxy]) -> None:
     flaky = Flaky()
     worker = serve(flaky.task)
     proxy = make_proxy(server)

@@ -54,9 +54,7 @@ class Line:
         return [(run.n, run.attempt) for run in self.runs if run.key == key]
 
 
-def test_they_run_one_after_the_other_over_two_workers_and_others_beside_them(
-    server: Server, hub: Hub, serve: Serve
-) -> None:
+def test_they_run_one_after_the_other_over_two_workers_and_others_beside_them(server: Server, hub: Hub, serve: Serve) -> None:
     line = Line(takes_s=0.01)
     workers = [serve(line.task, slots=8), serve(line.task, slots=8)]
     keys = ["a", "ü {b}", 'c:"\\\n']
@@ -82,9 +80,7 @@ def test_they_run_one_after_the_other_over_two_workers_and_others_beside_them(
         ("pass", [(1, 1), (2, 1), (3, 1), (1, 2), (1, 3)]),
     ],
 )
-def test_one_that_fails_holds_the_next_ones_or_lets_them_pass(
-    hub: Hub, serve: Serve, on_failure: Any, expected: Any
-) -> None:
+def test_one_that_fails_holds_the_next_ones_or_lets_them_pass(hub: Hub, serve: Serve, on_failure: Any, expected: Any) -> None:
     line = Line(fails=2, on_failure=on_failure)
     worker = serve(line.task)
     told = noted(worker, "job:retried")

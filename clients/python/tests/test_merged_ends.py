@@ -56,9 +56,7 @@ def test_each_key_has_its_own_tries_and_polynomial_backoff(server: Server, hub: 
     eventually(lambda: (tries(server, "a"), tries(server, "b")) == (1, 3))
 
 
-def test_what_failed_too_often_is_given_up_by_its_lowest_score_and_can_be_put_back(
-    server: Server, hub: Hub, serve: Serve
-) -> None:
+def test_what_failed_too_often_is_given_up_by_its_lowest_score_and_can_be_put_back(server: Server, hub: Hub, serve: Serve) -> None:
     def act(by_key: ByKey, ctx: Context) -> None:
         if "bad" in by_key["a"]:
             raise ValueError("bad one")
@@ -85,9 +83,7 @@ def test_what_failed_too_often_is_given_up_by_its_lowest_score_and_can_be_put_ba
     assert waiting(server, "a") == {'"bad"': 1, '"more"': 0} and (tries(server, "a"), due_ms(server, "a")) == (0, None)
 
 
-def test_a_dead_payload_that_is_put_back_with_others_in_its_place_merges_with_equal_ones(
-    server: Server, hub: Hub, serve: Serve
-) -> None:
+def test_a_dead_payload_that_is_put_back_with_others_in_its_place_merges_with_equal_ones(server: Server, hub: Hub, serve: Serve) -> None:
     merge = Merge(fail_first(TaskError("no", retryable=False)))
     merge.declared(serve)
     hub.enqueue("merge:1.0", 1, key="a", score=5)
@@ -171,9 +167,7 @@ def test_what_is_no_payload_of_theirs_is_given_up_and_the_others_run(server: Ser
     hub.dead("q").delete()
 
 
-def test_a_worker_that_is_killed_loses_nothing(
-    server: Server, hub: Hub, serve: Serve, start_worker: Callable[..., WorkerProcess]
-) -> None:
+def test_a_worker_that_is_killed_loses_nothing(server: Server, hub: Hub, serve: Serve, start_worker: Callable[..., WorkerProcess]) -> None:
     killed = start_worker(server, "--queue", "q")
     hub.enqueue("hang:1.0", 1, key="a")
     held = eventually(lambda: [text for key in server.held() for text in server.client.hvals(key)])

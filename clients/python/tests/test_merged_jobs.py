@@ -10,9 +10,7 @@ from merged_tasks import ByKey, Gate, Merge, Serve, due_ms, tries, waiting
 from pshub import Context, Hub
 
 
-def test_they_are_handed_over_together_each_payload_once_the_lowest_score_first(
-    server: Server, hub: Hub, serve: Serve
-) -> None:
+def test_they_are_handed_over_together_each_payload_once_the_lowest_score_first(server: Server, hub: Hub, serve: Serve) -> None:
     merge = Merge(batch=10)
     merge.declared(serve)
     hub.enqueue("merge:1.0", {"v": 3}, key="a", score=3)
@@ -31,9 +29,7 @@ def test_they_are_handed_over_together_each_payload_once_the_lowest_score_first(
     assert server.leftovers() == []
 
 
-def test_runs_have_so_many_keys_and_payloads_as_the_task_says_in_the_order_of_the_enqueuing(
-    server: Server, hub: Hub, serve: Serve
-) -> None:
+def test_runs_have_so_many_keys_and_payloads_as_the_task_says_in_the_order_of_the_enqueuing(server: Server, hub: Hub, serve: Serve) -> None:
     merge = Merge(batch=3, max_payloads=4)
     merge.declared(serve)
     hub.enqueue_many([(merge.task, n, {"key": "abcd"[n % 4]}) for n in range(40)])
@@ -46,9 +42,7 @@ def test_runs_have_so_many_keys_and_payloads_as_the_task_says_in_the_order_of_th
     eventually(lambda: not server.client.exists(f"{PREFIX}lined"))
 
 
-def test_what_waits_keeps_its_time_and_its_tries_and_the_later_score_counts(
-    server: Server, hub: Hub, serve: Serve
-) -> None:
+def test_what_waits_keeps_its_time_and_its_tries_and_the_later_score_counts(server: Server, hub: Hub, serve: Serve) -> None:
     def fail(by_key: ByKey, ctx: Context) -> None:
         raise ValueError("not yet")
 
@@ -66,9 +60,7 @@ def test_what_waits_keeps_its_time_and_its_tries_and_the_later_score_counts(
     assert (tries(server, "1"), due_ms(server, "1")) == (1, before)
 
 
-def test_what_comes_while_its_key_runs_waits_and_no_two_runs_have_a_key(
-    server: Server, hub: Hub, serve: Serve
-) -> None:
+def test_what_comes_while_its_key_runs_waits_and_no_two_runs_have_a_key(server: Server, hub: Hub, serve: Serve) -> None:
     gate = Gate()
     merge = Merge(gate)
     for _ in range(2):

@@ -34,9 +34,7 @@ def test_a_payload_as_deep_as_any_may_be_runs(hub: Hub, serve: Serve) -> None:
     assert merge.brought == [{"a": [deep]}]
 
 
-def test_what_was_enqueued_before_runs_alone_and_what_has_no_key_is_refused(
-    server: Server, hub: Hub, serve: Serve
-) -> None:
+def test_what_was_enqueued_before_runs_alone_and_what_has_no_key_is_refused(server: Server, hub: Hub, serve: Serve) -> None:
     before = task("merge:1.0", args={}, keyed="ordered")(lambda args: None)
     serve(before, job_slots=0).stop()
     hub.enqueue("merge:1.0", {"v": 1}, key="a")

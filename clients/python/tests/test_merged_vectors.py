@@ -96,7 +96,7 @@ def test_ends(case: Any) -> None:
 
 def test_what_is_no_run_is_not_cut_run() -> None:
     head = '{"at":1,"ttl":0,"id":"m-7","job":{"fence":7,"run":'
-    for run in ('[["a",0]]', '[7]', '[["a",0,["x",1]]]', '[["a",0,[1e999,1]]]', "{}", "7", '[["a",0,7]]'):
+    for run in ('[["a",0]]', "[7]", '[["a",0,["x",1]]]', '[["a",0,[1e999,1]]]', "{}", "7", '[["a",0,7]]'):
         assert cut_run(f'{head}{run}}},"task":"sync:1.0","args":[{{not]}}'.encode(), _KEYS) is None, run
     assert cut_run(b'{"at":1,"ttl":0,"id":"m-7","task":"sync:1.0","args":[{not]}', _KEYS) is None
     assert cut_run(b"\xff", _KEYS) is None

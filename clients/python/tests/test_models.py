@@ -169,9 +169,7 @@ def test_over_redis(hub: Hub, serve: Callable[..., Worker]) -> None:
         ("cart:1.0", {"cart": {"firstItem": {**ITEM, "count": 0}}}, "/cart/firstItem/count", "must be > 0"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(
-    hub: Hub, serve: Callable[..., Worker], name: str, args: Any, pointer: str, said: str
-) -> None:
+def test_what_is_wrong_is_told_with_its_place(hub: Hub, serve: Callable[..., Worker], name: str, args: Any, pointer: str, said: str) -> None:
     serve(user, cart)
     with pytest.raises(InvalidArgs) as failed:
         hub.call(name, args)

@@ -26,9 +26,7 @@ def test_statistics_and_cards(server: Server, hub: Hub, worker: Worker) -> None:
         "additionalProperties": False,
     }
     assert declared["result"] == {"type": "integer"} and declared["timeoutMs"] == 5000
-    stats = eventually(
-        lambda: [s for s in [json.loads(server.client.hget("pshub:stats", worker.id))] if s["counters"]["ok"] == 1], 3
-    )[0]
+    stats = eventually(lambda: [s for s in [json.loads(server.client.hget("pshub:stats", worker.id))] if s["counters"]["ok"] == 1], 3)[0]
     assert stats["counters"]["failed"] == 1 and stats["draining"] is False
     told = json.loads(server.client.hget("pshub:taskstats", worker.id))
     assert told["tasks"]["fail:1.0"]["errors"] == {"TaskFailed": 1}
@@ -64,9 +62,7 @@ def test_recent_failures_and_callers(server: Server, worker: Worker) -> None:
     assert by_id["late"]["code"] == "Expired" and by_id["late"]["execUs"] == 0 and "from" not in by_id["late"]
     # Half of a surrogate pair has no UTF-8, and must not keep all the others from being told.
     assert by_id["invalid"]["code"] == "InvalidArgs" and by_id["invalid"]["from"] == "half \ud800"
-    stats = eventually(
-        lambda: [s for s in [json.loads(server.client.hget("pshub:taskstats", worker.id))] if "add:1.0" in s["tasks"]], 3
-    )[0]["tasks"]
+    stats = eventually(lambda: [s for s in [json.loads(server.client.hget("pshub:taskstats", worker.id))] if "add:1.0" in s["tasks"]], 3)[0]["tasks"]
     assert stats["fail:1.0"]["callers"] == {"shop": 12} == stats["fail:1.0"]["window"]["callers"]
     assert stats["add:1.0"]["callers"] == {"shop": 1, "": 1, "half \ud800": 1}
     worker.stop()

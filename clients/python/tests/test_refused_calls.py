@@ -121,9 +121,7 @@ def test_nothing_is_sent_while_nothing_is_refused_and_while_a_worker_fails_by_it
     assert server.client.keys("pshub:refus*") == []
 
 
-def test_a_hub_whose_rights_are_of_an_earlier_version_keeps_it_to_itself(
-    server: Server, user: Callable[..., str]
-) -> None:
+def test_a_hub_whose_rights_are_of_an_earlier_version_keeps_it_to_itself(server: Server, user: Callable[..., str]) -> None:
     url = user("earlier", *(rule for rule in RULES["pshub-hub"] if ":refus" not in rule))
     problems: list[Any] = []
 

@@ -39,9 +39,7 @@ def _in_two(server: Server) -> list[str]:
     return sorted(name for name in server.client.hkeys(TASKS) if name.startswith("where"))
 
 
-def test_it_is_called_where_it_was_first_and_the_second_worker_says_so(
-    server: Server, start: Start, fresh: Any, caplog: Any
-) -> None:
+def test_it_is_called_where_it_was_first_and_the_second_worker_says_so(server: Server, start: Start, fresh: Any, caplog: Any) -> None:
     first = start("prod")
     second = start("default")
     assert second.told == [{"task": "where:1.0", "queue": "default", "first": "prod"}] and first.told == []
@@ -51,9 +49,7 @@ def test_it_is_called_where_it_was_first_and_the_second_worker_says_so(
 
 
 @pytest.mark.parametrize("goes, stays", [("prod", "default"), ("default", "prod")])
-def test_it_never_is_without_workers_while_one_lives(
-    server: Server, start: Start, fresh: Any, goes: str, stays: str
-) -> None:
+def test_it_never_is_without_workers_while_one_lives(server: Server, start: Start, fresh: Any, goes: str, stays: str) -> None:
     started = {queue: start(queue) for queue in ("prod", "default")}
     with Hub(server.url) as hub:
         assert hub.call("where:1.0") == "prod"
@@ -101,9 +97,7 @@ def test_it_is_found_again_in_both_after_a_flushall(server: Server, start: Start
     assert [fresh("where:1.0", queue=queue) for queue in ("prod", "default")] == ["prod", "default"]
 
 
-def test_a_worker_that_is_killed_leaves_its_task_to_the_other_queue(
-    server: Server, start_worker: Callable[..., WorkerProcess]
-) -> None:
+def test_a_worker_that_is_killed_leaves_its_task_to_the_other_queue(server: Server, start_worker: Callable[..., WorkerProcess]) -> None:
     prod, other = start_worker(server, "--queue", "prod"), start_worker(server, "--queue", "default")
     assert "is served in queue prod too" in other.said() and "is served in queue" not in prod.said()
     errors: list[str] = []

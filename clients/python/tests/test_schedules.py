@@ -166,9 +166,7 @@ def test_a_lost_connection_costs_no_time(server: Server, hub: Hub, noting: Notin
         worker.stop(grace=0)
 
 
-def test_without_cronsim_it_is_said(
-    server: Server, hub: Hub, serve: Serve, noting: Noting, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_cronsim_it_is_said(server: Server, hub: Hub, serve: Serve, noting: Noting, monkeypatch: pytest.MonkeyPatch) -> None:
     hub.schedule("late", {"cron": "0 0 1 1 *"}, "tick:1.0", {}, queue="q")
     server.client.zadd(f"{PREFIX}ticks", {"late": time.time() * 1000 - 60_000})
     why = "schedules need the package cronsim; install pshub-client[schedules]"

@@ -95,9 +95,7 @@ def test_a_place_that_is_paused_keeps_none_of_the_others(server: Server, hub: Hu
     assert held_up.result() == 1 and told == [NAMES[1]] * 2
 
 
-def test_a_shard_that_is_none_any_more_is_served_until_nothing_is_left(
-    server: Server, hub: Hub, begin: Serve, stay: Staying
-) -> None:
+def test_a_shard_that_is_none_any_more_is_served_until_nothing_is_left(server: Server, hub: Hub, begin: Serve, stay: Staying) -> None:
     serving = begin(stay.task, slots=3)
     spread(at(server), 1, NAMES)
     eventually(lambda: places(server) == NAMES)
@@ -195,9 +193,7 @@ def test_nothing_is_lost_doubled_or_reordered_while_the_number_changes(server: S
 
 
 @pytest.mark.usefixtures("spread_out")
-def test_a_killed_one_is_adopted_from_in_every_place(
-    server: Server, hub: Hub, start_worker: Callable[..., WorkerProcess]
-) -> None:
+def test_a_killed_one_is_adopted_from_in_every_place(server: Server, hub: Hub, start_worker: Callable[..., WorkerProcess]) -> None:
     arguments = ("--queue", "q", "--slots", "8", "--job-slots", "4")
     victim = start_worker(server, *arguments)
     eventually(lambda: len(places(server)) == 3)
@@ -252,9 +248,7 @@ def test_a_record_that_was_lost_is_brought_back(server: Server, serve: Serve, st
         eventually(lambda: server.client.get(f"pshub:{{{name}}}:shards") == text)
 
 
-def test_it_has_two_connections_and_a_queue_in_one_place_costs_no_more_commands(
-    server: Server, hub: Hub, begin: Serve, stay: Staying
-) -> None:
+def test_it_has_two_connections_and_a_queue_in_one_place_costs_no_more_commands(server: Server, hub: Hub, begin: Serve, stay: Staying) -> None:
     stay.going_on.set()
     begin(stay.task)
 

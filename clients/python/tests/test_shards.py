@@ -62,9 +62,7 @@ def line(serve: Serve) -> Line:
     return line
 
 
-def test_jobs_that_are_in_the_wrong_shard_are_moved_in_their_order(
-    server: Server, hub: Hub, serve: Serve, line: Line
-) -> None:
+def test_jobs_that_are_in_the_wrong_shard_are_moved_in_their_order(server: Server, hub: Hub, serve: Serve, line: Line) -> None:
     away, here = key_of("shard.2.q"), key_of("q")
     jobs = [line.enqueue(hub, away, n, queue="q", tracked=True, expires_ms=60_000) for n in range(20)]
     jobs.append(line.enqueue(hub, away, 20, queue="q", tracked=True, delay_ms=50))
@@ -83,9 +81,7 @@ def test_jobs_that_are_in_the_wrong_shard_are_moved_in_their_order(
     eventually(lambda: not list(server.client.scan_iter("*:came:*")))
 
 
-def test_a_job_that_was_put_there_before_its_worker_died_is_not_put_there_again(
-    server: Server, hub: Hub, serve: Serve, line: Line
-) -> None:
+def test_a_job_that_was_put_there_before_its_worker_died_is_not_put_there_again(server: Server, hub: Hub, serve: Serve, line: Line) -> None:
     away = key_of("shard.3.q")
     job = line.enqueue(hub, away, 0, queue="q", tracked=True)
     spread(server, record(3))

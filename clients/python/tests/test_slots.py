@@ -153,9 +153,7 @@ def _functions(server: Server) -> int:
     return int(server.client.info("commandstats")["cmdstat_fcall"]["calls"])
 
 
-def test_nothing_is_released_before_its_reply_was_answered(
-    server: Server, serve: Any, make_proxy: Callable[[Server], Proxy]
-) -> None:
+def test_nothing_is_released_before_its_reply_was_answered(server: Server, serve: Any, make_proxy: Callable[[Server], Proxy]) -> None:
     proxy = make_proxy(server)
     worker = serve(proxy.url, slots=1)
     with Hub(server.url) as hub:

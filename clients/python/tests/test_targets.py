@@ -31,9 +31,7 @@ def test_sentinels() -> None:
     # Without their own none: the data servers' are not theirs.
     assert read_target("redis+sentinel://me:secret@h1/m").sentinel_options == {}
     given = {"sentinels": PORTLESS, "name": "m", "password": "a", "sentinel_password": "b", "ssl": True}
-    assert read_target(given) == Place(
-        "sentinel", [("h1", 26379), ("h2", 5)], {"password": "a", "ssl": True}, {"password": "b", "ssl": True}, "m"
-    )
+    assert read_target(given) == Place("sentinel", [("h1", 26379), ("h2", 5)], {"password": "a", "ssl": True}, {"password": "b", "ssl": True}, "m")
 
 
 def test_a_cluster() -> None:

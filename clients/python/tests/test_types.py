@@ -99,9 +99,7 @@ def outer(ctx: Context) -> int:
     return ctx.call(size, width=3).height
 
 
-def test_the_task_itself_gives_what_its_hint_says_and_its_name_what_travels(
-    hub: Hub, serve: Callable[..., Worker]
-) -> None:
+def test_the_task_itself_gives_what_its_hint_says_and_its_name_what_travels(hub: Hub, serve: Callable[..., Worker]) -> None:
     serve(size, pair, outer)
     assert hub.call(size, width=1) == Size(1, 2)
     assert hub.call("size:1.0", width=1) == {"width": 1, "height": 2}

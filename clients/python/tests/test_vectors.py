@@ -232,7 +232,5 @@ def test_measured() -> None:
     for case in measured["failures"]:
         recent = RecentFailures()
         for each in case["failures"]:
-            recent.keep(
-                each["task"], each["id"], each["at"], each["code"], each["message"], each["from"], each["execUs"]
-            )
+            recent.keep(each["task"], each["id"], each["at"], each["code"], each["message"], each["from"], each["execUs"])
         assert json.loads(recent.text()) == case["published"], case["title"]

@@ -191,6 +191,17 @@ class TestCalls < PshubTest
     assert_raises(Pshub::HubClosed) { calling.call("wait:1.0") }
   end
 
+  def test_a_closed_hub_takes_back_what_it_sent
+    worker(waiter, slots: 1)
+    calling = hub
+    pending = Array.new(3) { calling.submit("wait:1.0", { s: 15 }, timeout: 15) }
+    eventually { server.waiting == 2 && server.held_count == 1 }
+    calling.close
+    assert_equal 0, server.waiting
+    pending.each { |call| assert_raises(Pshub::Aborted) { call.result } }
+    eventually("the handler's end", patience: 4) { server.held.empty? }
+  end
+
   def test_a_retryable_failure_of_an_idempotent_task_is_tried_again
     tries = 0
     again = declare("again:1.0", idempotent: true) { (tries += 1) < 3 ? raise(Pshub::TaskError.new("no", retryable: true)) : tries }

@@ -9,7 +9,7 @@ class TestJobVectors < Minitest::Test
 
   def test_there_are_cases_of_everything
     cases = [JOBS, CRON].flat_map { |file| file.reject { |name, _| name == "about" }.values }
-    assert_equal 9, cases.size
+    assert_equal 10, cases.size
     cases.each { |each| assert_operator each.size, :>, 4 }
   end
 
@@ -45,6 +45,10 @@ class TestJobVectors < Minitest::Test
       request = Pshub::Message.decode_request(each["request"], nil, Pshub::Keys.new("pshub"))
       assert_equal each["following"], Pshub::Steps.following(request, each["result"], "q"), each["title"]
     end
+  end
+
+  def test_hastened
+    JOBS["hastened"].each { |each| assert_equal each["message"], Pshub::JobText.hastened(each["lying"]), each["title"] }
   end
 
   def test_revived

@@ -13,6 +13,26 @@ class TestSchema < Minitest::Test
     assert_empty pointers({ **schema, required: [] }, { "x" => 1.0 })
   end
 
+  def test_what_fits_none_of_several_is_told_by_those_of_its_type
+    date = { type: "string", format: "date" }
+    spot = { type: "object", required: ["at"] }
+    cases = [
+      [[date, { type: "null" }], "x", { "" => "must match format date" }],
+      [[date, { type: "null" }], 5, { "" => "must be string or null" }],
+      [[spot, { type: "null" }], {}, { "" => "fits none of what it may be", "/at" => "is required" }],
+      [[spot, { type: "object", required: ["id"] }], {}, { "" => "fits none of what it may be: /at is required, or /id is required" }],
+      [Array.new(9) { |n| { const: n } }, 10,
+       { "" => "fits none of what it may be: must be 0, or must be 1, or must be 2, or must be 3, or must be 4, and 4 more" }]
+    ]
+    cases.each do |choice, value, told|
+      %i[anyOf oneOf].each do |keyword|
+        found = problems({ properties: { v: { keyword => choice } } }, { "v" => value })
+        assert_equal told, found.to_h { |each| [each["pointer"].delete_prefix("/v"), each["message"]] }
+      end
+    end
+    assert_equal ["fits more than one of what it may be"], problems({ oneOf: [{}, {}] }, 1).map { |each| each["message"] }
+  end
+
   # Schema, values that fit, values that do not.
   CASES = [
     [{ type: %w[string null] }, ["a", nil], [1, [], false]],

@@ -3,10 +3,12 @@ import { useEffect } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { at, base, placeOf } from '../address/paths.ts'
 import { isPaused, startLive } from '../live/stream.ts'
+import { isPaletteOpen, Palette } from '../palette/index.tsx'
 import { Text } from '../parts/text.tsx'
 import { ThemeChoice } from '../parts/theme-choice.tsx'
 import { ZoneChoice } from '../parts/zone-choice.tsx'
-import { namespace } from '../session/access.ts'
+import { environment, namespace } from '../session/access.ts'
+import { frameActions } from './actions.ts'
 import { ConnectionBanner } from './connection-banner.tsx'
 import { Help } from './help.tsx'
 import { isHelpOpen, startKeyboard } from './keyboard.ts'
@@ -38,6 +40,9 @@ export const Frame = ({ children }: { children: ComponentChildren }) => {
         pause: () => {
           isPaused.value = !isPaused.value
         },
+        togglePalette: () => {
+          isPaletteOpen.value = !isPaletteOpen.value
+        },
       }),
     [],
   )
@@ -46,7 +51,7 @@ export const Frame = ({ children }: { children: ComponentChildren }) => {
       <a class="skip" href="#content">
         Skip to content
       </a>
-      <header class="top">
+      <header class="top" data-environment={environment.value?.colour}>
         <div class="top-inside">
           <a class="brand" href={base}>
             pshub{' '}
@@ -56,6 +61,11 @@ export const Frame = ({ children }: { children: ComponentChildren }) => {
               </span>
             )}
           </a>
+          {environment.value && (
+            <strong class="environment" title="The environment that this registry is of">
+              {environment.value.name}
+            </strong>
+          )}
           <nav aria-label="Pages">
             {places.map(({ place, name }) => (
               <a key={place} href={at(place)} aria-current={here === place ? 'page' : undefined}>
@@ -64,6 +74,15 @@ export const Frame = ({ children }: { children: ComponentChildren }) => {
             ))}
           </nav>
           <div class="top-tools">
+            <button
+              type="button"
+              class="small"
+              aria-haspopup="dialog"
+              title="Search everything, and all commands ( Ctrl K )"
+              onClick={() => (isPaletteOpen.value = true)}
+            >
+              Search
+            </button>
             <LiveState />
             <ZoneChoice />
             <ThemeChoice />
@@ -96,6 +115,7 @@ export const Frame = ({ children }: { children: ComponentChildren }) => {
         </a>
       </footer>
       <Help />
+      <Palette actions={frameActions()} go={route} />
     </>
   )
 }

@@ -3,6 +3,7 @@ import { isSearchWanted } from '../parts/search-field.tsx'
 
 /** All keys, as the help lists them. */
 export const keys = [
+  { keys: ['Ctrl', 'K'], does: 'Search everything, and all commands (⌘ K on a Mac)' },
   { keys: ['/'], does: 'Search on this page, or among all tasks' },
   { keys: ['g', 'o'], does: 'Go to the overview' },
   { keys: ['g', 't'], does: 'Go to the tasks' },
@@ -46,6 +47,8 @@ export const switchSingleKeys = (isOn: boolean): void => {
 export interface KeyActions {
   go(place: string): void
   pause(): void
+  /** Opens the palette, or closes it. */
+  togglePalette(): void
 }
 
 const places: Record<string, string> = {
@@ -63,9 +66,16 @@ const places: Record<string, string> = {
 const patienceMs = 1500
 
 /** Listens for the keys above; the function that is returned ends it. */
-export const startKeyboard = ({ go, pause }: KeyActions): (() => void) => {
+export const startKeyboard = ({ go, pause, togglePalette }: KeyActions): (() => void) => {
   let jumpedAt = Number.NEGATIVE_INFINITY
   const onKey = (event: KeyboardEvent) => {
+    if (isForPalette(event)) {
+      // A dialog that asks something is not to be left by the way.
+      if (document.querySelector('dialog[open]') && !document.querySelector('.palette-field')) return
+      event.preventDefault()
+      togglePalette()
+      return
+    }
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || event.isComposing) return
     if (document.querySelector('dialog[open]')) return
     if (isTyping(event.target)) {
@@ -90,6 +100,16 @@ export const startKeyboard = ({ go, pause }: KeyActions): (() => void) => {
   document.addEventListener('keydown', onKey)
   return () => document.removeEventListener('keydown', onKey)
 }
+
+const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
+
+/** On a Mac Ctrl-K is an editing key of every field. */
+const isForPalette = (event: KeyboardEvent): boolean =>
+  event.key.toLowerCase() === 'k' &&
+  (isMac ? event.metaKey && !event.ctrlKey : event.ctrlKey && !event.metaKey) &&
+  !event.altKey &&
+  !event.shiftKey &&
+  !event.isComposing
 
 const search = (go: KeyActions['go']): void => {
   const field = document.querySelector<HTMLInputElement>('input[type=search]')

@@ -155,3 +155,11 @@ class Reader {
 }
 
 const isSpace = (code: number): boolean => code === 32 || code === 10 || code === 13 || code === 9
+
+/** A value as JSON in one line, its numbers as they were written. */
+export const writtenJson = (node: JsonNode): string => {
+  if (node.kind === 'object')
+    return `{${node.members.map(([key, value]) => `${JSON.stringify(key)}:${writtenJson(value)}`).join(',')}}`
+  if (node.kind === 'array') return `[${node.items.map(writtenJson).join(',')}]`
+  return node.kind === 'number' ? node.text : JSON.stringify(node.value)
+}

@@ -4,6 +4,7 @@ import type { CallList } from '../../contract.ts'
 import { type QueryState, useQuery } from '../address/use-query.ts'
 import { useLast, useRepeated } from '../live/repeated.ts'
 import { useLive } from '../live/stream.ts'
+import { SavedFilters } from '../palette/saved-filters-menu.tsx'
 import { Command } from '../parts/command.tsx'
 import { Empty, Loading, Unread } from '../parts/empty.tsx'
 import { Export } from '../parts/export.tsx'
@@ -47,6 +48,7 @@ export const FailuresPage = () => {
   return (
     <>
       <PageHead title="Failures">
+        <SavedFilters />
         {known && listed && <Found known={known} found={listed.found} view={view} />}
       </PageHead>
       {!known && !failure && <Loading />}

@@ -2,6 +2,7 @@ import { useMemo } from 'preact/hooks'
 import { useQuery } from '../address/use-query.ts'
 import { queues } from '../live/shown.ts'
 import { useLive } from '../live/stream.ts'
+import { SavedFilters } from '../palette/saved-filters-menu.tsx'
 import { Empty, Loading } from '../parts/empty.tsx'
 import { Export } from '../parts/export.tsx'
 import { NoWorkersYet } from '../parts/no-workers.tsx'
@@ -28,6 +29,7 @@ export const QueuesPage = () => {
   return (
     <>
       <PageHead title="Queues">
+        <SavedFilters />
         {rows && listed && (
           <>
             <p class="quiet" role="status">

@@ -5,6 +5,7 @@ import { at } from '../address/paths.ts'
 import { type QueryState, useQuery } from '../address/use-query.ts'
 import { useRepeated } from '../live/repeated.ts'
 import { useLive } from '../live/stream.ts'
+import { SavedFilters } from '../palette/saved-filters-menu.tsx'
 import { ActionButton } from '../parts/action-button.tsx'
 import { Empty, Loading, Unread } from '../parts/empty.tsx'
 import { Export } from '../parts/export.tsx'
@@ -34,6 +35,7 @@ export const SchedulesPage = () => {
   return (
     <>
       <PageHead title="Schedules">
+        <SavedFilters />
         {found && (
           <>
             <p class="quiet" role="status">

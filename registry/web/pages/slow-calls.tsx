@@ -4,6 +4,7 @@ import type { CallList } from '../../contract.ts'
 import { type QueryState, useQuery } from '../address/use-query.ts'
 import { useLast, useRepeated } from '../live/repeated.ts'
 import { useLive } from '../live/stream.ts'
+import { SavedFilters } from '../palette/saved-filters-menu.tsx'
 import { Command } from '../parts/command.tsx'
 import { Empty, Loading, Unread } from '../parts/empty.tsx'
 import { Export } from '../parts/export.tsx'
@@ -39,6 +40,7 @@ export const SlowCallsPage = () => {
   return (
     <>
       <PageHead title="Slow calls">
+        <SavedFilters />
         {value && listed && (
           <>
             <p class="quiet" role="status">
@@ -73,7 +75,7 @@ const Listed = ({ list, listed: { shown, page, pages }, view, state }: ListedPro
         <SearchField name="Search slow calls" state={state} />
         <NameField label="Task" name="task" names={list.tasks} value={view.task} state={state} />
         <ChoiceField
-          label="Longest part"
+          label="Longest phase"
           name="phase"
           value={view.phase}
           state={state}

@@ -2,6 +2,7 @@ import { useMemo } from 'preact/hooks'
 import { type QueryState, useQuery } from '../address/use-query.ts'
 import { tasks } from '../live/shown.ts'
 import { useLive } from '../live/stream.ts'
+import { SavedFilters } from '../palette/saved-filters-menu.tsx'
 import { Empty, Loading } from '../parts/empty.tsx'
 import { Export } from '../parts/export.tsx'
 import { NoWorkersYet } from '../parts/no-workers.tsx'
@@ -33,6 +34,7 @@ export const TasksPage = () => {
   return (
     <>
       <PageHead title="Tasks">
+        <SavedFilters />
         {rows && listed && (
           <>
             <p class="quiet" role="status">

@@ -2,6 +2,7 @@ import { useMemo } from 'preact/hooks'
 import { type QueryState, useQuery } from '../address/use-query.ts'
 import { workers } from '../live/shown.ts'
 import { useLive } from '../live/stream.ts'
+import { SavedFilters } from '../palette/saved-filters-menu.tsx'
 import { Bar } from '../parts/bar.tsx'
 import { Empty, Loading } from '../parts/empty.tsx'
 import { Export } from '../parts/export.tsx'
@@ -29,6 +30,7 @@ export const WorkersPage = () => {
   return (
     <>
       <PageHead title="Workers">
+        <SavedFilters />
         {rows && listed && (
           <>
             <p class="quiet" role="status">

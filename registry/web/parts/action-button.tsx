@@ -4,6 +4,7 @@ import { refusal } from '../session/access.ts'
 import type { ApiFailure } from '../session/request.ts'
 import { printable } from '../text/printable.ts'
 import { Dialog } from './dialog.tsx'
+import { isTyped, TypeIt, whyUntyped } from './typed.tsx'
 
 interface ActionButtonProps {
   /** On the button. */
@@ -15,6 +16,8 @@ interface ActionButtonProps {
   children: ComponentChildren
   /** On the button that does it. */
   verb: string
+  /** What has to be typed before, of what does the most harm. */
+  typed?: string | undefined
   act(): Promise<unknown>
 }
 
@@ -41,10 +44,14 @@ export const ActionButton = (props: ActionButtonProps) => {
   )
 }
 
-const Question = ({ question, verb, act, close, children }: ActionButtonProps & { close(): void }) => {
+const Question = ({ question, verb, typed, act, close, children }: ActionButtonProps & { close(): void }) => {
   const [problem, setProblem] = useState<string>()
   const [isBusy, setBusy] = useState(false)
-  const go = async () => {
+  const [text, setText] = useState('')
+  const isReady = isTyped(typed, text)
+  const go = async (event: Event) => {
+    event.preventDefault()
+    if (!isReady) return setProblem(whyUntyped(typed))
     setBusy(true)
     setProblem(undefined)
     try {
@@ -57,20 +64,23 @@ const Question = ({ question, verb, act, close, children }: ActionButtonProps & 
   }
   return (
     <Dialog title={`${printable(question)}?`} onClose={close}>
-      <p>{children}</p>
-      {problem !== undefined && (
-        <p class="problem wrap" role="alert">
-          {printable(problem)}
-        </p>
-      )}
-      <div class="dialog-actions">
-        <button type="button" onClick={close}>
-          Leave it
-        </button>
-        <button type="button" class="main" disabled={isBusy} onClick={go}>
-          {verb}
-        </button>
-      </div>
+      <form class="question" onSubmit={go}>
+        <p>{children}</p>
+        {typed !== undefined && <TypeIt text={typed} value={text} onInput={setText} />}
+        {problem !== undefined && (
+          <p class="problem wrap" role="alert">
+            {printable(problem)}
+          </p>
+        )}
+        <div class="dialog-actions">
+          <button type="button" onClick={close}>
+            Leave it
+          </button>
+          <button type="submit" class="main" disabled={isBusy} aria-disabled={!isReady}>
+            {verb}
+          </button>
+        </div>
+      </form>
     </Dialog>
   )
 }

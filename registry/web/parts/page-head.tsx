@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { namespace } from '../session/access.ts'
+import { environment, namespace } from '../session/access.ts'
 import { printable } from '../text/printable.ts'
 
 /** The first page of a visit leaves the focus where the browser has it. */
@@ -25,11 +25,12 @@ export const PageHead = ({
   }, [title])
   useEffect(() => {
     document.title = [
+      ...(environment.value ? [environment.value.name] : []),
       shown,
       'pshub',
       ...(namespace.value && namespace.value !== 'pshub' ? [namespace.value] : []),
     ].join(' · ')
-  }, [shown, namespace.value])
+  }, [shown, namespace.value, environment.value])
   return (
     <div class="page-head">
       {before && <p class="crumbs">{before}</p>}

@@ -1,10 +1,16 @@
 import type { TaskRow } from '../../contract.ts'
+import { dangerText } from '../rows/danger.ts'
 import { liveQueues, queueNames } from '../rows/tasks.ts'
 import { Badge } from './badge.tsx'
 
 /** What is wrong with a task, in words. */
 export const TaskBadges = ({ row }: { row: TaskRow }) => (
   <>
+    {row.dangerous !== undefined && (
+      <Badge tone="warn" title={dangerText(row.dangerous)}>
+        dangerous
+      </Badge>
+    )}
     {row.retired && (
       <Badge tone="quiet" title="Its workers have said that they leave: calls fail with NoWorkers.">
         retired

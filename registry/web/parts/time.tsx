@@ -55,7 +55,8 @@ export const Moment = ({ atMs }: TimeProps) => {
   const ageMs = redisNowMs() - atMs
   return (
     <>
-      {dateTime(atMs)} {zoneName()} <span class="quiet">({ageMs >= 0 ? ago(ageMs) : `in ${span(-ageMs)}`})</span>
+      {dateTime(atMs)} {zoneName()}{' '}
+      <span class="quiet">({ageMs > -500 ? ago(Math.max(0, ageMs)) : `in ${span(-ageMs)}`})</span>
     </>
   )
 }

@@ -1,5 +1,5 @@
 import type { QueuedJob } from 'pshub'
-import { type JobPage, type JobState, jobStates } from '../../job-contract.ts'
+import { type JobDetail, type JobPage, type JobState, jobStates, type MatchingAction } from '../../job-contract.ts'
 import { choiceOf } from '../address/query.ts'
 
 export type ListedState = (typeof jobStates)[number]
@@ -50,9 +50,10 @@ export const jobPlace = ({ queue, state, dueMs, deadMs }: QueuedJob): Record<str
 }
 
 /** What can be done with all jobs of a state. */
-export const actionsOf = (state: ListedState): readonly ('retry' | 'delete' | 'cancel')[] => {
+export const actionsOf = (state: ListedState): readonly MatchingAction[] => {
   if (state === 'done') return []
-  return state === 'dead' ? ['retry', 'delete'] : ['cancel']
+  if (state === 'dead') return ['retry', 'delete']
+  return state === 'scheduled' || state === 'retrying' ? ['run', 'cancel'] : ['cancel']
 }
 
 export const stateNames: Record<ListedState, string> = {
@@ -67,6 +68,10 @@ export const stateNames: Record<ListedState, string> = {
 /** A state in which the page of a job says that it was seen. */
 export const seenState = (text: string | undefined): JobState | undefined =>
   jobStates.find((state): state is JobState => state === text && state !== 'done')
+
+/** The arguments of a job as JSON, each number as it was written. */
+export const argsTextOf = ({ args, argsText }: Pick<JobDetail, 'args' | 'argsText'>): string =>
+  argsText ?? JSON.stringify(args) ?? 'null'
 
 /** The key of a job, where it has a page: what runs of several merged keys says the first one and how many more. */
 export const keyOfJob = ({ id, state, task, queue, key }: QueuedJob) => {

@@ -11,10 +11,12 @@ import { HistoryView } from './history/view.tsx'
 import { Chunks } from './outcome/chunks.tsx'
 import { OutcomeView } from './outcome/index.tsx'
 import { isInView, LastRun, showOutcome } from './outcome/last-run.tsx'
+import { CallFields } from './run/call-fields.tsx'
 import { RunControls } from './run/controls.tsx'
 import { gatewayUrl } from './run/gateway.ts'
 import { Repeat } from './run/repeat.tsx'
 import { CopyAs } from './snippets/copy-as.tsx'
+import { TemplatesView } from './templates/view.tsx'
 import { useTrial } from './use-trial.ts'
 
 /** Runs a task with arguments from a form, and shows what became of it. */
@@ -25,7 +27,7 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
   // A merged task is run with what waits of its keys, and cannot be called.
   const canRun = keyed !== 'merged'
   const trial = useTrial(detail)
-  const { args, run, checks, notice, timeoutMs, background } = trial
+  const { args, run, checks, notice, choices, background } = trial
   const isRunning = run.startedMs !== undefined
   const isHeard = run.heard.count > 0 || (isRunning && run.heard.progress !== undefined)
   const outcome = useRef<HTMLDivElement>(null)
@@ -66,6 +68,7 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
         )}
       </div>
       <div class="run-bar">
+        {trial.danger.view}
         <RunControls
           canRun={canRun}
           timeout={trial.timeout}
@@ -82,6 +85,7 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
         {notice.line}
         <DoneLine done={background.done} />
       </div>
+      {canRun && <CallFields task={task} queues={detail.row.queues} choices={choices} onChange={trial.setChoices} />}
       <JobFields choices={background.choices} keyed={keyed} onChange={background.setChoices} />
       <ScheduleFold
         times={background.times}
@@ -96,7 +100,7 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
             call={{
               task,
               args: args.value,
-              timeoutMs,
+              ...choices,
               namespace: session.value?.namespace ?? 'pshub',
               url: gatewayUrl(task),
             }}
@@ -104,11 +108,13 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
           <Repeat
             task={task}
             args={args.value}
-            timeoutMs={timeoutMs}
+            choices={choices}
             isIdempotent={idempotent}
+            danger={trial.danger}
             obstacle={trial.obstacle}
             tell={notice.show}
           />
+          <TemplatesView task={task} templates={trial.templates} onUse={trial.useTemplate} />
           <HistoryView runs={trial.history.runs} onUse={trial.reuse} onClear={trial.history.clear} />
         </>
       )}

@@ -30,6 +30,10 @@ const optionChanges = (before: TaskVersion, after: TaskVersion): SchemaChange[] 
     tell('idempotent', 'unclear', 'Is not idempotent any more: a call whose worker dies fails, and is not tried again.')
   if (!before.idempotent && after.idempotent)
     tell('idempotent', 'fits', 'Is idempotent now: it may run more than once.')
+  if (before.dangerous === undefined && after.dangerous !== undefined)
+    tell('dangerous', 'unclear', 'Is declared dangerous now: people are asked before they run it.')
+  if (before.dangerous !== undefined && after.dangerous === undefined)
+    tell('dangerous', 'unclear', 'Is not declared dangerous any more: nobody is asked before it is run.')
   if (before.description !== after.description) tell('description', 'fits', 'The description changed.')
   return changes
 }

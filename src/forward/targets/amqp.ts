@@ -115,9 +115,11 @@ const packageOf = (): AmqpPackage => {
   try {
     return latePackage('amqplib') as AmqpPackage
   } catch (error) {
-    throw new ConfigError(
-      `amqp: the package amqplib cannot be loaded; install it: npm install amqplib (${messageOf(error)})`,
-    )
+    // Behind the first line of Node's text comes who wanted it.
+    const [reason = ''] = messageOf(error).split('\n')
+    if (reason.includes("'amqplib'"))
+      throw new ConfigError('amqp: the package amqplib is not installed here; install it: npm install amqplib')
+    throw new ConfigError(`amqp: the package amqplib cannot be loaded: ${reason}`)
   }
 }
 

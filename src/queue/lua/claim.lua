@@ -14,9 +14,11 @@
 -- ARGV[5]  the epoch of the queue's shards, as the worker knows it; 0 for a queue that has none
 -- ARGV[6], ARGV[7], ARGV[8], ...  threes, one for each task whose jobs this worker merges: its name; how many keys a run of it has at the
 --          most, and how many payloads each of these
+-- and one more argument behind them, 1, of a worker that fetches arguments which lie beside their request; others get them in it
 -- flags:   allow-oom
 -- Returns  { now (us, as text), requests, calls left, dropped, { index, made-up id, ... },
---            how many of the requests are calls: the rest are jobs, jobs left }
+--            how many of the requests are calls: the rest are jobs, jobs left,
+--            { index, ... } of those whose arguments lie beside, for a worker that fetches them }
 --          or { now, requests } when all of these are calls and there is nothing else to tell: each further element costs
 --            a worker that is woken by a lone call about a microsecond
 --          or { now, -1 } when the worker holds no lease, or there are jobs and it is to learn which shards there are before it takes any:
@@ -25,6 +27,7 @@
 -- Dropped are calls whose deadline has passed: nobody waits for them any more. They are not held, and never start. A job that is not
 -- wanted any more is ended by the worker, which tells what waits for it; one that was cancelled while it waited goes, and what that means
 -- for another queue is held by this worker, which finds it when it next compares what it holds.
+-- A call whose arguments should lie beside it and do not is dropped too, where they are put into it: they go some seconds after its deadline.
 -- A request without the three leading fields was pushed by hand; it is held under a made-up id, named in the fifth element.
 -- A job is held as job:<id>: whoever puts it back knows its list by that. What runs together of a task that merges its jobs is one request,
 -- held as job:m-<fence>.
@@ -48,7 +51,8 @@ local has_jobs = ARGV[3] ~= '0' and redis.call('EXISTS', high, beside(KEYS[5], '
 -- Nobody takes jobs who knows of other shards than there are: it would run a key here that runs elsewhere, too.
 if has_jobs and epoch_of(shards_of(KEYS[5])) ~= (tonumber(ARGV[5] or 0) or 0) then return { now_text, -1 } end
 
-local requests, held, named, origins = {}, {}, {}, {}
+local requests, held, named, origins, apart = {}, {}, {}, {}, {}
+local fetches = #ARGV % 3 == 0
 local bytes_left = tonumber(ARGV[4])
 local taken, dropped, cancelled, largest = 0, 0, 0, 1
 
@@ -60,15 +64,32 @@ local function made_up()
   return id
 end
 
--- Takes one job into what is answered, and what is held. Its answer may say more than what is held: a token of its key.
-local function accept(message, held_id, list, said)
+-- Takes one request into what is answered, and what is held. Its answer may say more than what is held: a token of its key, its arguments.
+local function accept(message, held_id, list, said, size)
   taken = taken + 1
-  bytes_left = bytes_left - #message
-  if #message > largest then largest = #message end
+  size = size or #message
+  bytes_left = bytes_left - size
+  if size > largest then largest = size end
   requests[taken] = said or message
   origins[taken] = list
   held[taken * 2 - 1] = held_id
   held[taken * 2] = message
+end
+
+-- A call with arguments that lie beside it: how long it is with them, and, for a worker that does not fetch them, with them in it. Nil
+-- where they are not there any more. The number says how many bytes they are, so that none is fetched to learn that.
+local function with_args(message, id, behind)
+  local from = string.sub(message, behind, behind + 17) == ',"idempotent":true' and behind + 18 or behind
+  local bytes, rest = string.match(message, '^,"beside":(%d+)()', from)
+  if not bytes then return #message end
+  if fetches then
+    apart[#apart + 1] = taken + 1
+    return #message + tonumber(bytes)
+  end
+  local args = redis.pcall('GET', beside(KEYS[5], 'args:' .. id))
+  if type(args) ~= 'string' then return nil end
+  local whole = string.sub(message, 1, from - 1) .. ',"args":' .. args .. string.sub(message, rest)
+  return #whole, whole
 end
 
 -- Takes up to `most` off a list. Returns 0 when nothing is left there, else -1: that is still to be counted.
@@ -85,16 +106,20 @@ local function take(list, most, prefix, begin)
         return -1
       end
       local at, ttl, id, behind = string.match(message, leading_and_behind)
-      local is_wanted = true
+      local is_wanted, size, said = true, #message, nil
       if prefix == '' then
         is_wanted = not at or ttl == '0' or tonumber(at) + tonumber(ttl) * 1000 > now
+        if is_wanted and id then
+          size, said = with_args(message, id, behind)
+          is_wanted = size ~= nil
+        end
         if not is_wanted then dropped = dropped + 1 end
       else
         if id and string.sub(message, behind, behind + 7) == ',"job":{' then is_wanted = begin(message, id) end
       end
       if is_wanted then
         id = id or made_up()
-        accept(message, prefix .. id, list)
+        accept(message, prefix .. id, list, said, size)
       end
     end
     if #batch < count then return 0 end
@@ -267,5 +292,5 @@ if jobs_left ~= 0 then
   jobs_left = jobs_waiting(KEYS[5])
   if jobs_left > 0 then ring(KEYS[6]) end
 end
-if left == 0 and dropped == 0 and calls == taken and jobs_left == 0 and not named[1] then return { now_text, requests } end
-return { now_text, requests, left, dropped, named, calls, jobs_left }
+if left == 0 and dropped == 0 and calls == taken and jobs_left == 0 and not named[1] and not apart[1] then return { now_text, requests } end
+return { now_text, requests, left, dropped, named, calls, jobs_left, apart }

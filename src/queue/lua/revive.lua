@@ -1,24 +1,37 @@
--- revive: dead jobs get another chance, from their first try on.
+-- revive: jobs that lie by time are to be taken now. Dead ones get another chance, from their first try on; those that are not due yet, or
+-- wait for their next try, wait no longer.
 --
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
 -- KEYS[2]  LIST  pshub:{<queue>}:jobbell
--- ARGV[1], ARGV[2], ARGV[3], ...  pairs: a job exactly as it lies with the dead ones; what it is to be from now on, without its `at`
--- Returns  how many of them were there and wait again now
+-- ARGV[1], ARGV[2], ARGV[3], ...  pairs: a job exactly as it lies; what it is to be from now on, without its `at`
+-- Returns  how many of them were there and wait to be taken now
 --
 -- A full Redis refuses it: they are safe where they are.
 for _, list in ipairs(lists_of(KEYS[1])) do redis.call('LLEN', list) end
 redis.call('LLEN', KEYS[2])
 local revived = 0
+
+-- Somebody else's keys in these places cost the jobs there alone.
+local function take(text, name)
+  return redis.pcall('ZREM', beside(KEYS[1], name), text) == 1
+end
+
 for i = 1, #ARGV, 2 do
-  if redis.call('ZREM', beside(KEYS[1], 'dead'), ARGV[i]) == 1 then
+  local was_dead = take(ARGV[i], 'dead')
+  if was_dead or take(ARGV[i], 'scheduled') or take(ARGV[i], 'retries') then
     local text = '{"at":' .. now_us_text() .. ',' .. ARGV[i + 1]
-    local id, options = string.match(text, '"id":"([%w_-]+)"'), options_of(text)
-    line_up_again(KEYS[1], text, options)
-    local record = beside(KEYS[1], 'job:' .. id)
-    note_job(KEYS[1], id, options, 'state', 'waiting', 'tries', '0')
-    if options.keep then
-      redis.pcall('PERSIST', record)
-      redis.pcall('HDEL', record, 'ended', 'error', 'cancel')
+    local id, options = string.match(text, '"id":"([%w_-]+)"') or '', options_of(text)
+    if was_dead then
+      line_up_again(KEYS[1], text, options)
+      note_job(KEYS[1], id, options, 'state', 'waiting', 'tries', '0')
+      if options.keep then
+        local record = beside(KEYS[1], 'job:' .. id)
+        redis.pcall('PERSIST', record)
+        redis.pcall('HDEL', record, 'ended', 'error', 'cancel')
+      end
+    else
+      arrive_late(KEYS[1], id, text)
+      note_job(KEYS[1], id, options, 'due', string.format('%d', now_ms()))
     end
     revived = revived + 1
   end

@@ -71,6 +71,13 @@ local function follow(following)
   if following ~= '' then add_job(KEYS[2], at, following, added) end
 end
 
+-- A failure with when the try began, as far as there is a record that says it: how long each try took is seen by that alone.
+local function with_start(id, options, failure)
+  local started = options.keep and redis.pcall('HGET', beside(KEYS[2], 'job:' .. id), 'started')
+  if type(started) ~= 'string' or not string.match(started, '^%d+$') then return failure end
+  return '"started":' .. started .. ',' .. failure
+end
+
 -- A run of merged jobs: done, or what `words` say of each of its keys.
 local function settle_run(id, message, task, run, outcome, words, text)
   if outcome ~= 'done' then
@@ -105,8 +112,9 @@ local function settle(id, message, outcome, delay, text, following)
   end
   if outcome == 'putoff' then return put_off(id, message, options, delay) end
   if outcome ~= 'retry' and outcome ~= 'pass' and outcome ~= 'dead' then return finish(id, message, options, outcome) end
-  local failed = with_failure(message, id, text, now)
-  note_job(KEYS[2], id, options, 'tries', options_of(failed).tries, 'error', string.format('{"at":%d,%s}', now, text))
+  local failure = with_start(id, options, text)
+  local failed = with_failure(message, id, failure, now)
+  note_job(KEYS[2], id, options, 'tries', options_of(failed).tries, 'error', string.format('{"at":%d,%s}', now, failure))
   if outcome == 'retry' then return again(id, failed, options, delay, 'retrying', not options.key and retries) end
   if outcome == 'pass' then return again(id, failed, options, delay, 'retrying', retries) end
   dropped = dropped + bury(KEYS[2], failed, now, ARGV[1], ARGV[2])

@@ -51,6 +51,10 @@ export class Intake {
     for (const element of claimed.requests) {
       const request = this.#accepted(element, workerId, claimed.nowUs)
       if (!request) continue
+      if (element.args === 'gone') {
+        this.#expire(request, workerId, undefined)
+        continue
+      }
       if (this.#moves(request, workerId, claimed.nowUs)) continue
       if (executor.has(request.task)) this.#run(request, workerId, receivedAt, claimed.nowUs)
       else if (!this.#endForeign(request, workerId, claimed.nowUs)) foreign.push(request)

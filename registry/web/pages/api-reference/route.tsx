@@ -1,6 +1,7 @@
 import '../../looks/routes.css'
 import { useMemo, useState } from 'preact/hooks'
 import type { JsonSchema } from 'pshub'
+import { withPlaceholders } from '../../../schema/secrets.ts'
 import { at, taskPath } from '../../address/paths.ts'
 import { Markdown } from '../../parts/markdown.tsx'
 import { SchemaView } from '../../parts/schema-view.tsx'
@@ -10,8 +11,8 @@ import { plainSummary } from '../../rows/tasks.ts'
 import { session } from '../../session/access.ts'
 import { jsonLiteral } from '../../text/literals.ts'
 import { CopyButton } from '../../try-it/parts/copy-button.tsx'
+import { noCallChoices } from '../../try-it/run/call-choices.ts'
 import { examplesOf } from '../../try-it/schema/examples.ts'
-import { withPlaceholders } from '../../try-it/schema/secrets.ts'
 import { curlSnippet } from '../../try-it/snippets/texts.ts'
 
 /** One route: its line, and what there is to know of it once it is opened. */
@@ -81,7 +82,7 @@ const Example = ({ route }: { route: Route }) => {
   const text = curlSnippet({
     task: route.task,
     args,
-    timeoutMs: undefined,
+    ...noCallChoices,
     namespace: session.value?.namespace ?? 'pshub',
     url: new URL(at(route.path.slice(1)), location.href).href,
   })

@@ -26,7 +26,8 @@ export const JobActions = ({ job, onDone }: { job: JobDetail; onDone(): void }) 
   const isDead = job.state === 'dead' && job.hasMessage
   const canCancel = open.includes(job.state) && (job.isTracked || (job.state !== 'running' && !job.batch))
   const gone = 'It was there no more.'
-  const retry = (args?: { args: unknown }) => change('retry', { queue, ...args }, 'It is tried again.', gone)
+  const retry = (args?: { args: unknown } | { argsText: string }) =>
+    change('retry', { queue, ...args }, 'It is tried again.', gone)
   const place = { queue, ...(seenState(job.state) ? { state: job.state } : {}), ...atOf(job) }
   const reason = refusal('admin')
   return (
@@ -58,6 +59,21 @@ export const JobActions = ({ job, onDone }: { job: JobDetail; onDone(): void }) 
             </ActionButton>
           </>
         )}
+        {isPostponed(job) && (
+          <ActionButton
+            name="Run now"
+            of={id}
+            question="Run this job now"
+            verb="Run it now"
+            act={() =>
+              change('run', place, 'It waits no longer: the next free slot takes it.', 'It had not to wait any more.')
+            }
+          >
+            It is taken as soon as a slot is free, and not{' '}
+            {job.state === 'retrying' ? 'when its next try is due' : 'at its time'}.
+            {job.tries > 0 && ' Its tries before stay counted.'}
+          </ActionButton>
+        )}
         {canCancel && (
           <ActionButton
             name="Cancel"
@@ -78,10 +94,14 @@ export const JobActions = ({ job, onDone }: { job: JobDetail; onDone(): void }) 
         )}
         <span role="status">{said}</span>
       </div>
-      {isDead && isEditing && <EditAndRetry job={job} retry={args => retry({ args })} />}
+      {isDead && isEditing && <EditAndRetry job={job} retry={retry} />}
     </>
   )
 }
+
+/** It waits for its time or its next try, and not in the line of a key, which has a page with what can be done about it. */
+const isPostponed = ({ state, key, hasMessage }: JobDetail): boolean =>
+  hasMessage && key === undefined && (state === 'scheduled' || state === 'retrying')
 
 const atOf = ({ atMs }: JobDetail): { atMs?: number } =>
   atMs === undefined || !Number.isFinite(atMs) || atMs < 0 ? {} : { atMs }

@@ -4,7 +4,9 @@ import { jobPath } from '../../address/paths.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { JobBadge } from '../../parts/job-badge.tsx'
 import { Text } from '../../parts/text.tsx'
+import { mostUntyped } from '../../parts/typed.tsx'
 import { post } from '../../session/request.ts'
+import { plural } from '../../text/figures.ts'
 
 type Chain = NonNullable<JobDetail['chain']>
 
@@ -16,7 +18,7 @@ export const ChainPicture = ({ chain, self, onDone }: { chain: Chain; self: stri
   const done = steps.filter(({ state }) => state === 'done').length
   const dead = steps.find(({ state }) => state === 'dead')
   const first = steps[0]
-  const isOpen = steps.some(({ state }) => !over.includes(state))
+  const open = steps.filter(({ state }) => !over.includes(state)).length
   return (
     <section class="part" aria-labelledby="job-chain">
       <div class="part-head">
@@ -35,15 +37,17 @@ export const ChainPicture = ({ chain, self, onDone }: { chain: Chain; self: stri
             The chain goes on with it, from its first try on. To try it with other arguments, go to that job.
           </ActionButton>
         )}
-        {isOpen && first && (
+        {open > 0 && first && (
           <ActionButton
             name="Cancel the chain"
             of={chain.id}
             question="Cancel the chain"
             verb="Cancel what has not ended"
+            typed={open > mostUntyped ? String(open) : undefined}
             act={() => post(`jobs/${inAddress(chain.id)}/cancel-chain`, { queue: first.queue }).then(onDone)}
           >
-            No further step starts. The handler of one that runs is told to end.
+            {plural(open, 'step')} {open === 1 ? 'has' : 'have'} not ended. No further one starts. The handler of one
+            that runs is told to end.
           </ActionButton>
         )}
       </div>

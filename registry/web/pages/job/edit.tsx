@@ -2,21 +2,31 @@ import '../../looks/form/index.css'
 import { useEffect, useState } from 'preact/hooks'
 import type { TaskDetail } from '../../../contract.ts'
 import type { JobDetail } from '../../../job-contract.ts'
+import { parseJson } from '../../json/parse.ts'
 import { useTaskDetail } from '../../live/task-detail.ts'
 import { Loading } from '../../parts/empty.tsx'
+import { argsTextOf } from '../../rows/jobs.ts'
 import { printable } from '../../text/printable.ts'
 import { ArgumentsEditor, type EditorTab } from '../../try-it/arguments/editor.tsx'
 import { useArguments } from '../../try-it/arguments/state.ts'
 import { useChecks } from '../../try-it/use-checks.ts'
 import { useNotice } from '../../try-it/use-notice.tsx'
+import { EditText } from './edit-text.tsx'
 
 interface EditProps {
   job: JobDetail
-  retry(args: unknown): Promise<void>
+  retry(args: { args: unknown } | { argsText: string }): Promise<void>
 }
 
 /** The arguments of a dead job in the form of its task, to be tried again with. */
 export const EditAndRetry = ({ job, retry }: EditProps) => {
+  const [text] = useState(() => argsTextOf(job))
+  // The form has numbers as the browser has them.
+  if (!parseJson(text).ok) return <EditText text={text} retry={argsText => retry({ argsText })} />
+  return <EditInForm job={job} retry={retry} />
+}
+
+const EditInForm = ({ job, retry }: EditProps) => {
   const state = useTaskDetail(job.task)
   if (state.kind === 'reading') return <Loading />
   return <Editor detail={state.kind === 'there' ? state.detail : undeclared(job)} job={job} retry={retry} />
@@ -36,10 +46,11 @@ const Editor = ({ detail, job, retry }: EditProps & { detail: TaskDetail }) => {
   const send = async (isSentAnyway: boolean) => {
     if (args.textProblem) return notice.show('The arguments cannot be sent: they are no JSON.')
     if (args.value === undefined) return notice.show('There are no arguments yet.')
-    if (!isSentAnyway && checks.isRefusing()) return checks.refuse()
+    // What stands for a hidden value need not fit: the service puts that in its place, and the worker has the last word.
+    if (!isSentAnyway && !job.hidden?.args && checks.isRefusing()) return checks.refuse()
     setBusy(true)
     try {
-      await retry(args.value)
+      await retry({ args: args.value })
     } catch (error) {
       notice.show(printable((error as Error).message))
     }
@@ -47,6 +58,11 @@ const Editor = ({ detail, job, retry }: EditProps & { detail: TaskDetail }) => {
   }
   return (
     <section class="part tryit" aria-label="Edit the arguments">
+      {job.hidden?.args && (
+        <p class="note">
+          What is hidden stays as it is where you leave <code>{'<secret>'}</code>; write something else to replace it.
+        </p>
+      )}
       <ArgumentsEditor
         detail={detail}
         args={args}

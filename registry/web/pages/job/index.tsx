@@ -20,7 +20,8 @@ import { JobActions } from './actions.tsx'
 import { BatchPicture } from './batch.tsx'
 import { ChainPicture } from './chain.tsx'
 import { Failures } from './failures.tsx'
-import { Value } from './value.tsx'
+import { Timeline } from './timeline.tsx'
+import { Values } from './values.tsx'
 
 const refreshMs = 2000
 
@@ -73,11 +74,11 @@ const Details = ({ job, read, isGone }: { job: JobDetail; read: Repeated<JobDeta
     {job.state === 'dead' && !job.hasMessage && (
       <p class="note warn">It is among the dead ones no more: somebody deleted it, or later ones took its place.</p>
     )}
+    <Timeline job={job} />
     {job.chain && <ChainPicture chain={job.chain} self={job.id} onDone={read.again} />}
     {job.batch && <BatchPicture batch={job.batch} />}
     <Failures of={job} />
-    {job.hasMessage && <Value title="Arguments" value={job.args} />}
-    {job.result !== undefined && <Value title="Result" text={job.result} />}
+    <Values job={job} />
     {job.state === 'done' && job.result === undefined && <p class="quiet">Its result is not kept.</p>}
   </>
 )

@@ -1,16 +1,15 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { MatchingStep } from '../../../job-contract.ts'
+import type { MatchingAction, MatchingStep } from '../../../job-contract.ts'
 import { inAddress } from '../../address/in-address.ts'
 import { Dialog } from '../../parts/dialog.tsx'
+import { isTyped, mostUntyped, TypeIt, whyUntyped } from '../../parts/typed.tsx'
 import { type JobsView, jobsQuery } from '../../rows/jobs.ts'
 import { refusal } from '../../session/access.ts'
 import { type ApiFailure, post, request } from '../../session/request.ts'
 import { count, plural } from '../../text/figures.ts'
 import { printable } from '../../text/printable.ts'
 
-type Action = 'retry' | 'delete' | 'cancel'
-
-const names: Record<Action, { button: string; ask(jobs: string): string; done: string; means: string }> = {
+const names: Record<MatchingAction, { button: string; ask(jobs: string): string; done: string; means: string }> = {
   retry: {
     button: 'Try all again',
     ask: jobs => `Try ${jobs} again`,
@@ -23,6 +22,12 @@ const names: Record<Action, { button: string; ask(jobs: string): string; done: s
     done: 'deleted',
     means: 'They are gone for good, with their arguments.',
   },
+  run: {
+    button: 'Run all now',
+    ask: jobs => `Run ${jobs} now`,
+    done: 'run now',
+    means: 'They are taken as soon as slots are free. Those that failed keep their tries counted.',
+  },
   cancel: {
     button: 'Cancel all',
     ask: jobs => `Cancel ${jobs}`,
@@ -33,7 +38,7 @@ const names: Record<Action, { button: string; ask(jobs: string): string; done: s
 }
 
 /** Does something with all jobs that match, as soon as somebody has seen how many these are. */
-export const BulkButton = ({ action, view, onDone }: { action: Action; view: JobsView; onDone(): void }) => {
+export const BulkButton = ({ action, view, onDone }: { action: MatchingAction; view: JobsView; onDone(): void }) => {
   const [asked, setAsked] = useState<JobsView>()
   const reason = refusal('admin')
   const { button } = names[action]
@@ -82,7 +87,7 @@ const start: Progress = {
 }
 
 /** Counts first, then changes, both step by step: the service does a bounded part with each request. */
-const useBulk = (action: Action, view: JobsView) => {
+const useBulk = (action: MatchingAction, view: JobsView) => {
   const [progress, setProgress] = useState(start)
   const abort = useRef(new AbortController())
   const change = (changes: Partial<Progress>) => setProgress(before => ({ ...before, ...changes }))
@@ -92,6 +97,7 @@ const useBulk = (action: Action, view: JobsView) => {
   const steps = async (
     step: (from: string | undefined) => Promise<MatchingStep>,
     tell: (step: MatchingStep) => void,
+    isEnough = () => false,
   ) => {
     let from: string | undefined
     do {
@@ -99,7 +105,7 @@ const useBulk = (action: Action, view: JobsView) => {
       if (signal.aborted) return
       tell(done)
       from = done.next
-    } while (from !== undefined)
+    } while (from !== undefined && !isEnough())
   }
   const attempt = async (work: () => Promise<void>, after: Progress['phase']) => {
     try {
@@ -127,7 +133,8 @@ const useBulk = (action: Action, view: JobsView) => {
   }, [])
   const act = () => {
     const { state, queue, task, key, text } = view
-    const filters = { queue, task, key, text, ...(state === 'dead' ? { untilMs: progress.atMs } : {}) }
+    const isOfThen = state === 'dead' || (action === 'run' && state === 'retrying')
+    const filters = { queue, task, key, text, ...(isOfThen ? { untilMs: progress.atMs } : {}) }
     const which = Object.fromEntries(Object.entries(filters).filter(([, value]) => value !== '' && value !== undefined))
     let [changed, skipped] = [0, 0]
     change({ phase: 'acting' })
@@ -138,7 +145,9 @@ const useBulk = (action: Action, view: JobsView) => {
       skipped += step.skipped
       change({ changed, skipped })
     }
-    void attempt(() => steps(ask, told), 'over')
+    // A job that puts itself off comes back where it was: it is not to be run again and again.
+    const isEnough = () => action === 'run' && changed + skipped >= progress.matching
+    void attempt(() => steps(ask, told, isEnough), 'over')
   }
   const stop = () => {
     abort.current.abort()
@@ -147,65 +156,90 @@ const useBulk = (action: Action, view: JobsView) => {
   return { progress, act, stop }
 }
 
-const BulkDialog = ({ action, view, close }: { action: Action; view: JobsView; close(): void }) => {
+const BulkDialog = ({ action, view, close }: { action: MatchingAction; view: JobsView; close(): void }) => {
   const { progress, act, stop } = useBulk(action, view)
   const { phase, matching, changed, skipped, problem } = progress
   const { ask, done, means } = names[action]
   const jobs = plural(matching, `${view.state} job`)
+  const [text, setText] = useState('')
+  const [isMissed, setMissed] = useState(false)
+  const typed = typedOf(action, view, matching)
+  const isReady = isTyped(typed, text)
+  const go = (event: Event) => {
+    event.preventDefault()
+    if (phase !== 'asking') return
+    setMissed(!isReady)
+    if (isReady) act()
+  }
   return (
     <Dialog title={`${ask(`all ${view.state} jobs`)}?`} onClose={close}>
-      <Which view={view} />
-      <div role="status">
-        {phase === 'counting' && <p>Counting: {count(matching)} so far.</p>}
-        {phase === 'asking' && (
-          <p>
-            <strong>{jobs}</strong> {matching === 1 ? 'matches' : 'match'}. {means}
-          </p>
-        )}
-        {phase === 'acting' && (
-          <>
+      <form class="question" onSubmit={go}>
+        <Which view={view} />
+        <div role="status">
+          {phase === 'counting' && <p>Counting: {count(matching)} so far.</p>}
+          {phase === 'asking' && (
             <p>
-              {count(changed + skipped)} of {count(matching)}
+              <strong>{jobs}</strong> {matching === 1 ? 'matches' : 'match'}. {means}
             </p>
-            <progress max={Math.max(1, matching)} value={changed + skipped} aria-label="How far it is" />
-          </>
-        )}
-        {phase === 'over' && (
-          <p>
-            {plural(changed, 'job')} {changed === 1 ? 'is' : 'are'} {done}.
-            {skipped > 0 && ` ${plural(skipped, 'job')} could not be: gone by now, or not to be ${done}.`}
+          )}
+          {phase === 'acting' && (
+            <>
+              <p>
+                {count(changed + skipped)} of {count(matching)}
+              </p>
+              <progress max={Math.max(1, matching)} value={changed + skipped} aria-label="How far it is" />
+            </>
+          )}
+          {phase === 'over' && (
+            <p>
+              {plural(changed, 'job')} {changed === 1 ? 'is' : 'are'} {done}.
+              {skipped > 0 && ` ${plural(skipped, 'job')} could not be: gone by now, or not to be ${done}.`}
+            </p>
+          )}
+        </div>
+        {phase === 'asking' && typed !== undefined && <TypeIt text={typed} value={text} onInput={setText} />}
+        {phase === 'asking' && isMissed && !isReady && (
+          <p class="problem wrap" role="alert">
+            {whyUntyped(typed)}
           </p>
         )}
-      </div>
-      {problem !== undefined && (
-        <p class="problem wrap" role="alert">
-          {printable(problem)}
-        </p>
-      )}
-      <div class="dialog-actions">
-        {phase === 'acting' && (
-          <button type="button" onClick={stop}>
-            Stop
-          </button>
+        {problem !== undefined && (
+          <p class="problem wrap" role="alert">
+            {printable(problem)}
+          </p>
         )}
-        {(phase === 'counting' || phase === 'asking') && (
-          <button type="button" onClick={close}>
-            Leave them
-          </button>
-        )}
-        {phase === 'asking' && (
-          <button type="button" class="main" disabled={matching === 0} onClick={act}>
-            {ask(jobs)}
-          </button>
-        )}
-        {phase === 'over' && (
-          <button type="button" class="main" onClick={close}>
-            Close
-          </button>
-        )}
-      </div>
+        <div class="dialog-actions">
+          {phase === 'acting' && (
+            <button type="button" onClick={stop}>
+              Stop
+            </button>
+          )}
+          {(phase === 'counting' || phase === 'asking') && (
+            <button type="button" onClick={close}>
+              Leave them
+            </button>
+          )}
+          {phase === 'asking' && (
+            <button type="submit" class="main" disabled={matching === 0} aria-disabled={!isReady}>
+              {ask(jobs)}
+            </button>
+          )}
+          {phase === 'over' && (
+            <button type="button" class="main" onClick={close}>
+              Close
+            </button>
+          )}
+        </div>
+      </form>
     </Dialog>
   )
+}
+
+/** What is to be typed before many jobs are lost: whose they are, or how many where that is not said. */
+const typedOf = (action: MatchingAction, { queue, task }: JobsView, matching: number): string | undefined => {
+  const isLoss = action === 'delete' || action === 'cancel'
+  if (!isLoss || matching <= mostUntyped) return undefined
+  return queue || task || String(matching)
 }
 
 const Which = ({ view: { queue, task, key, text } }: { view: JobsView }) => {

@@ -5,6 +5,7 @@ import { type QueryState, useQuery } from '../../address/use-query.ts'
 import { useRepeated } from '../../live/repeated.ts'
 import { queues, tasks } from '../../live/shown.ts'
 import { useLive } from '../../live/stream.ts'
+import { SavedFilters } from '../../palette/saved-filters-menu.tsx'
 import { Empty, Loading } from '../../parts/empty.tsx'
 import { Export } from '../../parts/export.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
@@ -33,6 +34,7 @@ export const JobsPage = () => {
   return (
     <>
       <PageHead title="Jobs">
+        <SavedFilters />
         {value && (
           <Export one="job" columns={exportedJobs} rows={value.jobs} title="Those of this page, as they are filtered" />
         )}

@@ -1,5 +1,6 @@
 import type { KeyChange, KeyDetail } from '../../../job-contract.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
+import { mostUntyped } from '../../parts/typed.tsx'
 import { post } from '../../session/request.ts'
 import { count, plural } from '../../text/figures.ts'
 
@@ -52,6 +53,7 @@ export const KeyActions = ({ of, dead, said, onDone }: ActionsProps) => {
             of={key}
             question={`Delete ${what}`}
             verb={`Delete ${what}`}
+            typed={waiting > mostUntyped ? key : undefined}
             act={() => deleteAll(place, onDone)}
           >
             All that waits of this key is gone for good. What runs goes on.

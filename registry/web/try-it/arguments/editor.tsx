@@ -1,13 +1,14 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Problem } from 'pshub'
 import type { TaskDetail } from '../../../contract.ts'
+import { own } from '../../../schema/steps.ts'
 import { focusField, SchemaForm } from '../../form/index.tsx'
 import { placeOfPointer } from '../../json/place.ts'
 import { printable } from '../../text/printable.ts'
 import { Tabs } from '../parts/tabs.tsx'
-import { own } from '../schema/steps.ts'
 import { FileDrop } from './file-drop.tsx'
 import { JsonTab } from './json-tab.tsx'
+import { PasteDialog } from './paste-dialog.tsx'
 import { ProblemList } from './problem-list.tsx'
 import { type Arguments, startOf } from './state.ts'
 import { EditorTools, textOfFile } from './tools.tsx'
@@ -33,6 +34,7 @@ interface EditorProps {
 /** The arguments as a form and as JSON, each following the other. */
 export const ArgumentsEditor = (props: EditorProps) => {
   const { detail, args, tab, onTab, verdict, findings, tell } = props
+  const [isPasting, setPasting] = useState(false)
   const [goTo, setGoTo] = useState({ at: 0, wish: 0 })
   const formRefusal = refusalOfForm(detail, args)
   // The form offers the schema's own examples itself.
@@ -64,7 +66,18 @@ export const ArgumentsEditor = (props: EditorProps) => {
         onFill={args.setValue}
         onReset={() => args.setValue(startOf(detail))}
         onFile={onFile}
+        onPaste={() => setPasting(true)}
       />
+      {isPasting && (
+        <PasteDialog
+          task={detail.row.task}
+          onFill={(text, about) => {
+            args.setText(text)
+            tell(about)
+          }}
+          onClose={() => setPasting(false)}
+        />
+      )}
       <Tabs label="How arguments are written" tabs={tabs} chosen={tab} onChoose={id => onTab(id as EditorTab)}>
         {tab === 'json' && formRefusal !== undefined && <p class="quiet">{printable(formRefusal)}</p>}
         {/* The form stays while it is hidden: it checks what the text says. */}
@@ -80,7 +93,15 @@ export const ArgumentsEditor = (props: EditorProps) => {
             />
           </div>
         )}
-        {tab === 'json' && <JsonTab text={args.text} problem={args.textProblem} goTo={goTo} onText={args.setText} />}
+        {tab === 'json' && (
+          <JsonTab
+            text={args.text}
+            problem={args.textProblem}
+            schema={detail.unusable === undefined ? detail.args : undefined}
+            goTo={goTo}
+            onText={args.setText}
+          />
+        )}
       </Tabs>
       <Refusals {...props} onGo={onGo} />
     </FileDrop>

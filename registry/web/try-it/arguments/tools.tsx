@@ -21,10 +21,11 @@ interface ToolsProps {
   onFill(value: unknown): void
   onReset(): void
   onFile(file: File): void
+  onPaste(): void
 }
 
 /** Ways to fill the form without typing. */
-export const EditorTools = ({ schema, onFill, onReset, onFile }: ToolsProps) => {
+export const EditorTools = ({ schema, onFill, onReset, onFile, onPaste }: ToolsProps) => {
   const file = useRef<HTMLInputElement>(null)
   return (
     <div class="editor-tools">
@@ -34,6 +35,9 @@ export const EditorTools = ({ schema, onFill, onReset, onFile }: ToolsProps) => 
       </button>
       <button type="button" onClick={() => file.current?.click()}>
         Load file…
+      </button>
+      <button type="button" onClick={onPaste}>
+        From a job, a log…
       </button>
       <input
         ref={file}

@@ -1,12 +1,14 @@
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import { changesBetween, type JsonChange } from '../../json/changes.ts'
+import { tablesIn } from '../../json/table.ts'
 import type { JsonNode } from '../../json/text.ts'
 import { JsonTree, shortJson } from '../../json/tree.tsx'
 import { download } from '../../parts/download.ts'
 import { bytes } from '../../text/figures.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
-import { Tabs } from '../parts/tabs.tsx'
+import { type TabChoice, Tabs } from '../parts/tabs.tsx'
 import type { FinishedRun } from '../run/finished.ts'
+import { ResultTable } from './result-table.tsx'
 
 interface ResultProps {
   task: string
@@ -16,16 +18,19 @@ interface ResultProps {
   previous: FinishedRun | undefined
 }
 
-/** What a task returned: as a tree, as it came, and beside what it returned before. */
+/** What a task returned: as a tree, as a table where it is a list of objects, as it came, and beside what it returned before. */
 export const Result = ({ task, text, node, previous }: ResultProps) => {
   const [chosen, setChosen] = useState('pretty')
   const before = previous?.outcome.ok ? previous.outcome.node : undefined
-  const tabs = [
+  const tables = useMemo(() => (node ? tablesIn(node) : []), [node])
+  const tabs: TabChoice[] = [
     { id: 'pretty', name: 'Pretty', refusal: node ? undefined : 'What came is not JSON.' },
+    ...(tables.length > 0 ? [{ id: 'table', name: 'Table' }] : []),
     { id: 'raw', name: 'Raw' },
     { id: 'changes', name: 'Changes', refusal: before && node ? undefined : 'There is no run before this one.' },
   ]
-  const shown = tabs.find(({ id, refusal }) => id === chosen && refusal === undefined)?.id ?? (node ? 'pretty' : 'raw')
+  const isShown = (tab: TabChoice) => tab.id === chosen && tab.refusal === undefined
+  const shown = tabs.find(isShown)?.id ?? (node ? 'pretty' : 'raw')
   return (
     <div class="result">
       <div class="result-tools">
@@ -37,6 +42,7 @@ export const Result = ({ task, text, node, previous }: ResultProps) => {
       </div>
       <Tabs label="How the result is shown" tabs={tabs} chosen={shown} onChoose={setChosen}>
         {shown === 'pretty' && node && <JsonTree node={node} />}
+        {shown === 'table' && <ResultTable tables={tables} />}
         {shown === 'raw' && <Raw text={text} />}
         {shown === 'changes' && node && before && <Changes before={before} after={node} />}
       </Tabs>

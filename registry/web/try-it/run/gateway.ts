@@ -4,6 +4,7 @@ import type { ApiError } from '../../../contract.ts'
 import { inAddress } from '../../address/in-address.ts'
 import { at } from '../../address/paths.ts'
 import { type JsonNode, readJson } from '../../json/text.ts'
+import { type CallChoices, headersOf } from './call-choices.ts'
 import type { Failure, FinishedRun, Outcome } from './finished.ts'
 
 /** Address of the gateway for one task, as other programs call it. */
@@ -13,7 +14,7 @@ export const gatewayUrl = (task: string): string => new URL(at(`api/call/${inAdd
 export const runTask = async (
   task: string,
   args: unknown,
-  timeoutMs: number | undefined,
+  choices: CallChoices,
   signal: AbortSignal,
   onPart?: (part: StreamedPart) => void,
 ): Promise<FinishedRun> => {
@@ -32,7 +33,7 @@ export const runTask = async (
       headers: {
         'content-type': 'application/json',
         ...(onPart && { accept: 'application/x-ndjson' }),
-        ...(timeoutMs === undefined ? {} : { 'pshub-timeout-ms': String(timeoutMs) }),
+        ...headersOf(choices),
       },
       body: JSON.stringify(args),
       signal,

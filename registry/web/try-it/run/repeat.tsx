@@ -2,15 +2,19 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { Dialog } from '../../parts/dialog.tsx'
 import { ms } from '../../text/figures.ts'
 import { printable } from '../../text/printable.ts'
+import type { CallChoices } from './call-choices.ts'
 import type { FinishedRun } from './finished.ts'
 import { runTask } from './gateway.ts'
+import { HistogramView } from './histogram-view.tsx'
 import { summaryOf } from './repeat-summary.ts'
+import type { Danger } from './use-danger.tsx'
 
 interface RepeatProps {
   task: string
   args: unknown
-  timeoutMs: number | undefined
+  choices: CallChoices
   isIdempotent: boolean
+  danger: Danger
   /** Why these arguments cannot be run; undefined when they can. */
   obstacle(): string | undefined
   tell(message: string): void
@@ -21,7 +25,7 @@ const mostRuns = 100
 const hopeless = new Set(['TooManyRequests', 'Unauthorized', 'Forbidden', 'InvalidArgs', 'NoSuchTask'])
 
 /** Runs the same arguments one after the other, and sums up how long they took. */
-export const Repeat = ({ task, args, timeoutMs, isIdempotent, obstacle, tell }: RepeatProps) => {
+export const Repeat = ({ task, args, choices, isIdempotent, danger, obstacle, tell }: RepeatProps) => {
   const own = useId()
   const [text, setText] = useState('20')
   const [runs, setRuns] = useState<readonly FinishedRun[]>([])
@@ -30,7 +34,12 @@ export const Repeat = ({ task, args, timeoutMs, isIdempotent, obstacle, tell }: 
   current.current = abort
   useEffect(() => () => current.current?.abort(), [])
   const [isAsking, setAsking] = useState(false)
-  const ask = () => (isIdempotent ? start() : setAsking(true))
+  const ask = () => {
+    // Whoever types its name has been asked.
+    if (danger.isDangerous) danger.ask(`Run it ${text} times`, () => void start())
+    else if (isIdempotent) void start()
+    else setAsking(true)
+  }
   const start = async () => {
     setAsking(false)
     const count = Number(text)
@@ -42,7 +51,7 @@ export const Repeat = ({ task, args, timeoutMs, isIdempotent, obstacle, tell }: 
     setAbort(giveUp)
     const finished: FinishedRun[] = []
     while (finished.length < count && !giveUp.signal.aborted) {
-      const one = await runTask(task, args, timeoutMs, giveUp.signal)
+      const one = await runTask(task, args, choices, giveUp.signal)
       if (giveUp.signal.aborted) break
       finished.push(one)
       setRuns([...finished])
@@ -68,7 +77,7 @@ export const Repeat = ({ task, args, timeoutMs, isIdempotent, obstacle, tell }: 
             Stop
           </button>
         ) : (
-          <button type="button" onClick={() => void ask()}>
+          <button type="button" onClick={ask}>
             Repeat
           </button>
         )}
@@ -93,6 +102,16 @@ export const Repeat = ({ task, args, timeoutMs, isIdempotent, obstacle, tell }: 
 }
 
 const Summary = ({ runs }: { runs: readonly FinishedRun[] }) => {
+  const timesMs = runs.flatMap(({ outcome, tookMs }) => (outcome.ok ? [tookMs] : []))
+  return (
+    <>
+      <Figures runs={runs} />
+      {timesMs.length > 1 && <HistogramView timesMs={timesMs} />}
+    </>
+  )
+}
+
+const Figures = ({ runs }: { runs: readonly FinishedRun[] }) => {
   const { done, ok, failures, waits } = summaryOf(runs)
   return (
     <dl class="repeat-summary">

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Progress } from 'pshub'
 import type { StreamedPart } from '../../../call-contract.ts'
+import type { CallChoices } from './call-choices.ts'
 import type { FinishedRun } from './finished.ts'
 import { runTask } from './gateway.ts'
 
@@ -12,7 +13,7 @@ export interface Run {
   previous: FinishedRun | undefined
   /** What came of the run that is waited for, or of the last one, before its end. */
   heard: Heard
-  start(args: unknown, timeoutMs: number | undefined): Promise<FinishedRun | undefined>
+  start(args: unknown, choices: CallChoices): Promise<FinishedRun | undefined>
   cancel(): void
 }
 
@@ -42,13 +43,13 @@ export const useRun = (task: string): Run => {
   const abort = useRef<AbortController>(undefined)
   const cancel = () => abort.current?.abort()
   useEffect(() => cancel, [])
-  const start = async (args: unknown, timeoutMs: number | undefined) => {
+  const start = async (args: unknown, choices: CallChoices) => {
     if (abort.current) return undefined
     const own = new AbortController()
     abort.current = own
     setStartedMs(performance.now())
     setHeard(nothing)
-    const finished = await runTask(task, args, timeoutMs, own.signal, part => setHeard(all => withPart(all, part)))
+    const finished = await runTask(task, args, choices, own.signal, part => setHeard(all => withPart(all, part)))
     abort.current = undefined
     setStartedMs(undefined)
     setRuns(({ last, previous }) => {

@@ -125,9 +125,7 @@ class Catalogue:
                 self._workers[card.id] = card
         return [self._workers[id] for id in ids if id in self._workers]
 
-    async def _pick(
-        self, connection: Connection, key: str, fields: Sequence[str], read: Read[T]
-    ) -> list[T | None]:
+    async def _pick(self, connection: Connection, key: str, fields: Sequence[str], read: Read[T]) -> list[T | None]:
         """
         Fields of a hash, in their order; None for what is missing or cannot be read. Asked for their lengths first: one field of many
         megabytes would hold up all that this connection is for.

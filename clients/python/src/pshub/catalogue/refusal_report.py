@@ -12,8 +12,9 @@ from ..redis.client import Command
 from ..redis.connection import Connection
 from ..redis.refusals import ConnectionLost, NotConnected, ReplyError, is_about_rights, none_refused
 from ..wire.clock import Stop, now_s, sleep, within
-from ..wire.errors import HubError, message_of
+from ..wire.errors import HubError
 from ..wire.keys import Keys
+from ..wire.raised import message_of
 
 _FIRST_S = 0.1
 _EVERY_S = 1.0

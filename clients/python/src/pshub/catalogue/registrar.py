@@ -83,9 +83,7 @@ class Registrar:
         #: By which identity which tasks were told to be elsewhere.
         self._told: tuple[str, set[str]] = ("", set())
 
-    async def publish(
-        self, connection: Connection, worker_id: str, now_ms: int, stats: dict[str, Any], measured: Callable[[bool], Measured]
-    ) -> None:
+    async def publish(self, connection: Connection, worker_id: str, now_ms: int, stats: dict[str, Any], measured: Callable[[bool], Measured]) -> None:
         """To be told of each beat. Cards go out with the first one of an identity that gets them through, and again from time to time."""
         keys = self._keys
         is_first = self._published_id != worker_id
@@ -216,9 +214,7 @@ class Registrar:
 
     async def _warn_of_conflicts(self, connection: Connection, worker_id: str) -> None:
         """Two live workers with one version and two schemas: whoever of them takes a call decides what is valid."""
-        others = [
-            card for card in await self._catalogue.providers(connection, self._queue.name) if card.id != worker_id
-        ]
+        others = [card for card in await self._catalogue.providers(connection, self._queue.name) if card.id != worker_id]
         for name, task in self._tasks.items():
             other = next((card for card in others if card.tasks.get(name, task.digest) != task.digest), None)
             if other is not None:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..task.task import Task
-from ..wire.errors import Expired, HubClosed, HubError, InvalidArgs, NoSuchTask, PayloadTooLarge, message_of, problem_error
+from ..wire.errors import Expired, HubClosed, HubError, InvalidArgs, NoSuchTask, PayloadTooLarge, problem_error
 from ..wire.keys import is_queue_name
 from ..wire.payload import PayloadProblem, decode_payload, encode_payload, exceeds
+from ..wire.raised import message_of
 from .resolver import Route
 
 #: What is called: ``name:1.0`` (exactly that version), ``name:1`` (the newest live 1.x), ``name`` (the newest live one), or a task.

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..redis.refusals import explained
 from ..task.options import MAX_TIMEOUT_S
 from ..wire.clock import now_s
-from ..wire.errors import Aborted, HubError, NotEnqueued, OutcomeUnknown, Timeout, from_wire, hub_error
+from ..wire.errors import Aborted, HubClosed, HubError, NotEnqueued, OutcomeUnknown, Timeout, from_wire, hub_error
 from ..wire.ids import new_id
 from ..wire.message import request_body
 from ..wire.phases import Phases, phases_of
@@ -99,7 +99,7 @@ class Call:
         self.answered = False
         #: From the moment it is written until Redis answered: it may be running.
         self.in_doubt = False
-        #: Its caller gave up: it need not run any more.
+        #: Its caller gave up, or its hub was closed: it need not run any more.
         self.abandoned = False
         #: Why the last try to push it failed.
         self.setback: str | None = None
@@ -130,9 +130,16 @@ class Call:
         """The caller gave up."""
         self.abandoned = True
         was_sent = self.pushed or self.in_doubt or self._earlier
-        self.fail(
-            Aborted(f"The caller gave up waiting for {self.task}.", task=self.task, id=self.id, ran=None if was_sent else "no")
-        )
+        self.fail(Aborted(f"The caller gave up waiting for {self.task}.", task=self.task, id=self.id, ran=None if was_sent else "no"))
+
+    def close(self) -> None:
+        """Its hub was closed: nobody waits for the answer any more."""
+        details: dict[str, Any] = {"task": self.task, "id": self.id}
+        self.abandoned = True
+        if self.pushed or self.in_doubt:
+            self.fail(Aborted(f"The hub was closed while {self.task} was running.", **details))
+        else:
+            self.fail(HubClosed(**details))
 
     def expire(self) -> None:
         now = now_s()

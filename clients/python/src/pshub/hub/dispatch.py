@@ -16,11 +16,12 @@ from ..redis.refusals import ConnectionLost, NotConnected, ReplyError, explained
 from ..settings.table import Settings
 from ..wire.clock import Stop, backoff_s, ignore, now_s, within
 from ..wire.deadlines import Deadlines
-from ..wire.errors import Aborted, HubClosed, HubError, InvalidArgs, NotEnqueued, message_of
+from ..wire.errors import Aborted, HubClosed, HubError, InvalidArgs, NotEnqueued
 from ..wire.ids import new_id
 from ..wire.keys import Keys
 from ..wire.message import request_tail
 from ..wire.phases import Phases
+from ..wire.raised import message_of
 from .call import UNSENT_S, Call, Outgoing
 from .enqueuing import Enqueuing
 from .inbox import Inbox
@@ -152,18 +153,14 @@ class Dispatch:
             raise NotEnqueued(f"{otherwise}: {explained(message_of(error))}.") from None
 
     async def close(self) -> None:
-        """Settles what is in flight, deletes the hub's keys."""
+        """Settles what is in flight, takes back its requests, deletes the hub's keys."""
         if self.closing.is_set:
             return
         self.closing.set()
         for out in list(self._lookups):
             out.settle(None, HubClosed(task=out.called))
         for call in list(self._pending.values()):
-            details: dict[str, Any] = {"task": call.task, "id": call.id}
-            if call.pushed or call.in_doubt:
-                call.fail(Aborted(f"The hub was closed while {call.task} was running.", **details))
-            else:
-                call.fail(HubClosed(**details))
+            call.close()
         self._deadlines.stop()
         # For good, and not only the wait that is under way: a new connection would be made, and the end of this one told as an outage.
         await asyncio.gather(self.enqueuing.stop(), self.blocking.close(), self._inbox.stop(), self.streams.stop())
@@ -295,6 +292,7 @@ class Dispatch:
         if not keys:
             return
         await self.commands.ready_within(_CLOSE_PATIENCE_S)
+        await self._outboxes.over(_CLOSE_PATIENCE_S)
         posted = self.commands.post(*(("UNLINK", key) for key in keys))
         ignore(posted)
         await within(posted, _CLOSE_PATIENCE_S)

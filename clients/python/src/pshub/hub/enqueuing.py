@@ -120,9 +120,7 @@ class Enqueuing:
                 await asyncio.sleep(0)
         return steps
 
-    async def send_all(
-        self, steps: Sequence[Step], messages: Sequence[str], options: Mapping[str, Any]
-    ) -> EnqueuedMany:
+    async def send_all(self, steps: Sequence[Step], messages: Sequence[str], options: Mapping[str, Any]) -> EnqueuedMany:
         """Sends jobs, each batch of them as a whole or not at all."""
         timeout_s = _timeout_of(options) / 1000
         ids = [step.id for step in steps]
@@ -150,9 +148,7 @@ class Enqueuing:
         message = f"{enqueued} of {len(steps)} jobs are enqueued, the first ones of each queue; then: {failed.message}"
         raise hub_error(failed.code, message, data={"enqueued": enqueued}) from failed
 
-    async def schedule(
-        self, name: Any, times: Any, called: Any, args: Any, options: Mapping[str, Any], hosts: Callable[[], JobHost]
-    ) -> Schedule:
+    async def schedule(self, name: Any, times: Any, called: Any, args: Any, options: Mapping[str, Any], hosts: Callable[[], JobHost]) -> Schedule:
         checked = check_times(name, times)
         check_of_one(_checked_name(called), options)
         [step] = await self.prepare([(called, args)], options)

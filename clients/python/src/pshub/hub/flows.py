@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..jobs.batch import AsyncBatch
-from ..jobs.chain import Step
-from ..jobs.job import AsyncChain, AsyncJob, JobHost, step_id
+from ..jobs.chain import Step, step_id
+from ..jobs.job import AsyncChain, AsyncJob, JobHost
 from ..wire.errors import HubError, InvalidArgs
 from ..wire.ids import new_id
 from .enqueuing import EnqueueEntry, Enqueuing, parts_of
@@ -15,9 +15,7 @@ from .enqueuing import EnqueueEntry, Enqueuing, parts_of
 _MOST_STEPS = 100
 
 
-async def start_chain(
-    enqueuing: Enqueuing, hosts: Callable[[], JobHost], entries: Sequence[EnqueueEntry], options: Mapping[str, Any]
-) -> AsyncChain:
+async def start_chain(enqueuing: Enqueuing, hosts: Callable[[], JobHost], entries: Sequence[EnqueueEntry], options: Mapping[str, Any]) -> AsyncChain:
     """Each step travels in the message of the one before it."""
     if not isinstance(entries, (list, tuple)) or not 1 <= len(entries) <= _MOST_STEPS:
         raise InvalidArgs(f"A chain is a list of 1 to {_MOST_STEPS} steps.")

@@ -70,9 +70,7 @@ class JobCalls:
         :raises HubError: InvalidArgs, PayloadTooLarge, NoSuchTask (name its queue, if nobody has declared it yet), NotEnqueued when Redis
             was away for ``timeout_ms``, OutcomeUnknown, HubClosed
         """
-        found = self._run(
-            lambda dispatch: dispatch.enqueuing.enqueue(task, args, options, lambda: dispatch), _seconds_of(options)
-        )
+        found = self._run(lambda dispatch: dispatch.enqueuing.enqueue(task, args, options, lambda: dispatch), _seconds_of(options))
         return Job(self._run, found)
 
     def enqueue_many(self, entries: Sequence[EnqueueEntry], /, **options: Unpack[EnqueueOptions]) -> EnqueuedMany:
@@ -118,14 +116,10 @@ class JobCalls:
         :raises HubError: as ``enqueue_many``
         """
         given = {"then": then, "failed": failed, **options}
-        found = self._run(
-            lambda dispatch: start_batch(dispatch.enqueuing, dispatch, lambda: dispatch, entries, given), math.inf
-        )
+        found = self._run(lambda dispatch: start_batch(dispatch.enqueuing, dispatch, lambda: dispatch, entries, given), math.inf)
         return Batch(self._run, found)
 
-    def schedule(
-        self, name: str, times: ScheduleTimes, task: Called, args: Any = {}, /, **options: Unpack[EnqueueOptions]
-    ) -> Schedule:
+    def schedule(self, name: str, times: ScheduleTimes, task: Called, args: Any = {}, /, **options: Unpack[EnqueueOptions]) -> Schedule:
         """
         Has a job enqueued at its times, once each, however many workers there are. Workers of its queue keep that up. A schedule of the
         same name in that queue is replaced; one that is paused stays so.
@@ -189,9 +183,7 @@ class AsyncJobCalls:
         """As of Hub."""
         return await self._asked().enqueuing.enqueue(task, args, options, self._asked)
 
-    async def enqueue_many(
-        self, entries: Sequence[EnqueueEntry], /, **options: Unpack[EnqueueOptions]
-    ) -> EnqueuedMany:
+    async def enqueue_many(self, entries: Sequence[EnqueueEntry], /, **options: Unpack[EnqueueOptions]) -> EnqueuedMany:
         """As of Hub."""
         return await self._asked().enqueuing.enqueue_many(entries, options)
 
@@ -213,9 +205,7 @@ class AsyncJobCalls:
         given = {"then": then, "failed": failed, **options}
         return await start_batch(dispatch.enqueuing, dispatch, self._asked, entries, given)
 
-    async def schedule(
-        self, name: str, times: ScheduleTimes, task: Called, args: Any = {}, /, **options: Unpack[EnqueueOptions]
-    ) -> Schedule:
+    async def schedule(self, name: str, times: ScheduleTimes, task: Called, args: Any = {}, /, **options: Unpack[EnqueueOptions]) -> Schedule:
         """As of Hub."""
         return await self._asked().enqueuing.schedule(name, times, task, args, options, self._asked)
 

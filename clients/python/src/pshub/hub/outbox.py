@@ -12,8 +12,8 @@ from ..redis.connection import Connection
 from ..redis.refusals import ConnectionLost, NotConnected, explained, is_passing
 from ..wire.answers import Pushed
 from ..wire.clock import Stop, backoff_s, ignore, now_s, sleep, spawn
-from ..wire.errors import message_of
 from ..wire.message import stamped, unstamped
+from ..wire.raised import message_of
 from ..wire.redis_clock import RedisClock
 from .call import Call, InList
 from .forecast import Forecast
@@ -101,6 +101,10 @@ class Outbox:
 
         # If it fails, the request runs or expires by itself; nobody waits for it.
         ignore(spawn(send(), self._cancelling))
+
+    def under_way(self) -> set[asyncio.Task[None]]:
+        """What is being sent, of a hub that is closed."""
+        return self._cancelling if self._running is None else {self._running, *self._cancelling}
 
     async def _run(self) -> None:
         try:
@@ -208,9 +212,7 @@ class Outbox:
         elif wait_ms > patience_ms:
             reason = f"About {wait_ms} ms of work waits in queue {name}, and this call could wait {patience_ms} ms."
         else:
-            reason = (
-                f"More is called than queue {name} serves: {length} requests wait, and while that is so no more than {max_length} may."
-            )
+            reason = f"More is called than queue {name} serves: {length} requests wait, and while that is so no more than {max_length} may."
         data = {"length": length, "maxLength": min(max_length, 2**53), "waitMs": wait_ms}
         call.refused("Overloaded", f"{reason} Add workers or slots, or try later.", data)
 
@@ -223,9 +225,7 @@ class Outbox:
     def _give_up(self, calls: list[Call]) -> None:
         """The number may be forgotten soon; repeating the push after that could run it twice."""
         for call in calls:
-            call.refused(
-                "OutcomeUnknown", "The connection broke during the push, and Redis cannot tell any more whether it had arrived."
-            )
+            call.refused("OutcomeUnknown", "The connection broke during the push, and Redis cannot tell any more whether it had arrived.")
 
 
 def _left_ms(call: Call) -> float:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from ..figures.events import Events
 from ..queue.queue import Queue
 from ..redis.connection import Connection
-from ..wire.clock import Stop
+from ..wire.clock import Stop, now_s
 from ..wire.keys import Keys
 from ..wire.redis_clock import RedisClock
 from .outbox import Outbox
@@ -34,6 +36,12 @@ class Outboxes:
 
     def why_down(self, name: str) -> str | None:
         return self._commands.at(self._keys.queue(name).calls).down_reason
+
+    async def over(self, patience_s: float) -> None:
+        """Of a hub that is closed: returns when what its callers gave up is taken back, or after so many seconds."""
+        end = now_s() + patience_s
+        while (under_way := set().union(*(each.under_way() for each in self._by_queue.values()))) and now_s() < end:
+            await asyncio.wait(under_way, timeout=end - now_s())
 
     def used_keys(self) -> list[str]:
         """Of the numbers of pushes."""

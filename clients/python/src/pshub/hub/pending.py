@@ -33,9 +33,7 @@ class PendingCall(concurrent.futures.Future[R]):
     ``asyncio.wrap_future`` and whatever else takes one.
     """
 
-    def __init__(
-        self, thread: LoopThread | None, dispatch: Dispatch | None, read: Callable[[Any], Any] | None = None
-    ) -> None:
+    def __init__(self, thread: LoopThread | None, dispatch: Dispatch | None, read: Callable[[Any], Any] | None = None) -> None:
         """``read`` makes of a result what its caller is given."""
         super().__init__()
         self._read = read

@@ -17,9 +17,10 @@ from ..redis.rights_check import missing_rights
 from ..task.schema import Validate, compile_foreign
 from ..task.task import DEFAULT_TIMEOUT_S
 from ..wire.clock import now_s
-from ..wire.errors import HubError, NoSuchTask, NotEnqueued, NoWorkers, message_of
+from ..wire.errors import HubError, NoSuchTask, NotEnqueued, NoWorkers
 from ..wire.keys import Keys, is_queue_name
 from ..wire.names import CalledName, near_names, newest_first, parse_called_name, try_parse_task_name
+from ..wire.raised import message_of
 from .placement import Placement, Spread
 
 #: What a route is for: ``hub``: calls; ``jobs``: jobs as well.
@@ -236,18 +237,11 @@ class Resolver:
         self._allowed.add((purpose, queue))
 
     def _route_of(self, card: TaskCard, slots: int) -> Route:
+        check = self._check_of(card)
+        timeout_s, most_bytes = card.timeout_ms / 1000, card.max_payload_bytes
         return Route(
-            card.task,
-            card.queue,
-            card.timeout_ms / 1000,
-            card.idempotent,
-            card.keyed,
-            card.max_payload_bytes,
-            card.max_backlog,
-            slots,
-            self._check_of(card),
-            card.scores,
-        )
+            card.task, card.queue, timeout_s, card.idempotent, card.keyed, most_bytes, card.max_backlog, slots, check, card.scores
+        )  # fmt: skip
 
     def _check_of(self, card: TaskCard) -> Validate | None:
         """Compiles a card's schema once per text. What cannot be used is told once; the worker's verdict counts then."""

@@ -8,7 +8,8 @@ from typing import NamedTuple
 from ..redis.connection import Connection
 from ..redis.refusals import ConnectionLost, NotConnected, explained, is_refusal
 from ..wire.clock import Stop, ignore, now_s, sleep, within
-from ..wire.errors import HubError, NotEnqueued, message_of
+from ..wire.errors import HubError, NotEnqueued
+from ..wire.raised import message_of
 from .resolver import Purpose, Resolver, Route
 
 

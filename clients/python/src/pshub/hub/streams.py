@@ -11,8 +11,9 @@ from ..figures.events import Events
 from ..redis.connection import Connection
 from ..redis.refusals import is_refusal
 from ..wire.clock import Stop, now_s, sleep, spawn
-from ..wire.errors import HubError, OutcomeUnknown, Timeout, message_of
+from ..wire.errors import HubError, OutcomeUnknown, Timeout
 from ..wire.keys import Keys
+from ..wire.raised import message_of
 from ..wire.streams import STREAM_WINDOW, TAKEN_AGAIN_S, TAKEN_MS, Asked, Progress
 from .call import Outgoing
 

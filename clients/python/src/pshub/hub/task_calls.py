@@ -78,9 +78,7 @@ class TaskCalls:
         :param tracestate: goes along with it
         :raises HubError: by its deadline at the latest; the class says what happened, ``ran`` whether calling again is safe
         """
-        return self.submit(
-            task, args, timeout=timeout, queue=queue, traceparent=traceparent, tracestate=tracestate, **named
-        ).result()
+        return self.submit(task, args, timeout=timeout, queue=queue, traceparent=traceparent, tracestate=tracestate, **named).result()
 
     @overload
     def submit(

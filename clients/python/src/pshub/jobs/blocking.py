@@ -80,6 +80,15 @@ class Job(Generic[R_co]):
         """
         return self._run(lambda host: self._job.on(host).cancel())
 
+    def run(self) -> bool:
+        """
+        Has it taken now where it waits for its time or its next try; its tries go on as they are.
+
+        :returns: False when it does not wait so: it waits to be taken, runs, has ended, or has a key, which ``run()`` of that key has run
+        :raises HubError: NoSuchJob, NotEnqueued
+        """
+        return self._run(lambda host: self._job.on(host).run())
+
     def chain(self) -> Chain | None:
         """
         The chain that it is a step of; None for one that is none.

@@ -16,6 +16,11 @@ from ..wire.payload import compact, escaped_halves
 _OPENING = re.compile(r"\s*\{\s*")
 
 
+def step_id(chain: str, place: int) -> str:
+    """Of the step in this place, counted from 0: the same however often it is made, so that it comes once."""
+    return chain if place == 0 else f"{chain}-{place + 1}"
+
+
 class Step(NamedTuple):
     """A job that has not come yet. Its arguments are a text, so that nobody on the way decodes and encodes them again."""
 
@@ -76,9 +81,7 @@ def _read_step(value: Any) -> Step | None:
     )
 
 
-def step_message(
-    steps: Sequence[Step], from_: str | None, traceparent: str | None = None, tracestate: str | None = None
-) -> str:
+def step_message(steps: Sequence[Step], from_: str | None, traceparent: str | None = None, tracestate: str | None = None) -> str:
     """The first of some steps as a message without its ``at``; the others travel in it."""
     first, *others = steps
     # What is merged has neither a caller nor a trace of its own: nothing is behind its arguments.

@@ -67,9 +67,7 @@ def read_pattern(cron: str) -> CronPattern:
     if len(texts) == 5:
         texts.insert(0, "0")
     if len(texts) != 6:
-        raise WrongPattern(
-            "it must have five fields (minute, hour, day of month, month, day of week), or six with seconds in front"
-        )
+        raise WrongPattern("it must have five fields (minute, hour, day of month, month, day of week), or six with seconds in front")
     read = [_read_field(field, text) for field, text in zip(_FIELDS, texts)]
     is_fixed = all(len(items) == 1 and not _is_open(text) for items, text in zip(read[:3], texts))
     fields = tuple("*" if text == "*" else ",".join(items) for items, text in zip(read, texts))

@@ -110,9 +110,7 @@ class AsyncDeadJobs:
         names = await host.ask(lambda connection: places_of(connection, host.keys, self.queue))
         return [host.queue_of(name) for name in names]
 
-    async def _in_batches(
-        self, matching: Mapping[str, Any], act: Callable[[JobQueue, Connection, Sequence[str]], Awaitable[int]]
-    ) -> int:
+    async def _in_batches(self, matching: Mapping[str, Any], act: Callable[[JobQueue, Connection, Sequence[str]], Awaitable[int]]) -> int:
         count = 0
         for queue in await self._places():
             # All are found before the first one goes: what is read by place must not move meanwhile.

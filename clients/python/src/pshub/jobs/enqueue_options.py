@@ -96,9 +96,7 @@ class JobShape(NamedTuple):
     ttl_ms: int
 
 
-def shape_of(
-    task: str, args_json: str, options: Mapping[str, Any], keyed: str | None, scores: str | None = None
-) -> JobShape:
+def shape_of(task: str, args_json: str, options: Mapping[str, Any], keyed: str | None, scores: str | None = None) -> JobShape:
     """``args_json``: arguments as they travel. ``keyed``, ``scores``: as its task is. Raises InvalidArgs that names the option."""
     given = {name: value for name, value in options.items() if value is not None}
     if "forward" in given:

@@ -16,6 +16,8 @@ from ..wire.errors import Aborted, Expired, HubClosed, HubError, NoSuchJob, NotE
 from ..wire.ids import new_id
 from ..wire.job_part import Place
 from ..wire.keys import Keys
+from .chain import step_id
+from .hasten import hasten
 from .job_progress import with_progress
 from .job_record import JobRecord, JobStatus, moved_to, read_job_record
 
@@ -166,12 +168,18 @@ class AsyncJob(Generic[R_co]):
             raise self._unknown()
         return state in ("waiting", "scheduled", "retrying", "cancelled")
 
-    async def chain(self) -> AsyncChain | None:
+    async def run(self) -> bool:
         """
-        The chain that it is a step of; None for one that is none.
+        Has it taken now where it waits for its time or its next try; its tries go on as they are.
 
+        :returns: False when it does not wait so: it waits to be taken, runs, has ended, or has a key, which ``run()`` of that key has run
         :raises HubError: NoSuchJob, NotEnqueued
         """
+        host, status = self._host(), await self.status()
+        return await host.ask(lambda connection: hasten(connection, host.queue_of(status.queue), status))
+
+    async def chain(self) -> AsyncChain | None:
+        """The chain that it is a step of; None for one that is none. Raises NoSuchJob, NotEnqueued."""
         chain = self._known(await self._record()).chain
         return None if chain is None else AsyncChain(self._host, *chain)
 
@@ -242,11 +250,6 @@ class AsyncJob(Generic[R_co]):
         return NoSuchJob(message, task=self.task, id=self.id)
 
 
-def step_id(chain: str, place: int) -> str:
-    """Of the step in this place, counted from 0: the same however often it is made, so that it comes once."""
-    return chain if place == 0 else f"{chain}-{place + 1}"
-
-
 class AsyncChain:
     """
     Jobs one after the other: the next one starts when the one before is done. Each of them is tracked.
@@ -258,9 +261,7 @@ class AsyncChain:
     def __init__(self, host: Callable[[], JobHost], id: str, steps: Sequence[Place]) -> None:
         self.id = id
         self._host = host
-        self.steps: list[AsyncJob[Any]] = [
-            AsyncJob(host, queue, step_id(id, at), task, is_to_come=at > 0) for at, (queue, task) in enumerate(steps)
-        ]
+        self.steps: list[AsyncJob[Any]] = [AsyncJob(host, queue, step_id(id, at), task, is_to_come=at > 0) for at, (queue, task) in enumerate(steps)]
 
     def on(self, host: JobHost) -> AsyncChain:
         """The same chain, asked over another host."""

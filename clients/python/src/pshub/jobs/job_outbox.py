@@ -15,13 +15,12 @@ from ..redis.refusals import ConnectionLost, NotConnected, ReplyError, explained
 from ..wire.answers import Enqueued
 from ..wire.clock import Stop, now_s
 from ..wire.deadlines import Deadlines
-from ..wire.errors import hub_error, message_of
+from ..wire.errors import hub_error
+from ..wire.raised import message_of
 
 #: A replica that is there answers within milliseconds; one that is away must not hold up what comes behind for longer.
 _REPLICA_MS = 1000
-_UNREPLICATED = (
-    f"The job is in Redis, and no replica confirmed it within {_REPLICA_MS} ms: it is lost if its master is lost before one has it."
-)
+_UNREPLICATED = f"The job is in Redis, and no replica confirmed it within {_REPLICA_MS} ms: it is lost if its master is lost before one has it."
 _DOUBT = "The connection broke while the job was sent, and Redis cannot tell any more whether it had arrived."
 
 
@@ -68,9 +67,7 @@ class JobOutbox:
     batch can be in doubt, and it is repeated until Redis says what became of it.
     """
 
-    def __init__(
-        self, connection: Connection, queue: JobQueue, hub_id: str, closing: Stop, is_durable: bool = False
-    ) -> None:
+    def __init__(self, connection: Connection, queue: JobQueue, hub_id: str, closing: Stop, is_durable: bool = False) -> None:
         self._connection = connection
         self._queue = queue
         self._hub_id = hub_id

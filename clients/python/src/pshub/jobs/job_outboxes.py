@@ -48,12 +48,7 @@ class JobOutboxes:
     def used_keys(self) -> list[str]:
         """The keys that are left in Redis."""
         own = ((self._plain, self._host.hub_id), (self._durable, _durable_id(self._host.hub_id)))
-        return [
-            self._keys.queue(name).enqueued(hub_id)
-            for outboxes, hub_id in own
-            for name, outbox in outboxes.items()
-            if outbox.used
-        ]
+        return [self._keys.queue(name).enqueued(hub_id) for outboxes, hub_id in own for name, outbox in outboxes.items() if outbox.used]
 
     def _make(self, name: str, is_durable: bool) -> JobOutbox:
         host = self._host

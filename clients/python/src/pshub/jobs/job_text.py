@@ -67,6 +67,14 @@ def revived_message(dead: str, args: str | None = None) -> str:
     return _joined(0, parts.id, part, rest)
 
 
+def hastened_message(lying: str) -> str:
+    """A job that waits for its time or its next try, as it is taken at once: its tries and failures stay."""
+    parts = _split(lying)
+    if parts is None:
+        return _without_brace(lying)
+    return _joined(parts.ttl_ms, parts.id, parts.part and _without_times(parts.part), parts.rest)
+
+
 def moved_message(claimed: str, now_us: int) -> str:
     """A job that was claimed, as it is put into another shard: due at once, without the token that the claim gave it."""
     parts = _split(claimed)

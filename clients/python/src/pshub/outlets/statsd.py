@@ -107,13 +107,9 @@ def send_metrics(events: Events, address: str | None) -> StatsD | None:
 
     events.on("call:settled", call_settled)
     events.on("reply:late", lambda event: client.count("call.late_reply"))
-    events.on(
-        "queue:pushed", lambda event: client.gauge("queue.backlog", event["length"] + event["count"], queue=event["queue"])
-    )
+    events.on("queue:pushed", lambda event: client.gauge("queue.backlog", event["length"] + event["count"], queue=event["queue"]))
     events.on("claim:taken", claim_taken)
-    events.on(
-        "task:elsewhere", lambda event: client.count("worker.task_elsewhere", queue=event["queue"], task=event["task"])
-    )
+    events.on("task:elsewhere", lambda event: client.count("worker.task_elsewhere", queue=event["queue"], task=event["task"]))
     # Without its task: what was pushed by hand may name anything.
     events.on("request:unserved", lambda event: client.count("worker.unserved", queue=event["queue"]))
     events.on("task:settled", task_settled)

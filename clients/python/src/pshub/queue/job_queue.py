@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -26,6 +27,9 @@ from .queue import CANCEL_MEMORY_MS, DEAD_MS, MAX_DEAD, PUSH_MEMORY_MS
 
 #: Read at a time.
 _DUE_SCHEDULES = 20
+#: The same of jobs, each of which may be a megabyte.
+_DUE_AT_ONCE = 20
+_ID = re.compile(rb'\{"at":[0-9]+,"ttl":[0-9]+,"id":"([A-Za-z0-9_-]+)"')
 #: So many jobs are moved in one step when they are due: it takes Redis less than a millisecond.
 _DUE_BATCH = 200
 #: So many are told of the end of one job; others look again by themselves.
@@ -115,9 +119,7 @@ class JobQueue:
         args: list[Word] = [name, text, "" if next_ms is None else next_ms]
         return bool(await run(connection, "schedule", [self.keys.jobs], args) == 1)
 
-    async def tick(
-        self, connection: Connection, due: DueSchedule, next_ms: int | None, message: str
-    ) -> bool:
+    async def tick(self, connection: Connection, due: DueSchedule, next_ms: int | None, message: str) -> bool:
         """The time of an entry has come: enqueues its job and sets its next time, unless somebody was quicker."""
         args: list[Word] = [due.name, due.score, "" if next_ms is None else next_ms, message]
         return bool(await run(connection, "tick", self._both, args) == 1)
@@ -161,8 +163,27 @@ class JobQueue:
     async def delete_dead(self, connection: Connection, texts: Sequence[str]) -> int:
         return int(await connection.one("ZREM", self.keys.dead, *texts))
 
+    async def lying_at(self, connection: Connection, state: str, id: str, at_ms: int) -> bytes | None:
+        """A job that is ``scheduled`` or ``retrying`` for that time, exactly as it lies there; None where it does not."""
+        lying = self.keys.scheduled if state == "scheduled" else self.keys.retries
+        wanted = id.encode()
+        first = 0
+        while True:
+            limit = ("BYSCORE", "LIMIT", first, _DUE_AT_ONCE)
+            texts: list[bytes] = await connection.one("ZRANGE", lying, at_ms, at_ms, *limit)
+            for text in texts:
+                found = _ID.match(text)
+                if found is not None and found[1] == wanted:
+                    return text
+            if len(texts) < _DUE_AT_ONCE:
+                return None
+            first += _DUE_AT_ONCE
+
     async def revive(self, connection: Connection, pairs: Sequence[tuple[str, str]]) -> int:
-        """Dead jobs, exactly as they lie there, become others that wait. Returns how many were there."""
+        """
+        Jobs that are dead, or wait for their time or next try, exactly as they lie there, become others that wait to be taken. Returns how
+        many were there.
+        """
         args: list[Word] = [text for pair in pairs for text in pair]
         return int(await run(connection, "revive", self._both, args))
 
@@ -215,9 +236,7 @@ class JobQueue:
         state: bytes = await run(connection, "withdraw", [self.keys.jobs, self.keys.cancelled], args)
         return state.decode("utf-8", "replace")
 
-    async def await_end(
-        self, connection: Connection, id: str, ticket: str, hub_id: str, to_come_ms: float = 0
-    ) -> dict[str, str]:
+    async def await_end(self, connection: Connection, id: str, ticket: str, hub_id: str, to_come_ms: float = 0) -> dict[str, str]:
         """
         The record of a tracked job. As long as it has not ended the hub is told of that, under this ticket; also where it is to come
         within ``to_come_ms``.

@@ -16,9 +16,7 @@ _TIME = re.compile(rb"[0-9]{1,16}")
 def check_queue_name(queue: Any) -> None:
     """Raises ConfigError."""
     if not is_queue_name(queue):
-        raise ConfigError(
-            f"{str(queue)[:80]!r} is not the name of a queue: 1 to 64 letters, digits, and _ . - (a letter or digit first)."
-        )
+        raise ConfigError(f"{str(queue)[:80]!r} is not the name of a queue: 1 to 64 letters, digits, and _ . - (a letter or digit first).")
 
 
 def _paused_ms(text: bytes | None) -> int | None:

@@ -99,9 +99,7 @@ class Queue:
         self.keys = keys.queue(name)
         self._all_keys = keys
 
-    async def push(
-        self, connection: Connection, hub_id: str, number: int, max_length: int, messages: list[str], counted_at_us: int
-    ) -> Pushed:
+    async def push(self, connection: Connection, hub_id: str, number: int, max_length: int, messages: list[str], counted_at_us: int) -> Pushed:
         keys = [self.keys.calls, self.keys.bell, self.keys.pushed(hub_id)]
         args: list[Word] = [number, PUSH_MEMORY_MS, max_length, counted_at_us, *messages]
         return read_pushed(await run(connection, "push", keys, args))
@@ -151,9 +149,7 @@ class Queue:
         if connection.is_ready:
             ignore(connection.post(("CLIENT", "UNBLOCK", client_id)))
 
-    async def claimed(
-        self, connection: Connection, claim: PostedClaim, on_due_bell: Callable[[], None]
-    ) -> Claimed | None:
+    async def claimed(self, connection: Connection, claim: PostedClaim, on_due_bell: Callable[[], None]) -> Claimed | None:
         """What a claim took; None when the lease has ended. ``on_due_bell``: what woke it is a job that is due before all others."""
         answer = await answer_to(connection, claim.posted, claim.call)
         if claim.wait:
@@ -198,9 +194,7 @@ class Queue:
 
         return outcome()
 
-    async def beat(
-        self, connection: Connection, worker_id: str, lease_ms: int, is_new: bool, moves: bool = False, ticks: bool = False
-    ) -> Beat:
+    async def beat(self, connection: Connection, worker_id: str, lease_ms: int, is_new: bool, moves: bool = False, ticks: bool = False) -> Beat:
         """With ``moves`` this worker looks after what is due, with ``ticks`` after the times of schedules, unless another one does."""
         queue = self.keys
         keys = [queue.leases, queue.cancelled, queue.reporter, queue.calls, queue.paused, queue.held(worker_id), queue.jobs]

@@ -43,8 +43,7 @@ async def _unfit_here(connection: Connection, keys: Keys, queues: Sequence[str])
     policy = info.get("maxmemory_policy", "noeviction")
     if policy != "noeviction":
         reasons.append(
-            f"maxmemory-policy is {policy}: a full server would silently drop requests. "
-            "Set it with: redis-cli config set maxmemory-policy noeviction"
+            f"maxmemory-policy is {policy}: a full server would silently drop requests. Set it with: redis-cli config set maxmemory-policy noeviction"
         )
     # Who may not run it is told so with its rights.
     with suppress(ReplyError):

@@ -10,7 +10,7 @@ from typing import Any
 from redis.asyncio.connection import Connection as Link
 
 from ..wire.clock import Stop, backoff_s, now_s, settle, sleep
-from ..wire.errors import message_of
+from ..wire.raised import message_of
 from .client import Command, Greeting, make_link, open_link, pack
 from .link import Flight, Wire
 from .reach import Reach

@@ -31,9 +31,7 @@ class Nodes:
     out to be a node of one, or says MOVED, each node gets a connection when it is first used.
     """
 
-    def __init__(
-        self, servers: Servers, make: Make, on_up: Callable[[], None], on_down: Callable[[str], None]
-    ) -> None:
+    def __init__(self, servers: Servers, make: Make, on_up: Callable[[], None], on_down: Callable[[str], None]) -> None:
         self._servers = servers
         self._make = make
         self._on_up = on_up

@@ -32,9 +32,7 @@ class Posting:
         if len(groups) == 1:
             [slot] = groups
             return self._post(slot, waits, commands)
-        posted = [
-            self._post(slot, waits, tuple(commands[place] for place in places)) for slot, places in groups.items()
-        ]
+        posted = [self._post(slot, waits, tuple(commands[place] for place in places)) for slot, places in groups.items()]
         return asyncio.ensure_future(_gathered(posted, list(groups.values()), len(commands)))
 
     def _post(self, where: Where, waits: bool, commands: tuple[Command, ...]) -> asyncio.Future[list[Any]]:

@@ -9,7 +9,7 @@ from typing import Any
 from redis.asyncio.connection import Connection as Link
 
 from ..wire.clock import now_s
-from ..wire.errors import message_of
+from ..wire.raised import message_of
 from .client import Command, connect, make_link, pack, with_password
 from .reach import Reach, WrongRole, address_text, options_at
 from .refusals import ConnectionLost

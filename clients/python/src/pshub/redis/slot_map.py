@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..wire.clock import now_s, settle
-from ..wire.errors import message_of
+from ..wire.raised import message_of
 from .client import Word, connect, make_link, pack, with_password
 from .reach import address_text, options_at
 from .refusals import ANSWERS, ConnectionLost, ReplyError, answer_of

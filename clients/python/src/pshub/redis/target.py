@@ -142,9 +142,7 @@ def _place_of_options(given: Mapping[str, Any]) -> Place:
     return Place("cluster", _listed(key, cluster, _PORT), options)
 
 
-def _sentinel_place(
-    nodes: Sequence[Address], options: dict[str, Any], name: Any, username: str | None, password: Any
-) -> Place:
+def _sentinel_place(nodes: Sequence[Address], options: dict[str, Any], name: Any, username: str | None, password: Any) -> Place:
     if not isinstance(name, str) or not name or "/" in name:
         raise ConfigError(f"must say how the sentinels call the master, {_SENTINEL}; in a dict it is 'name'")
     # User and password are the data servers'. All else, as what TLS needs, is the same for both.

@@ -59,9 +59,7 @@ TABLE: dict[str, Setting] = {
     ),
     "slots": Setting(("worker",), "PSHUB_SLOTS", 4, int, integer(1, 256)),
     "job_slots": Setting(("worker",), "PSHUB_JOB_SLOTS", None, int, none_or(integer(0, 256))),
-    "max_payload_bytes": Setting(
-        ("hub", "worker"), "PSHUB_MAX_PAYLOAD_BYTES", 1024 * 1024, int, integer(1024, 64 * 1024 * 1024)
-    ),
+    "max_payload_bytes": Setting(("hub", "worker"), "PSHUB_MAX_PAYLOAD_BYTES", 1024 * 1024, int, integer(1024, 64 * 1024 * 1024)),
     "max_backlog": Setting(("hub", "worker"), "PSHUB_MAX_BACKLOG", 10_000, int, integer(1, 10_000_000)),
     "grace": Setting(("worker",), "PSHUB_GRACE_MS", 10.0, float, seconds(0, 3600), 1000),
     # A beat is sent every second; with less, one that is late would pass for a death.

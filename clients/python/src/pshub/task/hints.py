@@ -102,9 +102,7 @@ def _class(hint: Any, place: Place) -> Described:
             return named_tuple_of(hint, place.of(hint), schema_of)
         if hasattr(hint, "__required_keys__"):
             return typed_dict_of(hint, place.of(hint), schema_of)
-    raise ConfigError(
-        f"{place.what}: nothing is known about {hint!r} in JSON; give 'args' or 'result' as a schema instead."
-    )
+    raise ConfigError(f"{place.what}: nothing is known about {hint!r} in JSON; give 'args' or 'result' as a schema instead.")
 
 
 def _each(convert: Convert, kind: Callable[[list[Any]], Any] | None) -> Convert:
@@ -137,9 +135,7 @@ def _are_texts(values: Any) -> bool:
 
 def _mapped(key: Convert, convert: Convert) -> Callable[[Any], Any]:
     def read(value: Any) -> dict[Any, Any]:
-        return {
-            read_at(name, key, name) if key else name: read_at(name, convert, each) if convert else each for name, each in value.items()
-        }
+        return {read_at(name, key, name) if key else name: read_at(name, convert, each) if convert else each for name, each in value.items()}
 
     return read
 

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from ..wire.errors import ConfigError, message_of
+from ..wire.errors import ConfigError
+from ..wire.raised import message_of
 from .collection import tasks_of
 from .task import Task
 

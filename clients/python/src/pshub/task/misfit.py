@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..wire.errors import message_of
 from ..wire.payload import escape_pointer
+from ..wire.raised import message_of
 
 _MAX_MESSAGE_LENGTH = 200
 

@@ -99,8 +99,5 @@ def _path(value: Any, place: tuple[Any, ...], is_missing: bool) -> list[Any]:
 
 
 def _misfit(found: list[tuple[list[Any], str]]) -> Misfit:
-    problems = [
-        {"pointer": "".join(f"/{escape_pointer(step)}" for step in steps), "message": f"is refused: {message}"}
-        for steps, message in found
-    ]
+    problems = [{"pointer": "".join(f"/{escape_pointer(step)}" for step in steps), "message": f"is refused: {message}"} for steps, message in found]
     return Misfit("", problems)

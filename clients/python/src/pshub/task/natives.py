@@ -17,9 +17,7 @@ from .misfit import Misfit
 Schema = dict[str, Any]
 Read = Callable[[Any], Any]
 
-_CLOCK = re.compile(
-    r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,6})[0-9]*)?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))", re.ASCII
-)
+_CLOCK = re.compile(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,6})[0-9]*)?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))", re.ASCII)
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 
 

@@ -10,6 +10,8 @@ from ..wire.job_part import BACKOFF_KINDS, Backoff, is_backoff, is_keyed, is_wai
 
 #: Longest time of a call.
 MAX_TIMEOUT_S = 86_400.0
+#: Characters that say why a task is dangerous.
+_MAX_DANGER = 500
 #: A function is given what was raised (None where nothing was) and how often the job has failed by now; it returns milliseconds, or
 #: None for a job that is to be given up.
 TaskBackoff = Backoff | Callable[[BaseException | None, int], float | None]
@@ -34,3 +36,10 @@ def check_keyed(name: str, keyed: Any, on_failure: Any) -> None:
         raise ConfigError(f"{name}: 'on_failure' must be 'hold' or 'pass'.")
     if on_failure is not None and keyed is None:
         raise ConfigError(f"{name}: 'on_failure' is about jobs with a key; give keyed='ordered' too.")
+
+
+def check_danger(name: str, dangerous: Any) -> None:
+    """Raises as check_job_options()."""
+    is_why = isinstance(dangerous, str) and dangerous.strip() != "" and len(dangerous) <= _MAX_DANGER
+    if not is_why and not isinstance(dangerous, bool):
+        raise ConfigError(f"{name}: 'dangerous' must be True or False, or say why in 1 to {_MAX_DANGER} characters.")

@@ -13,13 +13,13 @@ import referencing.exceptions
 import referencing.jsonschema
 
 from ..wire.errors import ConfigError
-from ..wire.payload import compact, escape_pointer
-from .keywords import NAMES, WORDED, SchemaValidator, readable
+from ..wire.payload import compact
+from .keywords import NAMES, SchemaValidator, readable
 from .older_drafts import OlderDraft
 from .patterns import NotAPattern, PatternBeyond
 from .quick_check import quick_check
+from .schema_problems import Problem, problems_of
 
-Problem = dict[str, str]
 #: Checks a value as it travels; an empty list says it fits.
 Validate = Callable[[Any], list[Problem]]
 
@@ -96,12 +96,10 @@ def _compile(schema: Mapping[str, Any]) -> Validate:
             return []
         problems: list[Problem] = []
         for error in validator.iter_errors(value):
-            # The pointer names the offending field itself: for a missing or surplus one, the field and not its parent.
-            path = "".join(f"/{escape_pointer(step)}" for step in error.absolute_path)
-            problems.append({"pointer": path, "message": _describe(error)})
+            problems += problems_of(error)
             if len(problems) >= _MAX_PROBLEMS:
                 break
-        return problems
+        return problems[:_MAX_PROBLEMS]
 
     return check
 
@@ -123,36 +121,6 @@ def _refuse_proto(value: Any) -> None:
     if isinstance(value, list):
         for inner in value:
             _refuse_proto(inner)
-
-
-def _describe(error: Any) -> str:
-    value = error.validator_value
-    if error.validator is None or (error.validator == "not" and value == {}):
-        return "is not allowed"
-    if error.validator in WORDED:
-        return str(error.message)
-    if error.validator == "type":
-        return f"must be {' or '.join(value) if isinstance(value, list) else value}"
-    if error.validator == "enum":
-        return f"must be one of {json.dumps(value, ensure_ascii=False)[1:-1][:200]}"
-    if error.validator == "const":
-        return f"must be {json.dumps(value, ensure_ascii=False)[:200]}"
-    bounds = {
-        "minimum": "must be >=", "maximum": "must be <=", "exclusiveMinimum": "must be >", "exclusiveMaximum": "must be <",
-        "multipleOf": "must be a multiple of", "pattern": "must match pattern", "format": "must match format",
-    }  # fmt: skip
-    if error.validator in bounds:
-        return f"{bounds[error.validator]} {getattr(value, 'ecma', value)}"
-    counts = {
-        "minLength": ("fewer", "characters"), "maxLength": ("more", "characters"),
-        "minItems": ("fewer", "items"), "maxItems": ("more", "items"),
-        "minProperties": ("fewer", "properties"), "maxProperties": ("more", "properties"),
-    }  # fmt: skip
-    if error.validator in counts:
-        less, things = counts[error.validator]
-        return f"must NOT have {less} than {value} {things}"
-    # The library's own text holds the value, which may be large and is nobody else's business.
-    return f"fails '{error.validator}'"
 
 
 def _survey(schema: dict[str, Any]) -> None:

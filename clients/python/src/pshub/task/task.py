@@ -7,15 +7,17 @@ import inspect
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
-from ..wire.errors import ConfigError, InvalidResult, message_of
+from ..wire.errors import ConfigError, InvalidResult
 from ..wire.names import TaskName, parse_task_name
 from ..wire.payload import compact
+from ..wire.raised import message_of
 from .merged import Merging, read_merged_signature, read_merging
 from .misfit import Misfit, read_whole
-from .options import MAX_TIMEOUT_S, TaskBackoff, check_job_options, check_keyed
-from .schema import Problem, Validate, compile_own
+from .options import MAX_TIMEOUT_S, TaskBackoff, check_danger, check_job_options, check_keyed
+from .schema import Validate, compile_own
+from .schema_problems import Problem
 from .signature import Signature, read_signature
-from .yields import is_yielding
+from .yields import refuse_yields
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -56,6 +58,7 @@ class Task(Generic[P, R_co]):
         keyed: str | None = None,
         on_failure: str | None = None,
         merging: Merging = Merging(),
+        dangerous: bool | str = False,
     ) -> None:
         self.name = name
         self.function = function
@@ -64,6 +67,7 @@ class Task(Generic[P, R_co]):
         self.result = result
         self.timeout = timeout
         self.idempotent = idempotent
+        self.dangerous = dangerous
         self.job_timeout_ms = job_timeout_ms
         self.retries = retries
         self.backoff = backoff
@@ -76,8 +80,7 @@ class Task(Generic[P, R_co]):
         length = len(compact([description, args, result]))
         if length > _MAX_DECLARATION:
             raise ConfigError(
-                f"{name.full}: its description and schemas are {length} characters of JSON; at most {_MAX_DECLARATION} fit on a card "
-                "of the registry."
+                f"{name.full}: its description and schemas are {length} characters of JSON; at most {_MAX_DECLARATION} fit on a card of the registry."
             )
         self.digest = hashlib.sha256(compact([args, result]).encode()).hexdigest()[:12]
         self.__doc__ = function.__doc__
@@ -137,14 +140,16 @@ class Task(Generic[P, R_co]):
             raise InvalidResult(told, task=self.name.full) from error
 
     def card(self, queue: str, max_payload_bytes: int, max_backlog: int, at_s: int) -> dict[str, Any]:
+        timeout_ms = self.timeout * 1000
         card: dict[str, Any] = {"task": self.name.full, "queue": queue, "description": self.description}
         if self.args is not None:
             card["args"] = self.args
         if self.result is not None:
             card["result"] = self.result
         card.update(
-            timeoutMs=_whole(self.timeout * 1000),
+            timeoutMs=int(timeout_ms) if timeout_ms == int(timeout_ms) else timeout_ms,
             idempotent=self.idempotent,
+            **({"dangerous": self.dangerous} if self.dangerous else {}),
             **({} if self.keyed is None else {"keyed": self.keyed}),
             **({"scores": "first"} if self.merging.scores == "first" else {}),
             digest=self.digest,
@@ -174,10 +179,6 @@ class Declare(Protocol):
     def __call__(self, function: Callable[P, R], /) -> Task[P, R]: ...
 
 
-def _whole(value: float) -> Any:
-    return int(value) if value == int(value) else value
-
-
 def task(
     name: str,
     *,
@@ -186,6 +187,7 @@ def task(
     description: str | None = None,
     timeout: float = DEFAULT_TIMEOUT_S,
     idempotent: bool = False,
+    dangerous: bool | str = False,
     job_timeout_ms: float = DEFAULT_JOB_TIMEOUT_MS,
     retries: int | None = None,
     backoff: TaskBackoff | None = None,
@@ -206,6 +208,8 @@ def task(
     :param description: Markdown; the first line is shown in lists. Default: the docstring
     :param timeout: seconds, for calls that give no time of their own
     :param idempotent: True when running twice does no harm: then a call is run again elsewhere if its worker dies
+    :param dangerous: True, or why in at most 500 characters, when running it by mistake does harm: ``pshub call`` and the form of the registry
+        ask people before they run it; programs are not asked
     :param job_timeout_ms: how long it may run as a job, milliseconds; default 30 minutes
     :param retries: how often a job is tried again when it fails, unless the job itself says otherwise; default 25
     :param backoff: how long it waits before that: ``"exponential"`` (default), ``"polynomial"`` (default of merged jobs), milliseconds or a
@@ -226,6 +230,7 @@ def task(
     parsed = parse_task_name(name)
     check_job_options(name, job_timeout_ms, retries, backoff)
     check_keyed(name, keyed, on_failure)
+    check_danger(name, dangerous)
     given = {
         "batch": batch, "max_payloads": max_payloads, "scores": scores, "serialize": serialize, "deserialize": deserialize,
     }  # fmt: skip
@@ -237,13 +242,11 @@ def task(
         if not callable(function):
             raise ConfigError(f"{name}: @task declares a function.")
         if keyed == "merged":
-            if is_yielding(function):
-                raise ConfigError(f"{name}: nobody reads what a run of merged jobs yields; let its function yield nothing.")
+            refuse_yields(function, name)
             signature = read_merged_signature(function, _is_context, name, args is not None, deserialize)
         else:
             signature = _signature_of(function, name, args is not None, result is not None)
-        is_async = _is_coroutine_function(function) or inspect.isasyncgenfunction(function)
-        kind = AsyncTask if is_async else Task
+        kind = AsyncTask if _is_coroutine_function(function) or inspect.isasyncgenfunction(function) else Task
         return kind(
             parsed,
             function,
@@ -259,6 +262,7 @@ def task(
             keyed,
             on_failure,
             merging,
+            dangerous,
         )
 
     return cast(Declare, declare)

@@ -9,6 +9,8 @@ import typing
 from collections.abc import Callable
 from typing import Any
 
+from ..wire.errors import ConfigError
+
 _YIELDS = (
     collections.abc.Iterator, collections.abc.Iterable, collections.abc.Generator,
     collections.abc.AsyncIterator, collections.abc.AsyncIterable, collections.abc.AsyncGenerator,
@@ -17,6 +19,12 @@ _YIELDS = (
 
 def is_yielding(function: Callable[..., Any]) -> bool:
     return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+
+
+def refuse_yields(function: Callable[..., Any], task: str) -> None:
+    """Of a task that merges its jobs. Raises ConfigError."""
+    if is_yielding(function):
+        raise ConfigError(f"{task}: nobody reads what a run of merged jobs yields; let its function yield nothing.")
 
 
 def result_hint(function: Callable[..., Any], hint: Any) -> Any:

@@ -116,9 +116,7 @@ def read_adopted(answer: Sequence[Any]) -> Adopted | None:
     if state == -1:
         return None
     to_answer, redelivered, dead, told, outs = [*lists, [], [], [], [], []][:5]
-    return Adopted(
-        state == 1, _pairs_of(to_answer), _pairs_of(redelivered), _pairs_of(dead), _told_of(texts_of(told)), _pairs_of(outs)
-    )
+    return Adopted(state == 1, _pairs_of(to_answer), _pairs_of(redelivered), _pairs_of(dead), _told_of(texts_of(told)), _pairs_of(outs))
 
 
 class Enqueued(NamedTuple):
@@ -163,10 +161,7 @@ def read_moved(answer: Sequence[Any]) -> Moved:
 def read_settled_jobs(answer: Sequence[Any], ids: Sequence[str]) -> SettledJobs:
     """``ids``: of the jobs that were settled, in their order."""
     dropped, told, outs = answer
-    waiting = [
-        Told(ids[int(index) - 1], ticket.decode(), hub_id.decode())
-        for index, ticket, hub_id in zip(told[::3], told[1::3], told[2::3])
-    ]
+    waiting = [Told(ids[int(index) - 1], ticket.decode(), hub_id.decode()) for index, ticket, hub_id in zip(told[::3], told[1::3], told[2::3])]
     return SettledJobs(dropped, waiting, _pairs_of(outs))
 
 

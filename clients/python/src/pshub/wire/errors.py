@@ -275,11 +275,3 @@ def problem_error(code: str, problems: list[dict[str, str]], task: str | None, i
     more = f"; and {len(problems) - 5} more" if len(problems) > 5 else ""
     message = f"The {what} of {task or 'the task'}: {shown}{more}."
     return hub_error(code, message, task=task, id=id, data={"problems": problems})
-
-
-def message_of(raised: BaseException) -> str:
-    """Any exception as one sentence; its own methods may raise in turn."""
-    try:
-        return str(raised) or type(raised).__name__
-    except BaseException:
-        return f"a {type(raised).__name__} that cannot be shown"

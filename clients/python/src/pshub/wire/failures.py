@@ -6,8 +6,9 @@ import json
 import math
 from typing import Any
 
-from .errors import HubError, PutOff, TaskError, ToldError, is_failed_status, is_own_code, message_of
+from .errors import HubError, PutOff, TaskError, ToldError, is_failed_status, is_own_code
 from .payload import PayloadProblem, encode_payload
+from .raised import cause_of, message_of
 
 _MAX_MESSAGE_LENGTH = 2000
 _MAX_DATA_LENGTH = 65_536
@@ -37,6 +38,7 @@ def problems_of(error: ToldError) -> list[dict[str, str]]:
 
 def failure_of(raised: BaseException) -> ToldError:
     """What the caller is told of a failure: class, message and the handler's own data, never a stack. Never raises."""
+    raised = cause_of(raised)
     message = message_of(raised)[:_MAX_MESSAGE_LENGTH]
     told: dict[str, Any] = {"code": "TaskFailed", "message": message, "retryable": False}
     try:

@@ -81,9 +81,7 @@ def job_body(id: str, part: str | None, task: str, args_json: str, tail: str) ->
     return f'"id":"{id}",{job}"task":"{task}","args":{args_json}{tail}'
 
 
-def request_tail(
-    result_queue: str | None, from_: str | None, traceparent: str | None, tracestate: str | None = None
-) -> str:
+def request_tail(result_queue: str | None, from_: str | None, traceparent: str | None, tracestate: str | None = None) -> str:
     """The constant end of all requests of one caller. Without ``result_queue`` nobody waits."""
     tail = "" if result_queue is None else f',"result_queue":{compact(result_queue)}'
     if from_ is not None:

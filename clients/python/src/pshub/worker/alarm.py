@@ -32,9 +32,7 @@ class Alarm:
     and each doing of the one after it.
     """
 
-    def __init__(
-        self, clock: RedisClock, act: Callable[[], Awaitable[Next]], on_problem: Callable[[Exception], None]
-    ) -> None:
+    def __init__(self, clock: RedisClock, act: Callable[[], Awaitable[Next]], on_problem: Callable[[Exception], None]) -> None:
         self._clock = clock
         self._act = act
         self._on_problem = on_problem

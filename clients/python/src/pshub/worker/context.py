@@ -203,9 +203,7 @@ class Context(TaskContext):
         finally:
             self._unbind(pending)
 
-    def _begin(
-        self, task: Called, args: Any, named: dict[str, Any], timeout: float | None, queue: str | None
-    ) -> PendingCall[Any]:
+    def _begin(self, task: Called, args: Any, named: dict[str, Any], timeout: float | None, queue: str | None) -> PendingCall[Any]:
         for name in ("traceparent", "tracestate"):
             if args is MISSING and name in named:
                 raise TypeError(f"A nested call goes under the trace of its own; give an argument '{name}' in a dict.")

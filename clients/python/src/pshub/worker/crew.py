@@ -16,10 +16,11 @@ from ..settings.table import Settings
 from ..task.task import Task
 from ..wire.answers import Beat, Claimed
 from ..wire.clock import Stop, ignore, now_s, spawn, within
-from ..wire.errors import hub_error, message_of
+from ..wire.errors import hub_error
 from ..wire.ids import new_id
 from ..wire.keys import Keys
 from ..wire.message import Request
+from ..wire.raised import message_of
 from ..wire.redis_clock import RedisClock
 from .async_runs import AsyncRuns
 from .context import NestedCall
@@ -67,9 +68,7 @@ class Common(NamedTuple):
 
 
 class Crew:
-    def __init__(
-        self, common: Common, name: str, commands: Connection, waiting: Connection, on_gone: Callable[[Crew], None]
-    ) -> None:
+    def __init__(self, common: Common, name: str, commands: Connection, waiting: Connection, on_gone: Callable[[Crew], None]) -> None:
         """
         ``commands`` and ``waiting`` stand where the place is. ``on_gone`` is told when this holds nothing, and its place is none of
         the queue any more.
@@ -129,9 +128,7 @@ class Crew:
             queue, self._waiting, commands, self._clock, merging, worker_id, lambda: common.sharding.epoch_of(queue.name),
             self._age_s, self._intake.take, lambda: self._beat.beat_now(), self._on_due_bell, self._problem("fetch"),
         )  # fmt: skip
-        self._pause = Pause(
-            queue.name, events, worker_id, lambda: common.fetch.pause(self._served), lambda: common.fetch.resume(self._served)
-        )
+        self._pause = Pause(queue.name, events, worker_id, lambda: common.fetch.pause(self._served), lambda: common.fetch.resume(self._served))
         self._adopt = Adopt(
             keys, queue, commands, slots, self._clock, events, worker_id,
             lambda settlement: self._settle.add(settlement), self._forward.send, self._problem("adopt"),

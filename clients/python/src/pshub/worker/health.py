@@ -163,8 +163,6 @@ def _listen(port: int) -> socket.socket:
 
 def _why_not(port: int, error: OSError) -> str:
     because = (
-        "something else listens there; give each worker of a machine its own"
-        if error.errno == errno.EADDRINUSE
-        else str(error.strerror or error)
+        "something else listens there; give each worker of a machine its own" if error.errno == errno.EADDRINUSE else str(error.strerror or error)
     )
     return f"Probes cannot be answered on port {port} (health_port, --health-port or PSHUB_HEALTH_PORT): {because}."

@@ -11,6 +11,7 @@ from ..queue.job_queue import JobEnd
 from ..task.task import Task
 from ..wire.errors import told_error
 from ..wire.message import Request
+from ..wire.raised import cause_of
 from .executor import Execution
 from .handling import Outcome
 
@@ -45,7 +46,8 @@ class JobEnds:
         elif execution.was_aborted and "run" not in (request.job or {}):
             return unrun(request.held_id, "cancelled")
         else:
-            end = failed_end(request, self._tasks.get(request.task), error, outcome.raised)
+            raised = None if outcome.raised is None else cause_of(outcome.raised)
+            end = failed_end(request, self._tasks.get(request.task), error, raised)
         self._tell(request, end, error.code, error.message, error.own)
         return end
 

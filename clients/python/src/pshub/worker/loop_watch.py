@@ -26,9 +26,7 @@ _NOT_OWN = (threading.__file__, str(Path(asyncio.__file__).parent), str(Path(__f
 class LoopWatch:
     """Asks the loop for a sign of life while anything runs there."""
 
-    def __init__(
-        self, thread: LoopThread, running: dict[asyncio.Task[Any], str], tell: Callable[..., None]
-    ) -> None:
+    def __init__(self, thread: LoopThread, running: dict[asyncio.Task[Any], str], tell: Callable[..., None]) -> None:
         """``running``: names of tasks. ``tell`` is given ``loop:stuck`` while it is blocked, and ``loop:blocked`` when that is over."""
         self._thread = thread
         self._running = running

@@ -21,9 +21,7 @@ from ..wire.payload import PayloadProblem, decode_payload
 
 #: What cannot be read.
 _UNREADABLE: Any = object()
-_LEADING_RUN = re.compile(
-    rb'\{"at":[0-9]+,"ttl":[0-9]+,"id":"[A-Za-z0-9_-]+","job":(\{"fence":[0-9]+,"run":[^{}]*\}),"task":"[^" ]*","args":\['
-)
+_LEADING_RUN = re.compile(rb'\{"at":[0-9]+,"ttl":[0-9]+,"id":"[A-Za-z0-9_-]+","job":(\{"fence":[0-9]+,"run":[^{}]*\}),"task":"[^" ]*","args":\[')
 
 
 def cut_run(raw: bytes, keys: Keys) -> Request | None:

@@ -26,9 +26,7 @@ class NestedCalls:
         self._lock = threading.Lock()
         self._dispatch: Dispatch | None = None
 
-    def begin(
-        self, context: Context, task: Called, args: Any, timeout_s: float | None, queue: str | None
-    ) -> PendingCall[Any]:
+    def begin(self, context: Context, task: Called, args: Any, timeout_s: float | None, queue: str | None) -> PendingCall[Any]:
         """From any thread: with what remains of the outer call's time, and under its trace. Raises HubError for what cannot be called."""
         called = name_of(task)
         wrong = wrong_arguments(called, timeout_s, queue)

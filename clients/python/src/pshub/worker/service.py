@@ -14,8 +14,9 @@ from ..redis.refusals import explained
 from ..settings.table import Settings
 from ..task.task import Task
 from ..wire.clock import Stop, spawn
-from ..wire.errors import ConfigError, message_of
+from ..wire.errors import ConfigError
 from ..wire.keys import Keys
+from ..wire.raised import message_of
 from .async_runs import AsyncRuns
 from .crew import Common, Crew
 from .health import Health

@@ -17,8 +17,9 @@ from ..redis.target import RedisTarget
 from ..settings.read import read_settings
 from ..task.collection import check_tasks
 from ..task.task import Task
-from ..wire.errors import ConfigError, message_of
+from ..wire.errors import ConfigError
 from ..wire.keys import forwarder_of
+from ..wire.raised import message_of
 from .async_runs import AsyncRuns
 from .nested import NestedCalls
 from .service import Service

@@ -60,7 +60,9 @@ module Pshub
     end
 
     # What it is told when its hub is closed.
-    def closed_error
+    # Its hub is closed: nobody waits for the answer any more. Returns what its caller is told.
+    def close
+      @abandoned = true
       details = { task: task, id: @id }
       sent? ? Aborted.new("The hub was closed while #{task} was running.", **details) : HubClosed.new(**details)
     end

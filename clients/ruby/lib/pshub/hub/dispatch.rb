@@ -128,12 +128,12 @@ module Pshub
       end
     end
 
-    # Settles what is in flight, deletes the hub's keys, closes its connections.
+    # Settles what is in flight, takes back its requests, deletes the hub's keys, closes its connections.
     def close
       return if @closing.set?
 
       @closing.set
-      @lock.synchronize { @pending.values.each { |attempt| finish(attempt, nil, attempt.closed_error) } }
+      @lock.synchronize { @pending.values.each { |attempt| finish(attempt, nil, attempt.close) } }
       @blocking.close
       # Without a link there is nothing to be deleted with, and the opening of one may take long.
       @commands.close unless @commands.ready?

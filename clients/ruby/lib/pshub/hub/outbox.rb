@@ -21,6 +21,8 @@ module Pshub
   class Outbox
     # Taken off each ttl: a push that is on its way for longer has its time taken off there.
     WAY_MS = 2
+    # So long a hub that is closed takes back what it sent.
+    TAKE_BACK_S = 1.0
     # Without an answer for this long nothing counts as being sent.
     SENDING_S = 0.5
 
@@ -111,6 +113,15 @@ module Pshub
 
         batch = next_batch
         deliver(batch) unless batch.empty?
+      end
+      take_back
+    end
+
+    # Of a hub that is closed: what its callers gave up by that.
+    def take_back
+      last_at = Clock.now + TAKE_BACK_S
+      while @connection.ready? && Clock.now < last_at && (attempt = @lock.synchronize { @cancels.shift })
+        send_cancel(attempt)
       end
     end
 

@@ -7,6 +7,7 @@ require_relative "../wire/payload"
 require_relative "../wire/streams"
 require_relative "../redis/failures"
 require_relative "job_record"
+require_relative "job_text"
 
 module Pshub
   # A job that was enqueued. Only a tracked one can tell of itself.
@@ -65,6 +66,18 @@ module Pshub
       raise unknown if state.empty?
 
       %w[waiting scheduled retrying cancelled].include?(state)
+    end
+
+    # Has it taken now where it waits for its time or its next try; its tries go on as they are. Returns false when it does not wait so: it
+    # waits to be taken, runs, has ended, or has a key, which #run of that key has run. Raises NoSuchJob, NotEnqueued.
+    def run
+      now = status
+      return false unless %w[scheduled retrying].include?(now.state) && now.due_ms
+
+      @host.ask do |connection|
+        lying = @job_queue.lying_at(connection, now.state, @id, now.due_ms)
+        !lying.nil? && @job_queue.revive(connection, [[lying, JobText.hastened(lying)]]) == 1
+      end
     end
 
     # Has it cancelled; +to_come+: one that is not there yet, too. Returns its state as it was, empty when none is known.

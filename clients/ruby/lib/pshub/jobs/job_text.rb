@@ -35,6 +35,14 @@ module Pshub
       parts.message(0)
     end
 
+    # A job that waits for its time or its next try, as it is taken at once: its tries and failures stay.
+    def hastened(lying)
+      lying = Payload.utf8(lying)
+      parts = split(lying) or return without_brace(lying)
+      parts.part = parts.part && without_times(parts.part)
+      parts.message(parts.ttl)
+    end
+
     # A job that was claimed, as it is put into another shard at +now_us+: due at once, without the token that the claim gave it.
     def moved(claimed, now_us)
       claimed = Payload.utf8(claimed)

@@ -33,6 +33,9 @@ module Pshub
   class JobQueue
     # Read at a time.
     DUE_SCHEDULES = 20
+    # The same of jobs, each of which may be a megabyte.
+    DUE_AT_ONCE = 20
+    ID = /\A\{"at":[0-9]+,"ttl":[0-9]+,"id":"([A-Za-z0-9_-]+)"/n
     LATEST_MS = 8.64e15
     # So many jobs are moved in one step when they are due: it takes Redis less than a millisecond.
     DUE_BATCH = 200
@@ -124,7 +127,18 @@ module Pshub
 
     def delete_dead(connection, texts) = connection.one("ZREM", @keys.dead, *texts)
 
-    # Dead jobs, exactly as they lie there, become others that wait: pairs of texts. Returns how many were there.
+    # A job that is +scheduled+ or +retrying+ for that time, exactly as it lies there; nil where it does not.
+    def lying_at(connection, state, id, at_ms)
+      set = state == "scheduled" ? @keys.scheduled : @keys.retries
+      0.step(by: DUE_AT_ONCE) do |first|
+        texts = connection.one("ZRANGE", set, at_ms, at_ms, "BYSCORE", "LIMIT", first, DUE_AT_ONCE)
+        found = texts.find { |text| text[ID, 1] == id }
+        return found if found || texts.size < DUE_AT_ONCE
+      end
+    end
+
+    # Jobs that are dead, or wait for their time or next try, exactly as they lie there, become others that wait to be taken: pairs of texts.
+    # Returns how many were there.
     def revive(connection, pairs) = Library.run(connection, "revive", @lists, pairs.flatten)
 
     # +act+ is +run+: a key is due now; +skip+: what it is stuck at is given up; or +delete+: its payloads go. Returns how many jobs or

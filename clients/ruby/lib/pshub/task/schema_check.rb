@@ -7,6 +7,8 @@ module Pshub
   # Checks values against a schema that was surveyed, so that it meets no surprise.
   class SchemaCheck
     MAX_PROBLEMS = 50
+    # Of a choice among more, the first are told.
+    MOST_TOLD = 5
     TYPES = {
       "string" => ->(value) { value.is_a?(String) },
       "boolean" => ->(value) { [true, false].include?(value) },
@@ -142,13 +144,38 @@ module Pshub
       check(value, schema["additionalProperties"], pointer, found, depth)
     end
 
+    def check_one(value, choice, pointer, found, depth)
+      fitting = choice.count { |inner| fits?(value, inner, depth) }
+      tell(found, pointer, "fits more than one of what it may be") if fitting > 1
+      tell_choice(value, choice, pointer, found, depth) if fitting.zero?
+    end
+
+    # Of what fits none of several: what is wrong by those that are for a value of its type, if there are such.
+    def tell_choice(value, choice, pointer, found, depth)
+      types = choice.map { |inner| inner.is_a?(Hash) ? [inner["type"]].flatten.compact : [] }
+      meant = choice.zip(types).filter_map { |inner, names| inner if names.empty? || names.any? { |name| TYPES[name].call(value) } }
+      return tell(found, pointer, "must be #{types.flatten.uniq.join(' or ')}") if meant.empty?
+
+      told = meant.first(MOST_TOLD).map { |inner| [].tap { |inside| check(value, inner, pointer, inside, depth) } }
+      return tell_only(told.first, pointer, found) if meant.size == 1
+
+      firsts = told.map { |inside| inside.first.values_at("pointer", "message") }
+      words = firsts.map { |place, message| "#{place.delete_prefix(pointer)} #{message}".strip }.uniq.join(", or ")
+      more = ", and #{meant.size - MOST_TOLD} more" if meant.size > MOST_TOLD
+      tell(found, pointer, "fits none of what it may be: #{words}#{more}")
+    end
+
+    def tell_only(inside, pointer, found)
+      tell(found, pointer, "fits none of what it may be") if inside.none? { |problem| problem["pointer"] == pointer }
+      found.concat(inside)
+    end
+
     def check_combined(value, schema, pointer, found, depth)
       check(value, @resolve.call(schema["$ref"]), pointer, found, depth) if schema.key?("$ref")
       (schema["allOf"] || []).each { |inner| check(value, inner, pointer, found, depth) }
       any = schema["anyOf"]
-      tell(found, pointer, "fails 'anyOf'") if any&.none? { |inner| fits?(value, inner, depth) }
-      one = schema["oneOf"]
-      tell(found, pointer, "fails 'oneOf'") if one && one.count { |inner| fits?(value, inner, depth) } != 1
+      tell_choice(value, any, pointer, found, depth) if any&.none? { |inner| fits?(value, inner, depth) }
+      check_one(value, schema["oneOf"], pointer, found, depth) if schema.key?("oneOf")
       tell(found, pointer, "fails 'not'") if schema.key?("not") && fits?(value, schema["not"], depth)
       return unless schema.key?("if")
 

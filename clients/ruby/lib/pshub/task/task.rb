@@ -15,12 +15,14 @@ module Pshub
     DEFAULT_TIMEOUT_S = 5.0
     MAX_TIMEOUT_S = 86_400
     DEFAULT_JOB_TIMEOUT_MS = 30 * 60 * 1000
+    # Characters that say why a task is dangerous.
+    MAX_DANGER = 500
 
-    attr_reader :name, :timeout_s, :idempotent, :digest, :job_timeout_s, :retries, :backoff, :keyed, :on_failure, :batch, :max_payloads,
+    attr_reader :name, :timeout_s, :idempotent, :dangerous, :digest, :job_timeout_s, :retries, :backoff, :keyed, :on_failure, :batch, :max_payloads,
                 :scores
 
     def initialize(name, args, result, description, timeout, idempotent, handler, job_timeout_ms: nil, retries: nil, backoff: nil,
-                   keyed: nil, on_failure: nil, **merged)
+                   keyed: nil, on_failure: nil, dangerous: false, **merged)
       @name = Names.parse(name)
       raise ConfigError, "#{name}: a task needs a block" unless handler
 
@@ -42,6 +44,7 @@ module Pshub
       @description = description.to_s
       @timeout_s = timeout.to_f
       @idempotent = idempotent ? true : false
+      @dangerous = Task.danger(name, dangerous)
       @handler = handler
       # A lambda insists on its number of arguments.
       @takes_context = !handler.lambda? || handler.arity != 1
@@ -69,9 +72,18 @@ module Pshub
       {
         "task" => full_name, "queue" => queue, "description" => @description, "args" => @args&.json, "result" => @result&.json,
         "timeoutMs" => milliseconds == milliseconds.to_i ? milliseconds.to_i : milliseconds, "idempotent" => @idempotent,
+        "dangerous" => @dangerous,
         "keyed" => @keyed, "scores" => (@scores if @scores == "first"), "digest" => @digest,
         "maxPayloadBytes" => settings.max_payload_bytes, "maxBacklog" => settings.max_backlog, "at" => at_s
       }.compact
+    end
+
+    # True, or why; nil where it is not. Raises ConfigError for what says neither.
+    def self.danger(name, given)
+      return given || nil if [true, false, nil].include?(given)
+      return given if given.is_a?(String) && !given.strip.empty? && given.length <= MAX_DANGER
+
+      raise ConfigError, "#{name}: dangerous must be true or false, or say why in 1 to #{MAX_DANGER} characters"
     end
 
     private
@@ -112,6 +124,8 @@ module Pshub
     # +description+:: Markdown; the first line is shown in lists
     # +timeout+:: seconds, for calls that give no time of their own
     # +idempotent+:: true when running twice does no harm: then a call is run again elsewhere if its worker dies
+    # +dangerous+:: true, or why in at most 500 characters, when running it by mistake does harm: <tt>pshub call</tt> and the form of the
+    #               registry ask people before they run it; programs are not asked
     # +job_timeout_ms+:: how long it may run as a job, in milliseconds; default 30 minutes
     # +retries+:: how often a job is tried again when it fails, unless the job itself says otherwise; default 25
     # +backoff+:: how long it waits before that: 'exponential' (default), 'polynomial' (default of merged jobs), milliseconds, an array of

@@ -19,9 +19,7 @@ class Due:
     and what is moved is moved once.
     """
 
-    def __init__(
-        self, job_queue: JobQueue, connection: Connection, clock: RedisClock, on_problem: Callable[[Exception], None]
-    ) -> None:
+    def __init__(self, job_queue: JobQueue, connection: Connection, clock: RedisClock, on_problem: Callable[[Exception], None]) -> None:
         self._job_queue = job_queue
         self._connection = connection
         self._clock = clock

@@ -131,9 +131,7 @@ class Intake:
         self._measures.counters["expired"] += claimed.expired
         if (claimed.requests or claimed.expired) and self._events.has("claim:taken"):
             count = len(claimed.requests)
-            self._events.emit(
-                "claim:taken", queue=self._queue_name, count=count, left=claimed.left, expired=claimed.expired
-            )
+            self._events.emit("claim:taken", queue=self._queue_name, count=count, left=claimed.left, expired=claimed.expired)
 
     def _accepted(self, element: ClaimedRequest, worker_id: str, now_us: int) -> Request | None:
         """The request of a list element that is to be run, here or elsewhere; None when it is none, or not to be run."""
