@@ -20,10 +20,12 @@ export { type HubTargetOptions, otherHub } from './forward/targets/hub.ts'
 export { type RedisListOptions, redisList } from './forward/targets/redis-list.ts'
 export { type RedisStreamOptions, redisStream } from './forward/targets/redis-stream.ts'
 export { type WebhookOptions, webhook } from './forward/targets/webhook.ts'
-export type { CallOptions, WithPhases } from './hub/call-options.ts'
+export type { CallOptions, HubOptions, WithPhases } from './hub/call-options.ts'
 export type { GatherEntry, Gathered } from './hub/gather.ts'
-export { Hub, type HubOptions } from './hub/hub.ts'
+export { Hub } from './hub/hub.ts'
 export type { EnqueueMiddleware, EnqueueRequest } from './hub/job-hub.ts'
+export type { HubStream } from './hub/streams/hub-stream.ts'
+export type { StreamOptions } from './hub/streams/stream-options.ts'
 export type { Batch, BatchParts, BatchStatus } from './jobs/batch.ts'
 export type { BulkAction, BulkQuery, BulkStep } from './jobs/bulk.ts'
 export type { ScheduleTimes } from './jobs/cron.ts'
@@ -54,6 +56,7 @@ export {
   type AnyTasks,
   type ArgsOf,
   type Called,
+  type ChunkOf,
   type Contract,
   type Declaration,
   defineTask,
@@ -92,6 +95,7 @@ export type { UnreadableRecord } from './wire/foreign.ts'
 export type { Backoff, JobFailure, Keyed } from './wire/job-part.ts'
 export type { TaskName } from './wire/names.ts'
 export type { CallPhases, Phases } from './wire/phases.ts'
+export type { Progress } from './wire/stream.ts'
 export { version } from './wire/version.ts'
 export { type NoOverlapOptions, noOverlap } from './worker/around/no-overlap.ts'
 export { type RateLimitOptions, rateLimit } from './worker/around/rate-limit.ts'

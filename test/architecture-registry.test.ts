@@ -7,7 +7,7 @@ const root = resolve(import.meta.dirname, '..')
 
 describe('the registry', () => {
   const registry = join(root, 'registry')
-  const contracts = ['contract.ts', 'job-contract.ts', 'login-contract.ts', 'search-contract.ts']
+  const contracts = ['contract.ts', 'call-contract.ts', 'job-contract.ts', 'login-contract.ts', 'search-contract.ts']
   const packages = (folder: string) => {
     const names = readdirSync(join(registry, folder), { recursive: true, encoding: 'utf8' })
     return names

@@ -49,6 +49,7 @@ const doors: Record<string, string[]> = {
   redis: [
     'boot-check',
     'client',
+    'crc16',
     'connection',
     'connections',
     'failures',
@@ -70,7 +71,9 @@ const doors: Record<string, string[]> = {
     'pause',
     'queue',
     'resharding',
+    'round-trip',
     'shards',
+    'taken',
     'work-left',
     'round-trip',
   ],

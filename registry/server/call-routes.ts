@@ -4,6 +4,7 @@ import { type CallOptions, type CallPhases, errorTable, type Hub, HubError } fro
 import type { ApiError } from '../contract.ts'
 import { identityOf, rightsOf } from './access.ts'
 import { auditOf } from './audit.ts'
+import { sendStream, streamForm } from './call-stream.ts'
 import type { Limits } from './limits.ts'
 import { Refusal } from './refusal.ts'
 import { notToBeRun } from './rules.ts'
@@ -39,11 +40,18 @@ export const callRoutes = async (app: FastifyInstance, options: CallRoutesOption
       try {
         leave = limits.underWay.enter(identityOf(request).token)
         if (!rightsOf(request).runs(task)) throw notToBeRun(task)
-        const { result, phases } = await hub.call(task, argsOf(request), callOptions(request, reply))
+        const { phases, ...chosen } = callOptions(request, reply)
+        const form = streamForm(request)
+        if (form) {
+          await sendStream(hub, { task, args: argsOf(request), options: chosen, form, reply, errorOf })
+          tell('ok')
+          return reply
+        }
+        const answer = await hub.call(task, argsOf(request), { ...chosen, phases })
         tell('ok')
-        return withPhases(reply, phases)
+        return withPhases(reply, answer.phases)
           .type('application/json; charset=utf-8')
-          .send(JSON.stringify(result ?? null))
+          .send(JSON.stringify(answer.result ?? null))
       } catch (thrown) {
         const isRefusal = thrown instanceof HubError || thrown instanceof Refusal
         tell(isRefusal ? thrown.code : 'Internal')
@@ -94,18 +102,23 @@ const withPhases = (reply: FastifyReply, phases: CallPhases | undefined): Fastif
   return reply.header('server-timing', timing).header('pshub-phases', JSON.stringify(phases))
 }
 
+/** What is said of a call that failed. */
+const errorOf = ({ code, kind, message, ran, retryable, task, id, data }: HubError): ApiError['error'] => ({
+  code,
+  message,
+  ran,
+  retryable,
+  meaning: errorTable[kind].meaning,
+  ...(task === undefined ? {} : { task }),
+  ...(id === undefined ? {} : { id }),
+  ...(data === undefined ? {} : { data }),
+})
+
 const sendCallError = (failure: HubError, reply: FastifyReply): FastifyReply => {
-  const { code, kind, message, ran, retryable, task, id, data, status, phases } = failure
-  const error: ApiError['error'] = {
-    code,
-    message,
-    ran,
-    retryable,
-    meaning: errorTable[kind].meaning,
-    ...(task === undefined ? {} : { task }),
-    ...(id === undefined ? {} : { id }),
-    ...(data === undefined ? {} : { data }),
-  }
+  const { code, id, status, phases } = failure
+  // Its stream has begun, and has told of it.
+  if (reply.sent) return reply
+  const error = errorOf(failure)
   if (id !== undefined) reply.header('pshub-id', id)
   if (code === 'Overloaded') reply.header('retry-after', '1')
   return withPhases(reply, phases).code(status).type('application/json; charset=utf-8').send(JSON.stringify({ error }))

@@ -1,5 +1,6 @@
 import type { HubError } from '../wire/errors.ts'
 import type { CallPhases } from '../wire/phases.ts'
+import type { Progress } from '../wire/stream.ts'
 import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { askIfDangerous } from './danger.ts'
@@ -8,6 +9,7 @@ import { argumentsOf, queueOf, timeoutOf } from './flag-values.ts'
 import { withHub } from './hub-session.ts'
 import { callerOptions, jsonOption } from './options.ts'
 import { printableJson } from './printable.ts'
+import { ToldProgress } from './progress.ts'
 
 const run = async (invocation: Invocation): Promise<number> => {
   const { positionals, flags, output } = invocation
@@ -21,8 +23,12 @@ const run = async (invocation: Invocation): Promise<number> => {
     },
     work: async (hub, signal) => {
       await askIfDangerous(await hub.dangerOf(positionals[0]!, { queue }), invocation, signal)
-      const options = { signal, queue, ...(timeoutMs === undefined ? {} : { timeoutMs }) }
-      const { result, phases } = await hub.call(positionals[0]!, args, { ...options, phases: true })
+      const told = output.err.isTerminal ? new ToldProgress(true) : undefined
+      const onProgress = told && ((progress: Progress) => told.show(progress))
+      const options = { signal, queue, onProgress, ...(timeoutMs === undefined ? {} : { timeoutMs }) }
+      const { result, phases } = await hub
+        .call(positionals[0]!, args, { ...options, phases: true })
+        .finally(() => told?.end())
       writeResult(result, invocation)
       if (flags.phases !== undefined) tellPhases(phases, invocation)
       return exitCodes.ok
@@ -61,6 +67,7 @@ export const callCommand: Command = {
     'With --phases one more line on stderr says how long each part took: backlog in Redis, queue in the worker until ' +
       'its handler was started, exec of the handler, reply (the push and the way back), and the total wait. With --json it ' +
       'is JSON, in microseconds.',
+    'On a terminal a line on stderr shows how far the task is, where its handler says that.',
   ],
   arity: { min: 1, max: 2, missing: 'the name of a task, as in: pshub call add:1.0 \'{"a":1,"b":2}\'' },
   takesTasks: true,

@@ -18,6 +18,7 @@ import { jsonOption } from './options.ts'
 import type { Sink } from './output.ts'
 import { formatTime } from './pause.ts'
 import { printable, printableJson } from './printable.ts'
+import { toldLine } from './progress.ts'
 import { withRedis } from './redis-session.ts'
 import { type Column, writeTable } from './table.ts'
 
@@ -141,7 +142,8 @@ const stepColumns: Column<StepStatus>[] = [
 ]
 
 const writeJob = ({ record, steps, nowMs }: Found, sink: Sink): void => {
-  const { id, queue, task, state, tries, error, worker, enqueuedMs, dueMs, startedMs, endedMs } = record.status
+  const { id, queue, task, state, tries, error, worker, progress, ...times } = record.status
+  const { enqueuedMs, dueMs, startedMs, endedMs } = times
   const moment = (ms: number | undefined) => ms !== undefined && `${formatTime(ms)} (${ago(nowMs, ms)})`
   const isToCome = state === 'scheduled' || state === 'retrying'
   const fields: [string, string | false][] = [
@@ -154,6 +156,7 @@ const writeJob = ({ record, steps, nowMs }: Found, sink: Sink): void => {
     ['due', isToCome && dueMs !== undefined && `${formatTime(dueMs)} (${until(nowMs, dueMs)})`],
     ['started', moment(startedMs)],
     ['ended', moment(endedMs)],
+    ['progress', progress !== undefined && toldLine(progress)],
     ['worker', worker !== undefined && worker],
   ]
   sink.line(sink.paint('bold', id))
@@ -175,7 +178,7 @@ export const jobCommand: Command = {
   summary: 'show how one job fares, wait for it, run it at once or cancel it',
   about: [
     'Shows what is known of a tracked job: its state (waiting, scheduled, running, retrying; done, dead, expired or cancelled ' +
-      'at its end), when it was enqueued, started and ended, how often it failed and how the last time, its worker, its ' +
+      'at its end), when it was enqueued, started and ended, how often it failed and how the last time, how far it is, its worker, its ' +
       'result, and the steps of the chain that it is one of. A step that has not come yet is pending.',
     'Tracked are jobs enqueued with --tracked, --keep or --unique, and the steps of chains. A record is kept for an hour ' +
       'after the end of its job, if nothing else was said.',

@@ -1,4 +1,6 @@
 import { monotonicMs } from '../wire/clock.ts'
+import type { Progress as Told } from '../wire/stream.ts'
+import { printable } from './printable.ts'
 
 /** More often nobody sees it. */
 const redrawMs = 100
@@ -12,26 +14,69 @@ export const progressLine = (done: number, total: number): string => {
   return `[${'#'.repeat(full)}${'.'.repeat(barWidth - full)}] ${String(Math.floor(share * 100)).padStart(3)}%  ${count} of ${total}`
 }
 
-/** A line that is redrawn in place, for work that takes a while; on a terminal alone. */
-export class Progress {
+/** The same of what a handler told, as far as it did. */
+export const toldLine = ({ done, total, message }: Told): string => {
+  const figures = total === undefined ? `${done} done` : progressLine(done, total)
+  return message === undefined ? figures : `${figures}  ${printable(message).slice(0, maxMessage)}`
+}
+
+const maxMessage = 60
+
+/** A line that is redrawn in place; on a terminal alone. */
+export class RedrawnLine {
   readonly #write: ((text: string) => void) | undefined
-  readonly #total: number
   #drawnAt = Number.NEGATIVE_INFINITY
 
   /** @param write undefined where nobody looks */
-  constructor(total: number, write: ((text: string) => void) | undefined) {
-    this.#total = total
+  constructor(write: ((text: string) => void) | undefined) {
     this.#write = write
   }
 
-  show(done: number): void {
+  show(line: () => string): void {
     if (monotonicMs() - this.#drawnAt < redrawMs) return
     this.#drawnAt = monotonicMs()
-    this.#write?.(`\r${progressLine(done, this.#total)}`)
+    this.#write?.(`\r${line()}`)
   }
 
   /** Takes the line away, so that what is said next stands alone. */
   end(): void {
     if (this.#drawnAt > Number.NEGATIVE_INFINITY) this.#write?.('\r\u001b[K')
+  }
+}
+
+/** How far a handler says that it is, of what somebody waits for; on stderr, where that is a terminal. */
+export class ToldProgress {
+  readonly #line: RedrawnLine
+
+  constructor(isTerminal: boolean) {
+    this.#line = new RedrawnLine(isTerminal ? text => void process.stderr.write(text) : undefined)
+  }
+
+  show(told: Told): void {
+    this.#line.show(() => `${toldLine(told)}\u001b[K`)
+  }
+
+  end(): void {
+    this.#line.end()
+  }
+}
+
+/** How much of work is done that takes a while. */
+export class Progress {
+  readonly #line: RedrawnLine
+  readonly #total: number
+
+  /** @param write undefined where nobody looks */
+  constructor(total: number, write: ((text: string) => void) | undefined) {
+    this.#total = total
+    this.#line = new RedrawnLine(write)
+  }
+
+  show(done: number): void {
+    this.#line.show(() => progressLine(done, this.#total))
+  }
+
+  end(): void {
+    this.#line.end()
   }
 }

@@ -1,7 +1,14 @@
+import type { MeasuringSetting, Settings } from '../settings/read.ts'
 import { type ErrorCode, HubError, type HubErrorDetails } from '../wire/errors.ts'
 import { isQueueName } from '../wire/keys.ts'
 import { namesOf, wrongOptions, wrongWait } from '../wire/options.ts'
 import type { CallPhases } from '../wire/phases.ts'
+import type { Progress } from '../wire/stream.ts'
+
+/** What a hub is made with; what is left out comes from the environment or is the default. */
+export type HubOptions = Partial<
+  Pick<Settings, 'redis' | 'namespace' | 'name' | 'maxPayloadBytes' | 'maxBacklog' | MeasuringSetting>
+>
 
 /** How one call is made. */
 export interface CallOptions<P extends boolean = boolean> {
@@ -17,6 +24,8 @@ export interface CallOptions<P extends boolean = boolean> {
   tracestate?: string | undefined
   /** True: resolve to the result and how long each part of the wait took. Default false. */
   phases?: P
+  /** Is told how far the handler is, as that says it with `ctx.progress`: some four times a second at the most. */
+  onProgress?: ((progress: Progress) => void) | undefined
 }
 
 export const callOptionNames = namesOf<CallOptions>({
@@ -26,6 +35,7 @@ export const callOptionNames = namesOf<CallOptions>({
   traceparent: true,
   tracestate: true,
   phases: true,
+  onProgress: true,
 })
 
 /** What a call with `phases: true` resolves to. Phases are undefined when its worker, of another language, told none. */
@@ -43,7 +53,9 @@ export const wrongCall = (called: string, options: CallOptions): HubError | unde
     return new HubError('NoSuchTask', 'The task must be a name like my_task:1.0, or what defineTask returned.')
   const wrong = wrongOptions(options, callOptionNames)
   if (wrong !== undefined) return refusal(called, 'InvalidArgs', `call ${called}: ${wrong}`)
-  const { timeoutMs, signal, queue } = options
+  const { timeoutMs, signal, queue, onProgress } = options
+  if (onProgress !== undefined && typeof onProgress !== 'function')
+    return refusal(called, 'InvalidArgs', `call ${called}: onProgress must be a function, not ${typeof onProgress}.`)
   if (queue !== undefined && !isQueueName(queue)) {
     const given = typeof queue === 'string' ? `'${(queue as string).slice(0, 80)}'` : typeof queue
     return refusal(called, 'InvalidArgs', `queue must be the name of a queue, not ${given}.`)
@@ -60,5 +72,6 @@ export const wrongCall = (called: string, options: CallOptions): HubError | unde
   return undefined
 }
 
-const refusal = (task: string, code: ErrorCode, message: string, details?: HubErrorDetails) =>
+/** Of what was not sent. */
+export const refusal = (task: string, code: ErrorCode, message: string, details?: HubErrorDetails) =>
   new HubError(code, message, { task, ...details })

@@ -6,15 +6,24 @@ import { type ErrorCode, fromWire, HubError, type HubErrorDetails } from '../wir
 import { newId } from '../wire/ids.ts'
 import { type Reply, requestBesideArgs, requestBody } from '../wire/message.ts'
 import type { Phases } from '../wire/phases.ts'
+import type { Asked, StreamPart } from '../wire/stream.ts'
 import type { Outbox } from './outbox.ts'
 import type { Parcel, Placed } from './parcel.ts'
+
+/** Who wants to hear of a call before its reply. */
+export interface Listener {
+  readonly asked: Asked
+  onPart(part: StreamPart): void
+}
 
 /** Who waits for a call. */
 export interface Caller {
   /** Monotonic milliseconds. */
   readonly startedAt: number
   readonly span: CallSpan | undefined
-  resolve(value: unknown): void
+  readonly listener?: Listener | undefined
+  /** `chunks`: of a stream, how many its worker pushed before. */
+  resolve(value: unknown, chunks?: number): void
   reject(error: HubError): void
 }
 
@@ -43,7 +52,7 @@ export interface CallHost {
   /** Its deadline is later now. */
   onPostponed(call: Call): void
   /** This try is over, with an error or a result: nothing may refer to it any more, and its caller is to be told. */
-  onSettled(call: Call, error: HubError | undefined, us: Phases | undefined, result: unknown): void
+  onSettled(call: Call, error: HubError | undefined, us: Phases | undefined, result: unknown, chunks?: number): void
 }
 
 /**
@@ -144,7 +153,7 @@ export class Call implements Parcel, Timed {
 
   answer(reply: Reply): void {
     this.isAnswered = true
-    if (reply.ok) this.#settle(undefined, reply.us, reply.result)
+    if (reply.ok) this.#settle(undefined, reply.us, reply.result, reply.chunks)
     else this.#settle(fromWire(reply.error, { task: this.task, id: this.id }), reply.us)
   }
 
@@ -158,10 +167,10 @@ export class Call implements Parcel, Timed {
     return error.ran === 'no' ? (this.#earlier ?? error) : error
   }
 
-  #settle(error: HubError | undefined, us?: Phases, result?: unknown): void {
+  #settle(error: HubError | undefined, us?: Phases, result?: unknown, chunks?: number): void {
     if (this.settled) return
     this.settled = true
     this.spec.signal?.removeEventListener('abort', this)
-    this.#host.onSettled(this, error, us, result)
+    this.#host.onSettled(this, error, us, result, chunks)
   }
 }

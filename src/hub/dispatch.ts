@@ -11,6 +11,7 @@ import type { Keys } from '../wire/keys.ts'
 import { type Reply, requestTail, type TraceContext } from '../wire/message.ts'
 import { type CallPhases, callPhases, type Phases } from '../wire/phases.ts'
 import { RedisClock } from '../wire/redis-clock.ts'
+import { askedText, type StreamPart } from '../wire/stream.ts'
 import { encodeArgs } from './arguments.ts'
 import { Call, type Caller, type CallHost, unsentMs } from './call.ts'
 import type { CallOptions } from './call-options.ts'
@@ -44,6 +45,8 @@ export class Dispatch implements CallHost {
   /** Who waits for an answer that is no call's: that of a job. */
   readonly #tickets = new Map<string, (reply: Reply) => void>()
   #hasHeard = false
+  /** Calls of which more than a reply comes. */
+  #listening = 0
   readonly #deadlines = new Deadlines()
   readonly #budget = new RetryBudget()
   readonly #draw = new Draw()
@@ -58,7 +61,8 @@ export class Dispatch implements CallHost {
       connection: blocking.at(keys.reply(hubId)),
       key: keys.reply(hubId),
       readKey: keys.read(hubId),
-      expected: () => this.#pending.size + this.#tickets.size,
+      // More than one comes of what is listened to.
+      expected: () => this.#pending.size + this.#tickets.size + this.#listening,
       onReply: (reply, again) => this.#deliver(reply, again),
       onProblem: reason => events.emit('problem', { where: 'inbox', reason }),
     })
@@ -66,7 +70,7 @@ export class Dispatch implements CallHost {
 
   /** Sends a call, or rejects it at once when its arguments do not fit. */
   send(route: Route, args: unknown, options: CallOptions, caller: Caller): void {
-    const { startedAt, span } = caller
+    const { startedAt, span, listener } = caller
     const { maxPayloadBytes, maxBacklog } = this.#options.settings
     const json = encodeArgs(route, args, Math.min(maxPayloadBytes, route.maxPayloadBytes))
     if (json instanceof HubError) {
@@ -79,14 +83,17 @@ export class Dispatch implements CallHost {
     outbox.maxLength = Math.min(maxBacklog, route.maxBacklog)
     outbox.forecast.slots = route.spread?.live.get(queue) ?? route.slots
     const trace = span?.trace ?? options
+    const tail = trace.traceparent === undefined ? this.#tail : this.#tailFor(trace)
+    const asked = listener ? askedText(listener.asked) : ''
     const spec = {
       caller,
       task: route.task,
-      idempotent: route.idempotent,
+      // A stream that was begun cannot be begun again: its chunks would come twice.
+      idempotent: route.idempotent && !listener?.asked.window,
       outbox,
       args: json,
       beside: route.beside,
-      tail: trace.traceparent === undefined ? this.#tail : this.#tailFor(trace),
+      tail: asked + tail,
       end: startedAt + Math.min(options.timeoutMs ?? route.timeoutMs, maxTimeoutMs),
       signal: options.signal,
       phases: options.phases === true,
@@ -131,8 +138,9 @@ export class Dispatch implements CallHost {
     this.#deadlines.add(call)
   }
 
-  onSettled(call: Call, error: HubError | undefined, us: Phases | undefined, result: unknown): void {
+  onSettled(call: Call, error: HubError | undefined, us: Phases | undefined, result: unknown, chunks?: number): void {
     this.#pending.delete(call.id)
+    if (call.spec.caller.listener) this.#listening--
     this.#deadlines.delete(call)
     const { outbox, caller, phases: isAsked } = call.spec
     outbox.inFlight--
@@ -142,7 +150,7 @@ export class Dispatch implements CallHost {
     else if (ahead !== undefined && error?.code === 'Timeout') outbox.forecast.miss(ahead, call.end - caller.startedAt)
     if (!error) {
       const phases = this.#told(call, undefined, us)
-      caller.resolve(isAsked ? { result, phases } : result)
+      caller.resolve(isAsked ? { result, phases } : result, chunks)
     } else if (!this.#retry(call, error)) {
       const verdict = call.verdict(error)
       if (!call.isAnswered) this.#options.onUnserved(call.task, outbox.queueName, verdict)
@@ -200,13 +208,18 @@ export class Dispatch implements CallHost {
 
   #expect(call: Call): void {
     this.#pending.set(call.id, call)
+    if (call.spec.caller.listener) this.#listening++
     call.spec.outbox.inFlight++
     this.#deadlines.add(call)
     this.#inbox.wake()
   }
 
-  #deliver(reply: Reply, again: boolean): void {
+  #deliver(reply: Reply | StreamPart, again: boolean): void {
     const call = this.#pending.get(reply.id)
+    if (!('ok' in reply)) {
+      call?.spec.caller.listener?.onPart(reply)
+      return
+    }
     const onReply = call ? undefined : this.#tickets.get(reply.id)
     if (call) call.answer(reply)
     else if (onReply) onReply(reply)

@@ -3,12 +3,12 @@ import { RefusalReport } from '../catalogue/refusal-report.ts'
 import type { JobHost } from '../jobs/job.ts'
 import { makeLogger, subscribeLog } from '../outlets/log.ts'
 import { subscribeStatsd } from '../outlets/statsd/statsd.ts'
-import { type CallSpan, makeTracing, type Tracing } from '../outlets/tracing.ts'
+import { makeTracing, type Tracing } from '../outlets/tracing.ts'
 import { JobQueue } from '../queue/job-queue.ts'
 import { command } from '../redis/client.ts'
 import type { Connection } from '../redis/connection.ts'
 import { makeConnections, makeDurableConnection } from '../redis/connections.ts'
-import { type MeasuringSetting, readSettings, type Settings } from '../settings/read.ts'
+import { readSettings, type Settings } from '../settings/read.ts'
 import {
   type AnyTasks,
   type ArgsUnder,
@@ -24,7 +24,8 @@ import { monotonicMs, signalAfter, within } from '../wire/clock.ts'
 import type { HubError } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
 import { type Keys, makeKeys } from '../wire/keys.ts'
-import { type Answer, type CallOptions, wrongCall } from './call-options.ts'
+import type { Caller } from './call.ts'
+import { type Answer, type CallOptions, type HubOptions, type WithPhases, wrongCall } from './call-options.ts'
 import { Dispatch } from './dispatch.ts'
 import { Enqueuing } from './enqueuing.ts'
 import { type GatherEntry, type Gathered, gatherCalls } from './gather.ts'
@@ -33,17 +34,15 @@ import { hubClosed } from './onlooker.ts'
 import { Placement } from './placement.ts'
 import { Resolver, type Route } from './resolver.ts'
 import { Routes } from './routes.ts'
+import { HubStream } from './streams/hub-stream.ts'
+import { OpenStreams } from './streams/open-streams.ts'
+import { progressListener } from './streams/progress-listener.ts'
+import { type StreamOptions, wrongStream } from './streams/stream-options.ts'
 
-/** What a hub is made with; what is left out comes from the environment or is the default. */
-export type HubOptions = Partial<
-  Pick<Settings, 'redis' | 'namespace' | 'name' | 'maxPayloadBytes' | 'maxBacklog' | MeasuringSetting>
->
+export type { HubOptions } from './call-options.ts'
 
-/** How long Redis may take to tell of a task. */
-const lookPatienceMs = 1000
-
-/** How long close() waits for a connection to clean up over. */
-const closePatienceMs = 1000
+/** How long Redis may take to tell of a task, and how long close() waits for a connection to clean up over. */
+const patienceMs = 1000
 
 /**
  * The caller's object, one per process: turns calls into requests, and replies into results. It holds two connections
@@ -59,6 +58,7 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
   readonly #routes: Routes
   readonly #dispatch: Dispatch
   readonly #refusals: RefusalReport
+  readonly #streams: OpenStreams
   protected readonly enqueuing: Enqueuing
   protected readonly jobHost: JobHost
   readonly #tracing: Tracing | undefined
@@ -111,6 +111,13 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
       events: this.events,
       tracing: this.#tracing,
     })
+    this.#streams = new OpenStreams({
+      hubId: this.id,
+      keys: this.keys,
+      commands,
+      closing: this.closing.signal,
+      onProblem: reason => this.events.emit('problem', { where: 'stream', reason }),
+    })
     this.#subscriptions = [
       subscribeLog(this.events, makeLogger(this.#settings)),
       ...(statsd === undefined ? [] : [subscribeStatsd(this.events, { ...this.#settings, statsd })]),
@@ -155,10 +162,52 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
     const called = calledName(task)
     const wrong = this.closing.signal.aborted ? hubClosed() : wrongCall(called, options)
     if (wrong) return Promise.reject(this.#dispatch.refused(String(called), wrong, startedAt, undefined))
-    const route = this.#routes.known(called, options.queue)
-    if (!this.#tracing?.isHeard(options)) return this.#start(called, route, args, options, startedAt, undefined)
-    const span = this.#tracing.startCall(route?.task ?? called, options)
-    return this.#tracing.detached(() => this.#start(called, route, args, options, startedAt, span))
+    const listener = options.onProgress && progressListener(options.onProgress, this.events)
+    return new Promise((resolve, reject) => {
+      const caller = { startedAt, span: undefined, listener, resolve, reject }
+      this.#begin(called, args, options, caller)
+    })
+  }
+
+  /**
+   * Calls a task and reads what its handler yields, as it comes: `for await (const chunk of hub.stream('chat:1.0', args))`. It is sent at
+   * once. A loop that is left tells the handler to stop; one that reads slowly makes it wait. What a failed call throws comes behind the
+   * chunks before it. Of a task whose handler does not yield there is no chunk, only the end.
+   *
+   * @param task as for call()
+   * @param given the arguments; then options: `timeoutMs` is the time for all of it, by default the task's own; `idleMs` that for each
+   *   chunk
+   */
+  stream<A = unknown, R = unknown, C = unknown>(
+    task: string | Declaration<A, R, C>,
+    ...given: Given<A, StreamOptions>
+  ): HubStream<C, R | null>
+  stream(task: string | Declaration<never>, args: unknown = {}, options: StreamOptions = {}): HubStream {
+    const startedAt = monotonicMs()
+    const called = calledName(task)
+    const wrong = this.closing.signal.aborted ? hubClosed() : wrongStream(called, options)
+    const given = wrong ? {} : options
+    const stopping = new AbortController()
+    const { idleMs, onProgress, ...callOptions } = given
+    const heard = onProgress && progressListener(onProgress, this.events).onPart
+    const listener = new HubStream(called, this.#streams, { idleMs, onProgress: heard }, reason =>
+      stopping.abort(reason),
+    )
+    if (wrong) {
+      listener.onFailed(this.#dispatch.refused(String(called), wrong, startedAt, undefined))
+      return listener
+    }
+    this.#streams.add(listener)
+    const signal = given.signal ? AbortSignal.any([given.signal, stopping.signal]) : stopping.signal
+    const resolve = (answer: unknown, chunks?: number) => listener.onResult(answer as WithPhases, chunks)
+    const reject = (error: HubError) => listener.onFailed(error)
+    this.#begin(
+      called,
+      args,
+      { ...callOptions, signal, phases: true },
+      { startedAt, span: undefined, listener, resolve, reject },
+    )
+    return listener
   }
 
   /**
@@ -187,8 +236,7 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
     if (wrong) throw wrong
     this.commands.open()
     const route =
-      this.#routes.known(task, queue) ??
-      (await this.#routes.find(task, queue, monotonicMs() + lookPatienceMs, undefined))
+      this.#routes.known(task, queue) ?? (await this.#routes.find(task, queue, monotonicMs() + patienceMs, undefined))
     return route.dangerous
   }
 
@@ -202,11 +250,12 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
     this.closing.abort()
     this.#routes.stop()
     await Promise.all([this.enqueuing.stop(), this.#dispatch.stop()])
+    await this.#streams.stop()
     const keys = [...this.#dispatch.usedKeys(), ...this.enqueuing.usedKeys()]
     if (keys.length > 0) {
       // What is left when Redis is away expires by itself.
-      await this.commands.whenReady(signalAfter(closePatienceMs))
-      await within(this.#dispatch.takenBack(), closePatienceMs)
+      await this.commands.whenReady(signalAfter(patienceMs))
+      await within(this.#dispatch.takenBack(), patienceMs)
       await this.commands
         .send(client => Promise.all(keys.map(key => command(client, 'unlink', key))))
         .catch(() => undefined)
@@ -216,40 +265,37 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
     await Promise.all(this.#subscriptions.map(end => end()))
   }
 
-  #start(
-    called: string,
-    route: Route | undefined,
-    args: unknown,
-    options: CallOptions,
-    startedAt: number,
-    span: CallSpan | undefined,
-  ): Promise<unknown> {
+  /** Under a span, where somebody traces. */
+  #begin(called: string, args: unknown, options: CallOptions, caller: Caller): void {
+    const route = this.#routes.known(called, options.queue)
+    if (!this.#tracing?.isHeard(options)) {
+      this.#start(called, route, args, options, caller)
+      return
+    }
+    const span = this.#tracing.startCall(route?.task ?? called, options)
+    this.#tracing.detached(() => this.#start(called, route, args, options, { ...caller, span }))
+  }
+
+  #start(called: string, route: Route | undefined, args: unknown, options: CallOptions, caller: Caller): void {
     this.commands.open()
     this.#blocking.open()
-    if (!route) return this.#callUnknown(called, args, options, startedAt, span)
-    return new Promise((resolve, reject) =>
-      this.#dispatch.send(route, args, options, { startedAt, span, resolve, reject }),
-    )
+    if (route) this.#dispatch.send(route, args, options, caller)
+    else void this.#callUnknown(called, args, options, caller)
   }
 
   /** The slow path: the name is new, or was not used for a while. */
-  async #callUnknown(
-    called: string,
-    args: unknown,
-    options: CallOptions,
-    startedAt: number,
-    span: CallSpan | undefined,
-  ): Promise<unknown> {
-    const patienceMs = Math.min(options.timeoutMs ?? 1000, 1000)
+  async #callUnknown(called: string, args: unknown, options: CallOptions, caller: Caller): Promise<void> {
+    const { startedAt, span } = caller
+    const leftMs = Math.min(options.timeoutMs ?? patienceMs, patienceMs)
     try {
-      const route = await this.#routes.find(called, options.queue, startedAt + patienceMs, options.signal)
+      const route = await this.#routes.find(called, options.queue, startedAt + leftMs, options.signal)
       span?.resolved(route.task)
       // The signal or close() may have come in the same moment as the route.
       const wrong = this.closing.signal.aborted ? hubClosed() : wrongCall(called, options)
       if (wrong) throw wrong
-      return this.#start(called, route, args, options, startedAt, span)
+      this.#start(called, route, args, options, caller)
     } catch (error) {
-      throw this.#dispatch.refused(called, error as HubError, startedAt, span)
+      caller.reject(this.#dispatch.refused(called, error as HubError, startedAt, span))
     }
   }
 }

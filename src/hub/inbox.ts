@@ -6,6 +6,7 @@ import { isFull, isPassing, isRefusal, NotConnected } from '../redis/failures.ts
 import { explained } from '../redis/refusals.ts'
 import { backoffMs, monotonicMs, sleep } from '../wire/clock.ts'
 import { decodeReply, type Reply } from '../wire/message.ts'
+import type { StreamPart } from '../wire/stream.ts'
 
 export interface InboxOptions {
   /** Where its reply list lives. */
@@ -17,7 +18,7 @@ export interface InboxOptions {
   /** How many replies are waited for; while none is the inbox rests. */
   expected(): number
   /** `again` marks what may have been read before, because the connection broke in between. */
-  onReply(reply: Reply, again: boolean): void
+  onReply(reply: Reply | StreamPart, again: boolean): void
   /** Something went wrong that no caller will hear of. */
   onProblem(reason: string): void
 }

@@ -10,6 +10,7 @@ import { Batch, type BatchStatus } from './batch.ts'
 import { Chain, type JobHost, type StepStatus } from './job.ts'
 import { hasEnded, type JobRecord, type JobStatus } from './job-record.ts'
 import { argsTextOf } from './job-text.ts'
+import { withProgress } from './lists/job-progress.ts'
 import { type FoundJob, JobSearch, type LyingState, SearchBudget } from './lists/job-search.ts'
 import { findJobRecord } from './lists/listing.ts'
 
@@ -100,10 +101,12 @@ export const readJobDetails = async (host: JobHost, keys: Keys, id: string, plac
   const { record, found } = await host.ask(client => findAll(client, keys, id, place))
   const details = detailsOf(found, record)
   if (!details) throw unknownJob(id, place)
+  const { progress } = record?.status ?? (await host.ask(client => withProgress(client, keys, details)))
   const chain = chainOf(found?.request, record)
   const batch = batchOf(found?.request)
   return {
     ...details,
+    progress,
     chain: chain && { id: chain.id, steps: await new Chain(host, chain.id, chain.steps).status() },
     batch: batch && (await readBatch(host, keys, batch)),
   }

@@ -1,6 +1,7 @@
 import { numberIn, textOf } from '../wire/foreign.ts'
 import { type JobFailure, readFailure, readSteps } from '../wire/job-part.ts'
 import { isId, isQueueName, wholeQueue } from '../wire/keys.ts'
+import type { Progress } from '../wire/stream.ts'
 
 export const jobStates = [
   'waiting',
@@ -33,6 +34,8 @@ export interface JobStatus {
   endedMs: number | undefined
   /** Worker that runs it, or ran it last. */
   worker: string | undefined
+  /** While it runs: how far it is, as its handler said last. */
+  progress?: Progress | undefined
 }
 
 /** A record as it is in Redis. */

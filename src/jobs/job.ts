@@ -5,8 +5,10 @@ import { fromWire, HubError } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
 import type { Reply } from '../wire/message.ts'
 import { namesOf, refuseHubOptions, refuseWait } from '../wire/options.ts'
+import type { Progress } from '../wire/stream.ts'
 import { hasEnded, type JobRecord, type JobStatus, movedTo, readJobRecord } from './job-record.ts'
 import { hastenedMessage } from './job-text.ts'
+import { readJobProgress } from './lists/job-progress.ts'
 
 /** What a job needs of its hub. */
 export interface JobHost {
@@ -72,7 +74,17 @@ export class Job<R = unknown> {
    * @throws HubError NoSuchJob when it was not tracked or its record has gone, NotEnqueued when Redis is away
    */
   async status(): Promise<JobStatus> {
-    return this.#known(await this.#follow(client => this.#jobQueue.record(client, this.id))).status
+    let progress: Progress | undefined
+    const fields = await this.#follow(async client => {
+      const told = readJobProgress(this.#jobQueue, client, this.id)
+      const [record] = await Promise.all([
+        this.#jobQueue.record(client, this.id),
+        told.then(value => (progress = value)),
+      ])
+      return record
+    })
+    const { status } = this.#known(fields)
+    return status.state === 'running' ? { ...status, progress } : status
   }
 
   /**

@@ -167,6 +167,20 @@ export class JobQueue {
     return this.#batch(client, [batch, id, how, '', 0])
   }
 
+  /** Says how far a job is that runs: for so long, unless it is said again. */
+  async tellProgress(client: Redis, id: string, progress: string, ms: number): Promise<void> {
+    await command(client, 'set', this.keys.progress(id), progress, 'PX', ms)
+  }
+
+  async forgetProgress(client: Redis, id: string): Promise<void> {
+    await command(client, 'del', this.keys.progress(id))
+  }
+
+  /** What somebody said of it, unread. */
+  async progress(client: Redis, id: string): Promise<unknown> {
+    return command(client, 'get', this.keys.progress(id))
+  }
+
   /** The record of a batch; empty when there is none. */
   async batch(client: Redis, id: string): Promise<Record<string, string>> {
     return (await command(client, 'hgetall', this.keys.batch(id))) as Record<string, string>

@@ -14,6 +14,7 @@ import {
   readClaimed,
   readPushed,
 } from '../wire/answers.ts'
+import { numberIn } from '../wire/foreign.ts'
 import type { Keys, QueueKeys } from '../wire/keys.ts'
 import { leadingId, withArgs } from '../wire/message.ts'
 import { waitForBells } from './bells.ts'
@@ -172,6 +173,11 @@ export class Queue {
       return
     }
     await expires
+  }
+
+  /** How many chunks of a stream its caller says that it has taken; undefined where it says nothing. */
+  async taken(client: Redis, hubId: string, id: string): Promise<number | undefined> {
+    return numberIn((await command(client, 'get', this.#allKeys.taken(hubId, id))) as string | null)
   }
 
   /** Forgets settled requests. Never sent before their replies are in Redis: a crash in between repeats a reply, which is harmless. */

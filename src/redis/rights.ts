@@ -39,7 +39,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
     keys.queue(queue)
   const { inspect, shown, line, keysOf, running, keyed, later, lined, fence } = keys.queue(queue)
   const { merged, tried, next, scores, shards } = keys.queue(queue)
-  const { job, batch, batchEnded, came, unique, enqueued } = keys.queue(queue)
+  const { job, batch, batchEnded, came, unique, enqueued, progress } = keys.queue(queue)
   /** What everybody who looks reads. */
   const looking = [
     sends('TIME INFO CLIENT|SETNAME CLUSTER|SLOTS SCAN'),
@@ -52,6 +52,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
     reads([calls, jobs, jobsHigh, jobsLow], 'LLEN LRANGE'),
     reads([scheduled, retries, dead], 'ZCARD ZRANGE'),
     reads(job(id), 'HGETALL HMGET'),
+    reads(progress(id), 'GET'),
     reads(batch(id), 'HGETALL'),
     reads(cron, 'HGETALL'),
     reads(ticks, 'ZRANGE'),
@@ -79,6 +80,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
     runs(cancelled, 'PEXPIRE ZADD'),
     writes(keys.reply(id), 'BLMOVE LRANGE LTRIM UNLINK'),
     writes(keys.read(id), 'BLMOVE LRANGE LTRIM PEXPIRE RPUSH UNLINK'),
+    writes(keys.taken(id, id), 'SET UNLINK'),
     writes(keys.refusing, 'PEXPIRE ZADD ZREMRANGEBYRANK ZREMRANGEBYSCORE'),
     writes(keys.refused(id), 'SET'),
   ]
@@ -106,6 +108,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(keyed, 'ZADD ZRANGE ZREM'),
       writes(lined, 'HDEL HGET HINCRBY HVALS'),
       runs(job(id), 'EXISTS HDEL HGET HGETALL HSET PERSIST PEXPIRE'),
+      reads(progress(id), 'GET'),
       writes(batch(id), 'HEXISTS HGETALL HINCRBY HMGET HSET HSETNX PERSIST PEXPIRE'),
       writes(batchEnded(id), 'DEL SADD'),
       writes(unique('*'), 'DEL GET SET'),
@@ -158,6 +161,8 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       runs(paused, 'GET'),
       runs(held(id), 'HDEL HEXISTS HGET HKEYS HLEN HRANDFIELD HSET'),
       runs(keys.reply(id), 'PEXPIRE RPUSH'),
+      reads(keys.taken(id, id), 'GET'),
+      writes(progress(id), 'DEL SET'),
       writes(inspect(id), 'DEL GET'),
       writes(shown(id), 'PEXPIRE RPUSH'),
       runs(keys.lock(id), 'HDEL HMGET HSET PEXPIRE'),
@@ -193,11 +198,16 @@ const dispensable: readonly string[] = ['INFO', 'CLIENT|SETNAME', 'CLIENT|ID', '
 export const isOfClusters = ({ command, key }: Pick<Probe, 'command' | 'key'>): boolean =>
   command === 'CLUSTER|SLOTS' || key?.endsWith('}:moving') === true
 
-/** The same of a key: the names of queues that no card tells of, and what hubs refused. */
+/**
+ * The same of a key: the names of queues that no card tells of, what hubs refused, how far jobs are, and what callers have taken of streams
+ * (without that only short ones come to their end).
+ */
 export const isDispensable = ({ command, key }: Pick<Probe, 'command' | 'key'>, keys: Keys): boolean =>
   dispensable.includes(command) ||
   key === keys.queues ||
   key === keys.refusing ||
+  key?.endsWith('}:taken:*') === true ||
+  key?.endsWith('}:progress:*') === true ||
   key?.startsWith(keys.refused('')) === true
 
 /** The access rules that grant a role what it needs and nothing else. */

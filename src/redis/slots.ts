@@ -1,4 +1,4 @@
-import { crc16 } from '../wire/crc16.ts'
+import { crc16 } from './crc16.ts'
 
 /** How many slots the keys of a Cluster are spread over. */
 export const slotCount = 16_384

@@ -2,6 +2,7 @@ import type { Keyed } from '../wire/job-part.ts'
 import type { TaskName } from '../wire/names.ts'
 import { namesOf } from '../wire/options.ts'
 import type { Phases } from '../wire/phases.ts'
+import type { Progress } from '../wire/stream.ts'
 import type { TaskBackoff } from './options.ts'
 import type { JsonSchema, Validate } from './schema.ts'
 
@@ -36,6 +37,11 @@ export interface TaskContext {
   /** Milliseconds until the deadline; Infinity when there is none. */
   remainingMs(): number
   readonly log: TaskLog
+  /**
+   * Says how far it is: to a caller that gave `onProgress`, and of a job to whoever looks at its status. Some four times a second the last one
+   * is told. Throws ConfigError for what is no progress.
+   */
+  progress(progress: Progress): void
   /** Calls another task, typed as hub.call is, with what remains of this call's time and under the same trace. Throws HubError. */
   call<A = unknown, R = unknown>(task: string | Declaration<A, R>, ...given: Given<A, NestedOptions>): Promise<R>
 }
@@ -50,9 +56,10 @@ export interface NestedOptions {
 export const nestedOptionNames = namesOf<NestedOptions>({ timeoutMs: true, signal: true, queue: true })
 
 declare const types: unique symbol
+declare const chunks: unique symbol
 
 /** What there is of a task for those who call it, with or without its handler: give it to `hub.call` for typed arguments and result. */
-export interface Declaration<Args = unknown, Result = unknown> {
+export interface Declaration<Args = unknown, Result = unknown, Chunk = unknown> {
   readonly name: TaskName
   readonly description: string
   readonly args: JsonSchema | undefined
@@ -77,6 +84,7 @@ export interface Declaration<Args = unknown, Result = unknown> {
   readonly digest: string
   /** For the compiler alone: nothing is there. */
   readonly [types]?: (args: Args) => Result
+  readonly [chunks]?: Chunk
 }
 
 /** What follows a task that is called or enqueued: its arguments, which may be left out where `{}` would fit them, and options. */
@@ -120,6 +128,8 @@ export type Called<Tasks = AnyTasks> = NameOf<Tasks> | Declaration<never>
 export const calledName = (task: Called): string => (typeof task === 'string' ? task : task?.name?.full)
 /** Of a task that is called; unknown of a name that the hub was not told of. */
 export type ArgsOf<T, Tasks = AnyTasks> = T extends Declaration<infer Args> ? Args : ArgsUnder<Tasks, T, unknown>
+/** What a task yields; unknown of a name. */
+export type ChunkOf<T> = T extends Declaration<never, unknown, infer Chunk> ? Chunk : unknown
 /** The result of a task; unknown of a name that the hub was not told of. */
 export type ResultOf<T, Tasks = AnyTasks> =
   T extends Declaration<never, infer Result> ? Result : ResultUnder<Tasks, T, unknown>

@@ -93,6 +93,31 @@ type RequiredOf<S> = S extends { required: readonly (infer R)[] } ? R : never
  */
 export type Received<T> = unknown extends T ? T : T extends void ? null : AsJson<T>
 
+/** What a caller receives of a handler that returned this: of one that yields what it returns, or where that is nothing the list of it all. */
+export type ResultFrom<T> = unknown extends T
+  ? T
+  : T extends Yields<infer Chunk, infer Returned>
+    ? Returned extends void
+      ? Received<Chunk>[]
+      : Received<Returned>
+    : T extends AsyncIterable<infer Chunk>
+      ? Received<Chunk>[]
+      : Received<Awaited<T>>
+
+/** What a caller receives of each chunk. */
+export type ChunkFrom<T> = unknown extends T
+  ? unknown
+  : T extends Yields<infer Chunk, unknown> | AsyncIterable<infer Chunk>
+    ? Received<Chunk>
+    : never
+
+type Yields<Chunk, Returned> = AsyncGenerator<Chunk, Returned, never> | Generator<Chunk, Returned, never>
+
+/** In the place of a result: a generator that returns it, or yields its items. */
+export type ResultByYields<Result> =
+  | AsyncGenerator<unknown, Result, never>
+  | (Result extends readonly (infer Item)[] ? AsyncGenerator<Item, void, never> : never)
+
 type AsJson<T> = unknown extends T
   ? T
   : T extends string | number | boolean | null | undefined

@@ -4,9 +4,10 @@ import type { Keyed } from '../wire/job-part.ts'
 import { parseTaskName } from '../wire/names.ts'
 import { namesOf } from '../wire/options.ts'
 import type { Declaration, TaskContext } from './declaration.ts'
-import type { InputOf, OutputOf, Received, ToldOf } from './infer.ts'
+import type { Guards } from './guards.ts'
+import type { ChunkFrom, InputOf, OutputOf, ResultByYields, ResultFrom, ToldOf } from './infer.ts'
 import { type ByKey, defaultBatch, defaultMaxPayloads, mergedHandler } from './merged.ts'
-import { checkLength, checkOptions, type TaskOptions, withoutHandler } from './options.ts'
+import { checkLength, checkOptions, type TaskOptions } from './options.ts'
 import { compileOwn, type JsonSchema, type Validate } from './schema.ts'
 import {
   afterwards,
@@ -23,6 +24,7 @@ export {
   type ArgsOf,
   type ArgsUnder,
   type Called,
+  type ChunkOf,
   calledName,
   type Declaration,
   type Entry,
@@ -36,12 +38,16 @@ export {
   type TaskContext,
   type TaskLog,
 } from './declaration.ts'
-export type { TaskBackoff, TaskOptions } from './options.ts'
+export type { Guards } from './guards.ts'
+export { type TaskBackoff, type TaskOptions, withoutHandler } from './options.ts'
 
 /** What runs merged jobs: the payloads of each key. */
 export type MergedHandler<Payload> = (byKey: ByKey<Payload>, context: TaskContext) => unknown
 /** What runs a task: it is given the arguments, checked, and the run's context. What it returns, or resolves with, is the result. */
-export type Handler<Args = unknown, Result = unknown> = (args: Args, context: TaskContext) => Result | Promise<Result>
+export type Handler<Args = unknown, Result = unknown> = (
+  args: Args,
+  context: TaskContext,
+) => Result | Promise<Result> | ResultByYields<Result>
 
 /** What a worker is about to run, on its way through what use() was given. */
 export interface TaskRequest {
@@ -55,21 +61,8 @@ export type TaskRun = (request: TaskRequest, context: TaskContext) => unknown
 /** Wraps what is behind it: may look at a request and its result, change them, answer by itself, or throw. */
 export type TaskMiddleware = (next: TaskRun, guards: Guards) => TaskRun
 
-/** Steps in Redis, across all workers of its namespace. They reject as Redis does, or when there is no connection. */
-export interface Guards {
-  /**
-   * Takes a lock for `leaseMs`, or renews it; with 0 frees it. `mayTake` false: only what this owner holds. Resolves with the token of
-   * who holds it now, or milliseconds after which to look again.
-   */
-  lock(name: string, owner: string, leaseMs: number, mayTake: boolean): Promise<{ fence: number } | { waitMs: number }>
-  /** Resolves with 0 when one more may begin of at most `limit` in `periodMs`; else with the milliseconds until it may. */
-  admit(name: string, limit: number, periodMs: number, comesBack: boolean): Promise<number>
-}
-
-export { withoutHandler } from './options.ts'
-
 /** A task with its handler: give it to a Worker, or to `hub.call` for typed arguments and result. */
-export interface Task<Args = unknown, Result = unknown> extends Declaration<Args, Result> {
+export interface Task<Args = unknown, Result = unknown, Chunk = unknown> extends Declaration<Args, Result, Chunk> {
   readonly kind: 'task'
   readonly handler: Handler<Args, Result>
 }
@@ -87,9 +80,16 @@ export interface Contract<Args = unknown, Result = unknown, Parsed = Args, Made 
    * @throws ConfigError
    */
   handler<Returned>(
-    handler: (args: Parsed, context: TaskContext) => unknown extends Result ? Returned : Made | Promise<Made>,
+    handler: (
+      args: Parsed,
+      context: TaskContext,
+    ) => unknown extends Result ? Returned : Made | Promise<Made> | ResultByYields<Made>,
     serving?: Serving,
-  ): Task<Args, unknown extends Result ? Received<Awaited<Returned>> : Result>
+  ): Task<
+    Args,
+    unknown extends Result ? ResultFrom<Returned> : Result,
+    unknown extends Result ? ChunkFrom<Returned> : unknown
+  >
 }
 
 /** The same of a task that merges its jobs. */
@@ -117,7 +117,8 @@ export const defaultJobTimeoutMs = 30 * 60 * 1000
 /**
  * Declares a task. The type of its arguments follows from their schema where that is written in place (or `as const`), that of its result
  * from the result's schema; where there is none, from what the handler returns, as it is after its way through JSON. Without a handler it
- * is a contract, whose `handler` makes the task of it elsewhere. The handler of one that is `keyed: 'merged'` is given a Map of keys and their
+ * is a contract, whose `handler` makes the task of it elsewhere. One that yields (`async function*`) sends what it yields to callers of
+ * `hub.stream()` as it comes; for all others its result is what it returns, or where that is nothing the list of what it yielded. The handler of one that is `keyed: 'merged'` is given a Map of keys and their
  * payloads.
  *
  * @param fullName `name:major.minor`
@@ -151,7 +152,11 @@ export function defineTask<
       : [handler: Handler<OutputOf<A>, InputOf<R>>]
 ): K extends 'merged'
   ? Task<GivenPayload<A, Payload>>
-  : Task<InputOf<A>, R extends undefined ? Received<Awaited<Returned>> : ToldOf<R>>
+  : Task<
+      InputOf<A>,
+      R extends undefined ? ResultFrom<Returned> : ToldOf<R>,
+      R extends undefined ? ChunkFrom<Returned> : unknown
+    >
 export function defineTask(fullName: string, options: object, ...given: unknown[]): never {
   const contract = contractOf(fullName, options as TaskOptions)
   return (given.length === 0 ? contract : taskOf(contract, given[0], {}, options as TaskOptions)) as never
@@ -235,18 +240,4 @@ export const isTask = (value: unknown): value is Task => isMarked(value) && valu
 export const isContract = (value: unknown): value is Contract => isMarked(value) && value.kind === 'contract'
 
 const isMarked = (value: unknown): value is Task | Contract =>
-  (value as Record<symbol, unknown> | null | undefined)?.[taskMark] === true
-
-/** The tasks of a worker by name. Throws ConfigError for anything defineTask did not make, and for a task given twice. */
-export const checkTasks = (tasks: unknown): ReadonlyMap<string, Task> => {
-  if (!Array.isArray(tasks) || tasks.length === 0)
-    throw new ConfigError("A worker needs 'tasks': an array of what defineTask returned.")
-  const byName = new Map<string, Task>()
-  for (const task of tasks) {
-    if (isContract(task)) throw new ConfigError(withoutHandler([task.name.full]))
-    if (!isTask(task)) throw new ConfigError("'tasks' holds something that defineTask did not return.")
-    if (byName.has(task.name.full)) throw new ConfigError(`The task ${task.name.full} is given twice.`)
-    byName.set(task.name.full, task)
-  }
-  return byName
-}
+  typeof value === 'object' && value !== null && (value as Record<symbol, unknown>)[taskMark] === true

@@ -67,6 +67,8 @@ export const makeKeys = (namespace: string) => {
     reply: (hubId: string) => `${reply}${hubId}}`,
     /** LIST: the last replies that the hub took off its list one by one. */
     read: (hubId: string) => `${reply}${hubId}}:read`,
+    /** STRING: how many chunks of a stream its caller has taken. */
+    taken: (hubId: string, id: string) => `${reply}${hubId}}:taken:${id}`,
   }
 }
 
@@ -118,6 +120,8 @@ const queueKeys = (base: string) => ({
   fence: `${base}:fence`,
   /** HASH: how a tracked job fares. */
   job: (id: string) => `${base}:job:${id}`,
+  /** STRING: how far a job is that runs. */
+  progress: (id: string) => `${base}:progress:${id}`,
   /** HASH: a batch: what follows it, and how many have ended; SET: these. */
   batch: (id: string) => `${base}:batch:${id}`,
   batchEnded: (id: string) => `${base}:ended:${id}`,

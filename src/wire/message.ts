@@ -3,6 +3,7 @@ import { type JobPart, readJobPart } from './job-part.ts'
 import { hubIdOf, isId } from './keys.ts'
 import { decodePayload, PayloadProblem } from './payload.ts'
 import { arePhases, type Phases } from './phases.ts'
+import { type Asked, readAsked, readPart, type StreamPart } from './stream.ts'
 
 /**
  * The two messages on the wire, request and reply: JSON objects, one per list element. See PROTOCOL.md.
@@ -42,12 +43,15 @@ export interface Request extends TraceContext {
   job: JobPart | undefined
   /** The steps that follow it in a chain, unread. */
   then: unknown
+  /** What it asks for beside its reply. */
+  asked: Asked | undefined
   /** The message as it was in the list. */
   text: string
 }
 
 export type Reply =
-  | { id: string; ok: true; result: unknown; worker?: string; us?: Phases }
+  /** `chunks`: of a stream, how many came before it. */
+  | { id: string; ok: true; result: unknown; chunks?: number; worker?: string; us?: Phases }
   | { id: string; ok: false; error: WireError; worker?: string; us?: Phases }
 
 /** Why a list element is not a request; the text is not repeated here, because payloads never go to logs. */
@@ -141,6 +145,7 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
     mayHaveRun: started === true || (Number.isInteger(losses) && (losses as number) > 0),
     job: job !== undefined && leadingJob.test(text) ? readJobPart(job) : undefined,
     then,
+    asked: hubId === undefined ? undefined : readAsked(message),
     text,
   }
 }
@@ -148,9 +153,9 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
 /** The id that the claim function read: the one in the leading fields, whatever else the message says further on. */
 export const leadingId = (text: string): string | undefined => leading.exec(text)?.[1]
 
-/** The reply of a request that ran; `result` is JSON already. */
-export const okReply = (id: string, result: string, worker: string, us: Phases): string =>
-  `{"id":"${id}","ok":true,"result":${result},"worker":"${worker}",${phasesJson(us)}}`
+/** The reply of a request that ran; `result` is JSON already. `chunks`: of a stream, how many were pushed before. */
+export const okReply = (id: string, result: string, worker: string, us: Phases, chunks?: number): string =>
+  `{"id":"${id}","ok":true,"result":${result},${chunks === undefined ? '' : `"chunks":${chunks},`}"worker":"${worker}",${phasesJson(us)}}`
 
 /** The reply of a request that did not end well; its error goes through told() here, on whatever way it comes. */
 export const errorReply = (
@@ -173,8 +178,8 @@ export const told = ({ task, mayHaveRun }: Pick<Request, 'task' | 'mayHaveRun'>,
 
 const phasesJson = (us: Phases): string => `"us":{"backlog":${us.backlog},"queue":${us.queue},"exec":${us.exec}}`
 
-/** Reads a reply; undefined for anything that is not one. */
-export const decodeReply = (text: string): Reply | undefined => {
+/** Reads a reply, or what comes before one; undefined for anything that is neither. */
+export const decodeReply = (text: string): Reply | StreamPart | undefined => {
   let value: unknown
   try {
     value = decodePayload(text)
@@ -187,6 +192,7 @@ export const decodeReply = (text: string): Reply | undefined => {
   if (typeof value !== 'object' || value === null) return undefined
   const reply = value as Reply
   if (typeof reply.id !== 'string') return undefined
+  if (!('ok' in value || 'error' in value)) return readPart(reply.id, value as Record<string, unknown>)
   // What is estimated from them would be spoilt for all calls to come.
   if (reply.us !== undefined && !arePhases(reply.us)) delete reply.us
   if (reply.ok === true) return reply

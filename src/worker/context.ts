@@ -66,5 +66,7 @@ export interface WorkerContext extends WorkerParts {
     beatNow(): Promise<boolean>
     beatAnew(): Promise<boolean>
   }
+  readonly streams: { close(request: Request): void }
+  readonly progress: { end(request: Request): void }
   readonly adopt: { answer(requests: readonly HeldText[], workerId: string): void }
 }

@@ -21,10 +21,12 @@ import type { FetchLoop } from './roles/fetch.ts'
 import { Forward } from './roles/forward.ts'
 import { Intake } from './roles/intake.ts'
 import type { Keepalive } from './roles/keepalive.ts'
+import { ProgressNotes } from './roles/progress.ts'
 import { Reconcile } from './roles/reconcile.ts'
 import { Retreat } from './roles/retreat.ts'
 import { Settle } from './roles/settle.ts'
 import { Show } from './roles/show.ts'
+import { Streams } from './roles/streams.ts'
 import { Tick } from './roles/tick.ts'
 import type { SlotPool } from './slot-pool.ts'
 import { Slots } from './slots.ts'
@@ -59,6 +61,8 @@ export interface Crew extends WorkerContext {
   beat: BeatLoop
   farewell: Farewell
   show: Show
+  streams: Streams
+  progress: ProgressNotes
   /** From now on it takes nothing: others see it leave. */
   retreat(): void
   /** Nothing tells it of connections any more. */
@@ -68,9 +72,10 @@ export interface Crew extends WorkerContext {
 /** The crew is the context of its own roles: they find each other there. `onGone` is called when its place is to be left. */
 export const makeCrew = (common: CommonParts, queueName: string, onGone: () => void): Crew => {
   const { events, fetch, keepalive, settings } = common
-  const parts = makeParts(common, queueName)
+  // What runs asks for the roles of this crew, which are made with what it runs in.
+  const parts = makeParts(common, queueName, () => crew)
   const { executor, measures, queue, workerId, isServing } = parts
-  const crew = {
+  const crew: Crew = {
     ...parts,
     fetch,
     sharding: common.sharding,
@@ -84,6 +89,8 @@ export const makeCrew = (common: CommonParts, queueName: string, onGone: () => v
     fetch.onBeat(crew, beat)
     measures.onBeat(beat, workerId())
     crew.show.onBeat(beat)
+    crew.streams.onBeat()
+    crew.progress.onBeat()
     for (const id of beat.cancelled) executor.abort(id, new HubError('Aborted', 'The caller gave up waiting.'))
     if (!isServing()) return
     common.sharding.onBeat(queue.name, beat.shards).catch(crew.problem('shards'))
@@ -106,11 +113,17 @@ export const makeCrew = (common: CommonParts, queueName: string, onGone: () => v
   })
   crew.farewell = new Farewell(crew)
   crew.show = new Show(crew)
+  crew.streams = new Streams(crew)
+  crew.progress = new ProgressNotes(crew)
   fetch.add(crew)
   return crew
 }
 
-const makeParts = (common: CommonParts, queueName: string): WorkerParts & Pick<Crew, 'retreat' | 'forget'> => {
+const makeParts = (
+  common: CommonParts,
+  queueName: string,
+  crew: () => Pick<Crew, 'streams' | 'progress'>,
+): WorkerParts & Pick<Crew, 'retreat' | 'forget'> => {
   const { settings, tasks, commands, events, pool, pulse, loop, handlers, log, nestedCall } = common
   const clock = new RedisClock()
   const keys = makeKeys(settings.namespace)
@@ -119,7 +132,11 @@ const makeParts = (common: CommonParts, queueName: string): WorkerParts & Pick<C
   const forget = events.on('redis:up', () => slots.onReconnected())
   const { maxPayloadBytes } = settings
   const startSpan = common.startSpan(queueName)
-  const executor = new Executor({ tasks, handlers, pulse, maxPayloadBytes, log, startSpan, nestedCall })
+  const executor = new Executor({
+    ...{ tasks, handlers, pulse, maxPayloadBytes, log, startSpan, nestedCall },
+    openStream: (...given) => crew().streams.open(...given),
+    onProgress: (request, progress) => crew().progress.note(request, progress),
+  })
   let id = newId()
   let isRetreating = false
   return {

@@ -11,6 +11,8 @@ import { Abandoned, failureOf } from '../wire/failures.ts'
 import type { Request } from '../wire/message.ts'
 import { encodeFitting, exceeds, invalid } from '../wire/payload.ts'
 import { isThenable } from '../wire/thenable.ts'
+import { WholeList } from './answers/whole-list.ts'
+import { type Chunks, isYielding } from './answers/yielded.ts'
 import type { Handlers } from './handlers.ts'
 import { Run, type RunOptions } from './run.ts'
 
@@ -27,6 +29,8 @@ export interface Execution {
   execMs: number
   /** Somebody gave it up while it ran. */
   wasAborted: boolean
+  /** Of a stream: how many chunks it had. */
+  chunks?: number | undefined
 }
 
 /** What the executor needs from outside; it knows neither Redis nor the registry. */
@@ -36,6 +40,8 @@ export interface ExecutorOptions extends RunOptions {
   /** Is told what runs; its tasks are these, in this order. */
   pulse: Pulse
   maxPayloadBytes: number
+  /** Where a run's chunks go whose caller wants a stream, and gives it `encode`d; `signal` fires when it is to stop. */
+  openStream(request: Request, hubId: string, signal: AbortSignal, encode: (value: unknown) => string): Chunks
   /** Starts the span of a run that waited here for `queueMs`. */
   startSpan?: ((request: Request, queueMs: number) => RunSpan | undefined) | undefined
 }
@@ -77,7 +83,7 @@ export class Executor {
     if (started >= receivedAt + remainingMs) return false
     const span = this.#options.startSpan?.(request, started - receivedAt)
     const us = { backlog: Math.round(backlogUs), queue: Math.round((started - receivedAt) * 1000) }
-    const run = new Run(request, receivedAt + remainingMs, us, this.#options, span)
+    const run = new Run(request, receivedAt + remainingMs, us, this.#options, span, this.#chunksOf)
     this.#running.set(request.heldId, run)
     if (remainingMs !== Number.POSITIVE_INFINITY) this.#deadlines.add(run)
     this.#begin(task, place, run, outcome => {
@@ -86,7 +92,8 @@ export class Executor {
       this.#deadlines.delete(run)
       run.finish()
       span?.end(outcome)
-      onEnd({ outcome, queueMs: started - receivedAt, execMs: monotonicMs() - started, wasAborted: run.wasAborted })
+      const { wasAborted, chunks } = run
+      onEnd({ outcome, queueMs: started - receivedAt, execMs: monotonicMs() - started, wasAborted, chunks })
     })
     return true
   }
@@ -122,10 +129,10 @@ export class Executor {
     const outcome = this.#inside(place, task, run.request, () => {
       this.#checkArgs(task, run.request)
       const value = run.start(this.#options.handlers.of(task), givenTo(task, run.request))
-      if (!isThenable(value)) return this.#outcomeOf(task, value, run.request)
+      if (!isThenable(value)) return this.#outcomeOf(task, value, run)
       run.settled(value).then(
         result => {
-          const outcome = this.#inside(place, task, run.request, () => this.#outcomeOf(task, result, run.request))
+          const outcome = this.#inside(place, task, run.request, () => this.#outcomeOf(task, result, run))
           pulse.end(place)
           onOutcome(outcome)
         },
@@ -160,8 +167,24 @@ export class Executor {
     return { ok: false, error: failureOf(thrown, this.#options.handlers.wasReached(task, id)), thrown }
   }
 
-  #outcomeOf(task: Task, value: unknown, request: Request): Outcome {
+  #outcomeOf(task: Task, value: unknown, { request, chunks }: Run): Outcome {
+    // Its chunks were its result: there is nothing that a schema could say of it.
+    if (chunks !== undefined && value === undefined) return { ok: true, result: 'null' }
     return { ok: true, result: this.#encodeResult(task, value, request) }
+  }
+
+  readonly #chunksOf = (run: Run): Chunks => {
+    const { maxPayloadBytes, openStream } = this.#options
+    const { request, task, id } = run
+    const encode = (value: unknown) => {
+      const encoded = encodeFitting(value === undefined ? null : value, maxPayloadBytes, undefined)
+      if (typeof encoded === 'string') return encoded
+      if (encoded) throw refused('InvalidResult', encoded, { task, id })
+      throw new Abandoned('InvalidResult', `A chunk of ${task} is larger than ${maxPayloadBytes} bytes.`, { task, id })
+    }
+    if (request.asked?.window && request.hubId !== undefined)
+      return openStream(request, request.hubId, run.signal, encode)
+    return new WholeList(encode, maxPayloadBytes, () => tooLarge(task, maxPayloadBytes, id))
   }
 
   /** Throws why the handler is not started. A caller in another language may not have looked at the schema or the limit. */
@@ -188,12 +211,19 @@ export class Executor {
   #encodeResult(task: Task, value: unknown, { task: name, id }: Request): string {
     const { maxPayloadBytes } = this.#options
     const details = { task: name, id }
+    if (isYielding(value)) throw new Abandoned('InvalidResult', unread(name), details)
     const encoded = encodeFitting(value === undefined ? null : value, maxPayloadBytes, task.checkResult)
     if (typeof encoded === 'string') return encoded
     if (encoded) throw refused('InvalidResult', encoded, details)
-    throw new Abandoned('InvalidResult', `The result of ${name} is larger than ${maxPayloadBytes} bytes.`, details)
+    throw tooLarge(name, maxPayloadBytes, id)
   }
 }
+
+const tooLarge = (task: string, maxBytes: number, id: string): Abandoned =>
+  new Abandoned('InvalidResult', `The result of ${task} is larger than ${maxBytes} bytes.`, { task, id })
+
+const unread = (task: string): string =>
+  `The handler of ${task} resolved with a generator, which nobody reads: make the handler itself an async function*, or return it from one that is not async.`
 
 const refused: typeof invalid = (code, problems, details) => {
   const { message, data } = invalid(code, problems, details)

@@ -1,4 +1,5 @@
 import type { Handler, Task, TaskContext, TaskRequest, TaskRun } from '../task/task.ts'
+import { drained } from './answers/yielded.ts'
 
 /** The handlers of all tasks, with what is put around them. */
 export class Handlers {
@@ -18,7 +19,7 @@ export class Handlers {
     for (const task of this.#tasks) {
       const last = ({ args }: TaskRequest, ctx: TaskContext) => {
         this.#reached.add(ctx.id)
-        return task.handler(args, ctx)
+        return drained(task.handler(args, ctx), ctx)
       }
       const outermost = this.#middlewares.reduceRight<TaskRun>((next, each) => each(next), last)
       this.#wrapped.set(task, (args, ctx) => outermost({ task: task.name.full, args }, ctx))

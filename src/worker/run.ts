@@ -18,7 +18,9 @@ import type { HubError } from '../wire/errors.ts'
 import { Abandoned } from '../wire/failures.ts'
 import type { Request, TraceContext } from '../wire/message.ts'
 import { refuseHubOptions } from '../wire/options.ts'
+import { checkProgress, type Progress } from '../wire/stream.ts'
 import { clearTimeout, setTimeout } from '../wire/timers.ts'
+import { type Chunks, type Draining, drained, drains, readAll, type Yielding } from './answers/yielded.ts'
 
 /** After its deadline a handler that ignores its signal is waited for this long; then its slot is given to others. */
 export const abandonAfterMs = 1000
@@ -28,10 +30,12 @@ export interface RunOptions {
   log(task: string, id: string): TaskLog
   /** Makes a nested call that inherits deadline and trace. */
   nestedCall(outer: TraceContext, task: string, args: unknown, options: NestedOptions): Promise<unknown>
+  /** Is told how far a run is. */
+  onProgress(request: Request, progress: Progress): void
 }
 
 /** One running request: the context its handler sees, and its deadline. The signal is only made when it is asked for. */
-export class Run implements TaskContext, Timed {
+export class Run implements TaskContext, Timed, Draining {
   readonly request: Request
   readonly deadline: number
   readonly us: TaskContext['us']
@@ -43,6 +47,8 @@ export class Run implements TaskContext, Timed {
   #giveUp: ((reason: Error) => void) | undefined
   #timer: NodeJS.Timeout | undefined
   #log: TaskLog | undefined
+  readonly #chunksOf: (run: Run) => Chunks
+  #chunks: Chunks | undefined
   readonly #startedAt = monotonicMs()
   /** What it did last that can be seen from here: promises have no stack that could be asked for. */
   #last: { what: string; at: number } | undefined
@@ -53,7 +59,9 @@ export class Run implements TaskContext, Timed {
     us: TaskContext['us'],
     options: RunOptions,
     span: RunSpan | undefined,
+    chunksOf: (run: Run) => Chunks,
   ) {
+    this.#chunksOf = chunksOf
     this.request = request
     this.deadline = deadline
     this.us = us
@@ -63,7 +71,26 @@ export class Run implements TaskContext, Timed {
 
   /** Calls the handler, inside its span if there is one. */
   start(handler: Handler, given: unknown): unknown {
-    return this.#span ? this.#span.around(() => handler(given, this)) : handler(given, this)
+    return this.#span
+      ? this.#span.around(() => drained(handler(given, this), this))
+      : drained(handler(given, this), this)
+  }
+
+  /** Of what its handler has yielded into a stream: how many; undefined where there is no stream. */
+  get chunks(): number | undefined {
+    return this.#chunks?.count
+  }
+
+  [drains](source: Yielding, signal: AbortSignal): Promise<unknown> {
+    this.#chunks ??= this.#chunksOf(this)
+    return readAll(source, signal, this.#chunks)
+  }
+
+  progress(given: Progress): void {
+    const progress = checkProgress(given)
+    const { done, total } = progress
+    this.#note(`told its progress: ${done}${total === undefined ? '' : ` of ${total}`}`)
+    this.#options.onProgress(this.request, progress)
   }
 
   get id(): string {

@@ -94,6 +94,15 @@ export class Pair {
     return this.start(task, args, options).outcome
   }
 
+  /**
+   * Reads a stream: its outcome without a result, with `chunks` and `progress` as JSON texts of what came. `take`: it leaves after so many
+   * chunks; `progress`: it wants to know how far the handler is; `timeoutMs`.
+   */
+  stream(task, args, { take, progress = false, timeoutMs } = {}) {
+    const order = { task, args: JSON.stringify(args), take, progress, timeout_ms: timeoutMs }
+    return this.caller.order('stream', order).answer
+  }
+
   /** The same with JSON text, which numbers may be in that JavaScript cannot hold; the result is text too. */
   async callText(task, args, options = {}) {
     return this.caller.order('call', { task, args, ...options }).answer

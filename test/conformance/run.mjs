@@ -20,6 +20,7 @@ const { mergedJobChecks } = await import('./checks/merged-jobs.mjs')
 const { shardChecks } = await import('./checks/shards.mjs')
 const { refusedCallChecks } = await import('./checks/refused-calls.mjs')
 const { outcomeChecks } = await import('./checks/outcomes.mjs')
+const { streamChecks } = await import('./checks/streams.mjs')
 const { valueChecks } = await import('./checks/values.mjs')
 const { workerChecks } = await import('./checks/worker.mjs')
 const { loadLanguage } = await import('./language.mjs')
@@ -154,7 +155,15 @@ const plan = languages.flatMap(worker =>
     // What a worker does with anybody's requests, and what either side sends, is looked at with its own language, once.
     const own = caller === worker ? [...workerChecks, ...transcriptChecks] : []
     const ofJobs = [...jobChecks, ...keyedJobChecks, ...mergedJobChecks, ...shardChecks]
-    const checks = [...valueChecks, ...outcomeChecks, ...refusedCallChecks, ...own, ...ofJobs, ...faultChecks]
+    const checks = [
+      ...valueChecks,
+      ...outcomeChecks,
+      ...streamChecks,
+      ...refusedCallChecks,
+      ...own,
+      ...ofJobs,
+      ...faultChecks,
+    ]
     return { caller, worker, checks: checks.filter(isTriedWith(caller, worker)).filter(fits) }
   }),
 )

@@ -11,6 +11,7 @@ import { askAsAdmin } from '../support/ask-as-admin.ts'
 import { claimWhole } from '../support/claim-whole.ts'
 import { watchCommands } from '../support/command-watch.ts'
 import { commandsOfFunctions, shapeOf } from '../support/function-commands.ts'
+import { hearWhatRuns, tells } from '../support/hearing.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { installAs } from '../support/install-as.ts'
 import { keepAsRegistry } from '../support/keep-as-registry.ts'
@@ -26,7 +27,6 @@ const rights = useRights(server)
 
 const keys = () => queueKeys(server)
 const cardsKey = () => `${server.namespace}:tasks`
-
 /** Every grant of a role as watchCommands tells it; what only functions use is not seen there. */
 const grantsOf = (role: Role): string[] =>
   usesOf(role, makeKeys('pshub'), '<queue>', '<id>').flatMap(({ key, commands }) =>
@@ -44,6 +44,7 @@ const tasks = [
     throw new Error('no')
   }),
   defineTask('short:1.0', {}, () => sleep(100)),
+  tells,
   defineTask(
     'stay:1.0',
     { timeoutMs: 60_000 },
@@ -130,7 +131,6 @@ const enqueueInEveryWay = async (hub: Hub, worker: Worker) => {
   const stays = await hub.enqueue('stay:1.0', {}, { tracked: true })
   await eventually(async () => (await stays.status()).state === 'running')
   await stays.cancel()
-  // Its handler returns when it is told.
   expect(await stays.result()).toEqual(expect.anything())
   const gone = await hub.enqueue('own:1.0', 3, { unique: true, delayMs: 100 })
   expect(await gone.cancel()).toBe(true)
@@ -238,9 +238,9 @@ describe('users with exactly the listed rights', () => {
     const viewer = server.hub({ redis: urls.view })
     expect(await viewer.slowCalls()).toContainEqual(expect.objectContaining({ worker: worker.id }))
     expect(await viewer.failures()).toEqual(expect.any(Array))
-    const { queues } = await viewer.overview()
-    expect(queues).toMatchObject([{ queue: 'q', workers: 1 }])
+    expect((await viewer.overview()).queues).toMatchObject([{ queue: 'q', workers: 1 }])
     const admin = server.hub({ redis: urls.admin })
+    await hearWhatRuns(hub, server.hub({ redis: urls.jobs }), [viewer, admin])
     const pausedMs = await admin.pause('q')
     expect(await admin.queues()).toMatchObject([{ queue: 'q', pausedMs }])
     expect(await admin.resume('q')).toBe(true)

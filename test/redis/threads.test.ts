@@ -124,7 +124,17 @@ describe('what it logs', () => {
     worker.use(next => async (request, ctx) => {
       const log = { ...ctx.log, info: () => lines++ }
       const { id, task, from, attempt, isJob, us, signal } = ctx
-      const own = { id, task, from, attempt, isJob, us, signal, call: ctx.call.bind(ctx) }
+      const own = {
+        id,
+        task,
+        from,
+        attempt,
+        isJob,
+        us,
+        signal,
+        call: ctx.call.bind(ctx),
+        progress: ctx.progress.bind(ctx),
+      }
       try {
         return await next(request, { ...own, remainingMs: () => ctx.remainingMs(), log })
       } finally {

@@ -68,7 +68,7 @@ export const shapeOf = (key: string, namespace: string): string =>
     .replace(/(lock|rate|told):\{[^}]*\}/, '$1:{<id>}')
     .replace(/:\{[^}]*\}:(?!read)/, ':{<queue>}:')
     .replace(/reply:\{[^}]*\}/, makeKeys('pshub').reply('<id>').replace('pshub:', ''))
-    .replace(/(args|held|pushed|enqueued|job|came|batch|ended|inspect|shown|refused):.*/, '$1:<id>')
+    .replace(/(args|held|pushed|enqueued|job|came|batch|ended|inspect|shown|refused|taken|progress):.*/, '$1:<id>')
     .replace(/(line|merged):.*/, '$1:*:*')
     .replace(/(keys|running|tried|next):.*/, '$1:*')
     .replace(/unique:.*/, 'unique:*')

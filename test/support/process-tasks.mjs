@@ -35,3 +35,11 @@ export const crash = defineTask('crash:1.0', { timeoutMs: 30_000, idempotent: tr
   process.kill(process.pid, 'SIGKILL')
   return new Promise(() => undefined)
 })
+/** Yields 1, 2, 3 ... */
+export const ticks = defineTask('ticks:1.0', { timeoutMs: 60_000, idempotent: true }, async function* ({ ms }, ctx) {
+  ctx.signal.addEventListener('abort', () => say(`aborted ${ctx.signal.reason.code}`))
+  for (let n = 1; !ctx.signal.aborted; n++) {
+    yield n
+    await new Promise(resolve => setTimeout(resolve, ms))
+  }
+})

@@ -175,7 +175,19 @@ export const blocking = defineTask('blocking:1.0', { timeoutMs: 20_000 }, async 
   const end = performance.now() + ms
   while (performance.now() < end);
 })
+export const steps = defineTask('steps:1.0', inThreads, async (count, ctx) => {
+  for (let done = 1; done <= count; done++) {
+    ctx.progress({ done })
+    await delay(300)
+  }
+})
+export const yields = defineTask('yields:1.0', inThreads, function* () {
+  yield 1
+})
+
 export const all = [
+  steps,
+  yields,
   ...[ending, endingHere, checked, tell, computing, single, heeding, heedingHere, rethrowing, calling, passing],
   ...[chatty, leaving, gated, passingHere, dying, echo, slow, failing, blocking],
 ]

@@ -13,6 +13,7 @@ import {
   errorReply,
   maxTracestate,
   okReply,
+  type Reply,
   requestBody,
   requestTail,
   type TraceContext,
@@ -58,6 +59,8 @@ const replyOf = async (handler: (args: unknown) => unknown, args: unknown = null
     maxPayloadBytes: 1_000_000,
     log: unused,
     nestedCall: unused,
+    openStream: unused,
+    onProgress: unused,
   })
   const { id, text } = requestOf(args) as { id: string; text: string }
   const request = decodeRequest(text, undefined, 'pshub')
@@ -65,7 +68,7 @@ const replyOf = async (handler: (args: unknown) => unknown, args: unknown = null
   executor.stop()
   const reply = decodeReply(
     outcome.ok ? okReply(id, outcome.result, 'w', phases) : errorReply(request, outcome.error, 'w', phases),
-  )!
+  ) as Reply
   expect(reply).toMatchObject({ id, worker: 'w', us: phases })
   return reply
 }

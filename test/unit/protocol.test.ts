@@ -26,6 +26,7 @@ import {
   errorReply,
   jobBody,
   okReply,
+  type Reply,
   requestBody,
   requestTail,
   stamped,
@@ -71,14 +72,8 @@ describe('PROTOCOL.md', () => {
     )
     all.push(queue.line('<task>', '<key>'), queue.keysOf('<task>'), queue.running('<task>'))
     all.push(queue.merged('<task>', '<key>'), queue.tried('<task>'), queue.next('<task>'))
-    all.push(
-      queue.held('<worker>'),
-      queue.args('<id>'),
-      queue.pushed('<hub>'),
-      queue.enqueued('<hub>'),
-      keys.reply('<hub>'),
-      keys.read('<hub>'),
-    )
+    all.push(queue.held('<worker>'), queue.args('<id>'), queue.pushed('<hub>'), queue.enqueued('<hub>'))
+    all.push(keys.reply('<hub>'), keys.read('<hub>'), keys.taken('<hub>', '<id>'), queue.progress('<job>'))
     all.push(queue.inspect('<worker>'), queue.shown('<ticket>'))
     all.push(keys.lock('<name>'), keys.rate('<name>'), keys.told('<name>'), keys.session('<digest>'))
     all.push(keys.chart('<step>', '<number>' as never), keys.template('<task>', '<place>' as never))
@@ -225,7 +220,7 @@ describe('PROTOCOL.md', () => {
     const texts = examples('reply')
     expect(texts).toHaveLength(2)
     for (const text of texts) {
-      const reply = decodeReply(text)!
+      const reply = decodeReply(text) as Reply
       const written = reply.ok
         ? okReply(reply.id, JSON.stringify(reply.result), reply.worker!, reply.us!)
         : errorReply({ id: reply.id, task: '', mayHaveRun: false }, reply.error as ToldError, reply.worker!, reply.us)

@@ -165,6 +165,7 @@ describe('golden files', () => {
         mayHaveRun: request.losses > 0,
         job: null,
         then: null,
+        asked: null,
         ...request,
         text,
       })

@@ -9,7 +9,7 @@ from typing import Any
 
 from caller_jobs import do_jobs
 
-from pshub import Hub, PendingCall, __version__
+from pshub import Hub, HubError, PendingCall, __version__
 from pshub.wire.payload import encode_payload
 
 lock = threading.Lock()
@@ -38,6 +38,23 @@ def start(hub: Hub, order: dict[str, Any], args: str) -> PendingCall:
     return hub.submit(order["task"], json.loads(args), timeout=timeout, traceparent=order.get("traceparent"))
 
 
+def read(hub: Hub, order: dict[str, Any]) -> dict[str, Any]:
+    chunks: list[Any] = []
+    told: list[Any] = []
+    timeout_ms = order.get("timeout_ms")
+    timeout = None if timeout_ms is None else timeout_ms / 1000
+    on_progress = told.append if order.get("progress") else None
+    outcome: dict[str, Any] = {"ok": True}
+    try:
+        for chunk in hub.stream(order["task"], json.loads(order["args"]), timeout=timeout, on_progress=on_progress):
+            chunks.append(chunk)
+            if len(chunks) == order.get("take"):
+                break
+    except HubError as error:
+        outcome = {"ok": False, "error": {"code": error.code, "ran": error.ran}}
+    return {**outcome, "chunks": json.dumps(chunks), "progress": json.dumps([each._asdict() for each in told])}
+
+
 def tell(id: Any, call: PendingCall) -> None:
     say(id=id, **outcome_of(call))
     pending.pop(id, None)
@@ -62,6 +79,8 @@ def main() -> None:
             if call is not None:
                 call.cancel()
             say(id=id)
+        elif op == "stream":
+            threading.Thread(target=lambda id, order: say(id=id, **read(hub, order)), args=(id, order)).start()
         elif op == "jobs":
             threading.Thread(target=lambda id, order: say(id=id, **do_jobs(hub, order)), args=(id, order)).start()
         elif op == "close":

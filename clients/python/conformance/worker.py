@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from pshub import Context, TaskError, Worker, __version__, task
@@ -131,9 +132,21 @@ async def nested(args: Any, ctx: Context) -> Any:
     return {"left_ms": ctx.remaining * 1000}
 
 
+@task("yields:1.0", timeout=20)
+def yields(ctx: Context, count: int, ms: float = 0, code: str | None = None, progress: bool = False) -> Iterator[int]:
+    if progress:
+        ctx.progress(1, 2, "half")
+    for n in range(1, count + 1):
+        yield n
+        if ms:
+            ctx.aborted.wait(ms / 1000)
+    if code:
+        raise TaskError("it failed", code=code)
+
+
 def main() -> None:
     # Everything else is in the environment: PSHUB_REDIS, PSHUB_QUEUE, PSHUB_SLOTS ...
-    tasks = [echo, add, add_more, fail, bad_result, big, slow, again, deaf, flaky, ordered, passing, merged, nested]
+    tasks = [echo, add, add_more, fail, bad_result, big, slow, again, deaf, flaky, ordered, passing, merged, nested, yields]
     worker = Worker(tasks=tasks)
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import time
+from collections.abc import Iterator
 from typing import Any
 
 from pshub import Context, task
@@ -62,3 +63,12 @@ def busy(ms: float) -> int:
 @task("hang:1.0", keyed="merged")
 def hang(by_key: dict[str, list[Any]], ctx: Context) -> None:
     ctx.aborted.wait()
+
+
+@task("ticks:1.0", timeout=60, idempotent=True)
+def ticks() -> Iterator[int]:
+    n = 0
+    while True:
+        n += 1
+        yield n
+        time.sleep(0.05)

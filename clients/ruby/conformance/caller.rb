@@ -34,6 +34,21 @@ rescue JSON::ParserError
   Pshub::PendingCall.failed(Pshub::InvalidArgs.new("not JSON"))
 end
 
+def read(order)
+  chunks = []
+  told = []
+  timeout = order["timeout_ms"] && (order["timeout_ms"] / 1000.0)
+  come = -> { { chunks: JSON.generate(chunks), progress: JSON.generate(told.map(&:to_h)) } }
+  on_progress = ->(progress) { told << progress } if order["progress"]
+  HUB.stream(order["task"], JSON.parse(order["args"]), timeout: timeout, on_progress: on_progress) do |chunk|
+    chunks << chunk
+    break if chunks.size == order["take"]
+  end
+  { ok: true, **come.call }
+rescue Pshub::HubError => e
+  { ok: false, error: { code: e.code, ran: e.ran }, **come.call }
+end
+
 say(ready: true, client: "pshub-ruby/#{Pshub::VERSION}")
 calls = {}
 $stdin.each_line do |line|
@@ -49,6 +64,8 @@ $stdin.each_line do |line|
   when "cancel"
     calls[order["call"]]&.cancel
     say(id: id)
+  when "stream"
+    Thread.new { say(id: id, **read(order)) }
   when "jobs"
     Thread.new { say(id: id, **CallerJobs.new(HUB).run(order)) }
   when "close"

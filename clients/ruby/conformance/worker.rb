@@ -71,6 +71,16 @@ task "merged:1.0", keyed: "merged", batch: 3, backoff: 100 do |by_key, ctx|
   ctx.wait(payloads.map { |each| milliseconds(each) }.max)
   raise "try #{ctx.attempt} {failed}" if payloads.any? { |each| ctx.attempt <= each.fetch("fails", 0) }
 end
+task "yields:1.0", timeout: 20 do |args, ctx|
+  ctx.progress(1, 2, "half") if args["progress"]
+  Enumerator.new do |chunks|
+    (1..args["count"]).each do |n|
+      chunks << n
+      ctx.wait(milliseconds(args)) if args["ms"]
+    end
+    raise Pshub::TaskError.new("it failed", code: args["code"]) if args["code"]
+  end
+end
 task "nested:1.0", timeout: 20 do |args, ctx|
   next ctx.call("nested:1.0", { **args, "depth" => args["depth"] - 1 }) if args["depth"].positive?
 

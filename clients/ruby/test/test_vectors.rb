@@ -60,6 +60,7 @@ class TestVectors < Minitest::Test
     assert_equal({ "idempotent" => false, **each["request"] }.values_at(*names), request.to_a.first(names.size), each["title"])
     assert_equal each["text"], request.text
     assert_equal each["request"]["job"]&.compact.inspect, request.job.inspect, each["title"]
+    each["request"]["asked"] ? assert_equal(each["request"]["asked"].values, request.asked.to_a) : assert_nil(request.asked, each["title"])
     assert_equal each["request"].fetch("then", []), request.then_steps || [], each["title"]
   end
 
@@ -76,6 +77,7 @@ class TestVectors < Minitest::Test
   def test_replies
     vectors("replies.json")["cases"].each do |each|
       found = Pshub::Message.decode_reply(each["text"].b)
+      found["progress"] = JSON.parse(found["progress"].json) if found&.key?("progress")
       each["reply"] ? assert_equal(each["reply"], found, each["title"]) : assert_nil(found, each["title"])
     end
   end

@@ -8,6 +8,7 @@ import { DoneLine } from './background/done-line.tsx'
 import { JobFields } from './background/job-fields.tsx'
 import { ScheduleFold } from './background/schedule-fold.tsx'
 import { HistoryView } from './history/view.tsx'
+import { Chunks } from './outcome/chunks.tsx'
 import { OutcomeView } from './outcome/index.tsx'
 import { isInView, LastRun, showOutcome } from './outcome/last-run.tsx'
 import { CallFields } from './run/call-fields.tsx'
@@ -27,6 +28,8 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
   const canRun = keyed !== 'merged'
   const trial = useTrial(detail)
   const { args, run, checks, notice, choices, background } = trial
+  const isRunning = run.startedMs !== undefined
+  const isHeard = run.heard.count > 0 || (isRunning && run.heard.progress !== undefined)
   const outcome = useRef<HTMLDivElement>(null)
   // A long form would hide what became of the run.
   useEffect(() => {
@@ -55,7 +58,8 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
         </div>
         {canRun && (
           <div class="tryit-out" ref={outcome}>
-            {run.last ? (
+            {isHeard && <Chunks heard={run.heard} isRunning={isRunning} />}
+            {isRunning && isHeard ? null : run.last ? (
               <OutcomeView task={task} isIdempotent={idempotent} run={run.last} previous={run.previous} />
             ) : (
               <p class="no-outcome">The result will be here, with where its time went.</p>

@@ -8,6 +8,7 @@ import { isQueueName, type Keys } from '../../wire/keys.ts'
 import { namesOf, refuseHubOptions } from '../../wire/options.ts'
 import { type JobRecord, readJobRecord } from '../job-record.ts'
 import { isEndedPlace, readEndedJobs } from './ended-jobs.ts'
+import { withProgress } from './job-progress.ts'
 import {
   type FoundJob,
   type JobLook,
@@ -188,9 +189,10 @@ export const findJobRecord = async (
   const places = queues.map(name => keys.queue(name).job(id))
   const isThere = (fields: Record<string, string>) => Object.keys(fields).length > 0
   const found = await catalogue.askEach<Record<string, string>>(client, {}, isThere, 'hgetall', places)
-  return found
+  const record = found
     .map((fields, at) => readJobRecord(Object.entries(fields).flat(), id, queues[at]!))
     .find(record => record !== undefined)
+  return record && { ...record, status: await withProgress(client, keys, record.status) }
 }
 
 export const readJobCounts = async (

@@ -7,10 +7,12 @@ import {
   type TaskContext,
   type TaskLog,
 } from '../../task/task.ts'
+import type { Progress } from '../../wire/stream.ts'
+import { type Draining, drains, type Yielding } from '../answers/yielded.ts'
 import type { Lock } from './lock.ts'
 
 /** What a handler sees that runs under a lock: its signal fires when that is lost, too. */
-export class LockedContext implements TaskContext {
+export class LockedContext implements TaskContext, Draining {
   readonly #inner: TaskContext
   readonly #lock: Lock
   readonly #controller = new AbortController()
@@ -52,6 +54,14 @@ export class LockedContext implements TaskContext {
   }
   get signal(): AbortSignal {
     return this.#controller.signal
+  }
+
+  progress(progress: Progress): void {
+    this.#inner.progress(progress)
+  }
+
+  [drains](source: Yielding, signal: AbortSignal): Promise<unknown> {
+    return (this.#inner as TaskContext & Draining)[drains](source, signal)
   }
 
   remainingMs(): number {

@@ -227,7 +227,9 @@ export class Intake {
 
   #finish(request: Request, workerId: string, slot: Slot, backlogUs: number, execution: Execution): void {
     const { settle, slots, measures } = this.#context
-    const { outcome, queueMs, execMs, wasAborted } = execution
+    const { outcome, queueMs, execMs, wasAborted, chunks } = execution
+    if (chunks !== undefined) this.#context.streams.close(request)
+    this.#context.progress.end(request)
     if (workerId !== this.#context.workerId()) return
     const us: Phases = {
       backlog: Math.round(backlogUs),
@@ -253,7 +255,7 @@ export class Intake {
     }
     if (!outcome.ok) outcome.error = told(request, outcome.error)
     const reply = outcome.ok
-      ? okReply(request.id, outcome.result, workerId, us)
+      ? okReply(request.id, outcome.result, workerId, us, chunks)
       : errorReply(request, outcome.error, workerId, us)
     // The caller's own deadline came before this one; nobody would read the reply.
     const isLate = request.ttlMs > 0 && backlogUs / 1000 + queueMs + execMs > request.ttlMs

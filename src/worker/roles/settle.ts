@@ -2,9 +2,9 @@ import { setMaxListeners } from 'node:events'
 import { answerOf } from '../../jobs/verdict.ts'
 import { isBatchFull } from '../../queue/batches.ts'
 import type { JobEnd } from '../../queue/job-queue.ts'
-import { isFull, isTransient, NotConnected } from '../../redis/failures.ts'
-import { backoffMs, sleep } from '../../wire/clock.ts'
+import { NotConnected } from '../../redis/failures.ts'
 import { clearTimeout, setTimeout } from '../../wire/timers.ts'
+import { mayPass, untilDone } from '../answers/until-done.ts'
 import type { WorkerContext } from '../context.ts'
 import type { Settlement } from '../held.ts'
 import type { Slot } from '../slots.ts'
@@ -117,21 +117,12 @@ export class Settle {
     else this.#later ??= setTimeout(() => this.#flush(), releaseMs)
   }
 
-  /** Tries until Redis has done it, or refuses it in a way that is not worth another try, or it is others' now, or this ends. */
-  async #untilDone(act: () => Promise<unknown>, workerId: string, isWorthIt = always): Promise<void> {
-    const { commands, problem } = this.#context
-    for (let attempt = 0; workerId === this.#context.workerId(); attempt++) {
-      try {
-        await act()
-        return
-      } catch (error) {
-        if (!mayPass(error as Error)) problem('settle')(error as Error)
-        if (!isWorthIt(error as Error)) return
-      }
-      await sleep(backoffMs(attempt, 20, 1000), this.#stopping.signal)
-      await commands.whenReady(this.#stopping.signal)
-      if (this.#stopping.signal.aborted) return
-    }
+  async #untilDone(
+    act: () => Promise<unknown>,
+    workerId: string,
+    isWorthIt?: (error: Error) => boolean,
+  ): Promise<void> {
+    await untilDone(this.#context, 'settle', this.#stopping.signal, act, workerId, isWorthIt)
   }
 
   async #reply({ workerId, replies }: Batch): Promise<void> {
@@ -191,7 +182,3 @@ export class Settle {
     fetch.slotsIdle()
   }
 }
-
-/** A full disk, which refuses releases too, is repaired in the end: given up, a request would be held for ever. */
-const mayPass = (error: Error): boolean => isTransient(error) || isFull(error)
-const always = (_: Error): boolean => true

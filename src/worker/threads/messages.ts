@@ -1,5 +1,6 @@
 import type { NestedOptions, TaskContext, TaskLog } from '../../task/task.ts'
 import type { Problem } from '../../wire/errors.ts'
+import type { Progress } from '../../wire/stream.ts'
 import type { CarriedError } from './carried-error.ts'
 
 /** What a thread is given with its port: it finds the first of the messages to it there. */
@@ -24,6 +25,7 @@ export type FromThread =
   /** The thread can run nothing. It says no more after this, and is to be ended. */
   | { is: 'unfit'; reason: string }
   | { is: 'log'; level: keyof TaskLog; message: string; fields: Record<string, unknown> | undefined }
+  | { is: 'progress'; progress: Progress }
   /** `args` is JSON. */
   | { is: 'call'; call: number; task: string; args: string | undefined; options: Omit<NestedOptions, 'signal'> }
   | { is: 'cancel'; call: number }

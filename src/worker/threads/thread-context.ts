@@ -12,6 +12,7 @@ import {
 } from '../../task/task.ts'
 import { refuseHubOptions } from '../../wire/options.ts'
 import { encodePayload, invalid, PayloadProblem } from '../../wire/payload.ts'
+import { checkProgress, type Progress } from '../../wire/stream.ts'
 import { unpackError } from './carried-error.ts'
 import { type FromThread, sharedMs, type ThreadRequest, type ToThread } from './messages.ts'
 
@@ -73,6 +74,10 @@ export class ThreadContext implements TaskContext {
       this.#calls.delete(call)
       signal?.removeEventListener('abort', cancel)
     }
+  }
+
+  progress(progress: Progress): void {
+    this.#tell({ is: 'progress', progress: checkProgress(progress) })
   }
 
   /** What the main thread says of this run. */

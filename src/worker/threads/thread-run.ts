@@ -103,6 +103,7 @@ export class ThreadRun {
     if (message.is === 'begun') this.#hasBegun = true
     else if (message.is === 'unfit') this.fail(new TaskError(message.reason))
     else if (message.is === 'log') this.#context.log[message.level](message.message, message.fields)
+    else if (message.is === 'progress') this.#context.progress(message.progress)
     else if (message.is === 'cancel') this.#calls.get(message.call)?.abort()
     else void this.#call(message)
   })

@@ -4,6 +4,7 @@ import { contractsIn, tasksIn } from '../../task/exported.ts'
 import type { Task } from '../../task/task.ts'
 import { messageOf, TaskError } from '../../wire/errors.ts'
 import { encodePayload, PayloadProblem } from '../../wire/payload.ts'
+import { isYielding } from '../answers/yielded.ts'
 import { packError } from './carried-error.ts'
 import type { FromThread, ThreadOutcome, ThreadRequest, ToThread } from './messages.ts'
 import { ThreadContext } from './thread-context.ts'
@@ -27,7 +28,9 @@ export default async ({ port }: { port: MessagePort }): Promise<ThreadOutcome> =
     return new Promise(() => undefined)
   }
   try {
-    return outcomeOf(await taskOf(request, exported).handler(request.args, context))
+    const value = await taskOf(request, exported).handler(request.args, context)
+    if (isYielding(value)) throw new TaskError(`${request.task} runs in a thread, where a handler cannot yield.`)
+    return outcomeOf(value)
   } catch (thrown) {
     return { is: 'error', error: packError(thrown) }
   }

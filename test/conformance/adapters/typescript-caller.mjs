@@ -39,6 +39,20 @@ const orders = {
     giveUps.get(call)?.abort()
     return {}
   },
+  async stream({ task, args, take, progress, timeout_ms: timeoutMs }) {
+    const [chunks, told] = [[], []]
+    const come = () => ({ chunks: JSON.stringify(chunks), progress: JSON.stringify(told) })
+    const options = {
+      ...(timeoutMs === undefined ? {} : { timeoutMs }),
+      ...(progress ? { onProgress: each => told.push(each) } : {}),
+    }
+    try {
+      for await (const chunk of hub.stream(task, JSON.parse(args), options)) if (chunks.push(chunk) === take) break
+      return { ok: true, ...come() }
+    } catch ({ code, ran }) {
+      return { ok: false, error: { code, ran }, ...come() }
+    }
+  },
   jobs: order => doJobs(hub, order),
   async close() {
     await hub.close()

@@ -78,6 +78,14 @@ const tasks = [
   defineTask('ordered:1.0', { keyed: 'ordered', backoff: 100 }, inLine),
   defineTask('passing:1.0', { keyed: 'ordered', onFailure: 'pass', backoff: 100 }, inLine),
   defineTask('merged:1.0', { keyed: 'merged', batch: 3, backoff: 100 }, together),
+  defineTask('yields:1.0', { timeoutMs: 20_000 }, async function* ({ count, ms = 0, code, progress }, ctx) {
+    if (progress) ctx.progress({ done: 1, total: 2, message: 'half' })
+    for (let n = 1; n <= count; n++) {
+      yield n
+      if (ms > 0) await wait(ms, ctx.signal)
+    }
+    if (code) throw new TaskError('it failed', { code })
+  }),
   defineTask('nested:1.0', { timeoutMs: 20_000 }, async (args, ctx) => {
     if (args.depth > 0) return ctx.call('nested:1.0', { ...args, depth: args.depth - 1 })
     await wait(args.ms, ctx.signal)

@@ -5,6 +5,7 @@ from .hub.enqueuing import EnqueuedMany
 from .hub.gather import Outcome
 from .hub.hub import Hub
 from .hub.pending import PendingCall
+from .hub.stream_readers import AsyncHubStream, HubStream
 from .jobs.batch import AsyncBatch, BatchStatus
 from .jobs.blocking import Batch, Chain, DeadJobs, Job, JobKey, Schedules
 from .jobs.dead import AsyncDeadJobs, DeadJob
@@ -35,6 +36,7 @@ from .wire.errors import (
     Timeout,
     WorkerLost,
 )
+from .wire.streams import Progress
 from .wire.version import __version__
 from .worker.context import Context
 from .worker.worker import Worker
@@ -46,6 +48,7 @@ __all__ = [
     "AsyncChain",
     "AsyncDeadJobs",
     "AsyncHub",
+    "AsyncHubStream",
     "AsyncJob",
     "AsyncJobKey",
     "AsyncSchedules",
@@ -61,6 +64,7 @@ __all__ = [
     "Hub",
     "HubClosed",
     "HubError",
+    "HubStream",
     "InvalidArgs",
     "InvalidResult",
     "Job",
@@ -76,6 +80,7 @@ __all__ = [
     "Overloaded",
     "PayloadTooLarge",
     "PendingCall",
+    "Progress",
     "PutOff",
     "Schedule",
     "Schedules",

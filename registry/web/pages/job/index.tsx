@@ -10,6 +10,7 @@ import { Empty, Loading, Unread } from '../../parts/empty.tsx'
 import { Fact } from '../../parts/fact.tsx'
 import { JobBadge } from '../../parts/job-badge.tsx'
 import { PageHead } from '../../parts/page-head.tsx'
+import { ProgressView } from '../../parts/progress.tsx'
 import { Text, WrappedText } from '../../parts/text.tsx'
 import { Moment } from '../../parts/time.tsx'
 import { WorkerLink } from '../../parts/worker-link.tsx'
@@ -94,6 +95,11 @@ const Facts = ({ job }: { job: JobDetail }) => (
         <Text class="short">{job.queue}</Text>
       </a>
     </Fact>
+    {job.progress && (
+      <Fact name="Progress">
+        <ProgressView progress={job.progress} />
+      </Fact>
+    )}
     <Fact name="Failed">
       {job.tries === 0 ? 'never' : job.tries === 1 ? 'once' : `${count(job.tries)} times`}
       {job.retries !== undefined && <span class="quiet"> of {count(job.retries + 1)} tries</span>}

@@ -32,7 +32,10 @@ export const OutcomeView = ({ task, isIdempotent, run, previous }: OutcomeProps)
       {/* Why it failed comes first: where its time went explains little of that. */}
       {!outcome.ok && <FailureView failure={outcome.failure} isIdempotent={isIdempotent} />}
       {phases && <PhaseBar phases={phases} />}
-      {outcome.ok && <Result key={run.atMs} task={task} text={outcome.text} node={outcome.node} previous={previous} />}
+      {/* Of a stream that has no result beside its chunks these are all. */}
+      {outcome.ok && !(outcome.chunks && outcome.text === 'null') && (
+        <Result key={run.atMs} task={task} text={outcome.text} node={outcome.node} previous={previous} />
+      )}
     </div>
   )
 }

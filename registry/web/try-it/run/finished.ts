@@ -4,8 +4,10 @@ import type { JsonNode } from '../../json/text.ts'
 
 export type Failure = ApiError['error']
 
-/** How a run ended. `node` is undefined when what came is not JSON. */
-export type Outcome = { ok: true; text: string; node: JsonNode | undefined } | { ok: false; failure: Failure }
+/** How a run ended. `node` is undefined when what came is not JSON; `chunks`: how many came before. */
+export type Outcome =
+  | { ok: true; text: string; node: JsonNode | undefined; chunks?: number }
+  | { ok: false; failure: Failure }
 
 export interface FinishedRun {
   outcome: Outcome

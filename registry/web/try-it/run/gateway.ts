@@ -1,4 +1,5 @@
 import type { CallPhases } from 'pshub'
+import type { StreamedPart } from '../../../call-contract.ts'
 import type { ApiError } from '../../../contract.ts'
 import { inAddress } from '../../address/in-address.ts'
 import { at } from '../../address/paths.ts'
@@ -9,12 +10,13 @@ import type { Failure, FinishedRun, Outcome } from './finished.ts'
 /** Address of the gateway for one task, as other programs call it. */
 export const gatewayUrl = (task: string): string => new URL(at(`api/call/${inAddress(task)}`), location.href).href
 
-/** Runs a task through the gateway. Never throws: whatever goes wrong is an outcome, giving up by `signal` too. */
+/** Runs a task through the gateway; `onPart` is told what comes before its end. Never throws: whatever goes wrong is an outcome, giving up by `signal` too. */
 export const runTask = async (
   task: string,
   args: unknown,
   choices: CallChoices,
   signal: AbortSignal,
+  onPart?: (part: StreamedPart) => void,
 ): Promise<FinishedRun> => {
   const startedMs = performance.now()
   const atMs = Date.now()
@@ -30,11 +32,16 @@ export const runTask = async (
       method: 'POST',
       headers: {
         'content-type': 'application/json',
+        ...(onPart && { accept: 'application/x-ndjson' }),
         ...headersOf(choices),
       },
       body: JSON.stringify(args),
       signal,
     })
+    if (onPart && response.headers.get('content-type') === 'application/x-ndjson') {
+      const { outcome, id, phases } = await readParts(response, onPart)
+      return { ...finished(outcome), id, phases }
+    }
     const text = await response.text()
     const outcome: Outcome = response.ok
       ? { ok: true, text, node: nodeOf(text) }
@@ -54,6 +61,37 @@ const givenUp: Failure = {
 }
 
 const unreachable: Failure = { code: 'Internal', message: 'The registry cannot be reached.', ran: 'maybe' }
+
+/** Reads the parts of a streamed call to its end. */
+const readParts = async (
+  response: Response,
+  onPart: (part: StreamedPart) => void,
+): Promise<Pick<FinishedRun, 'outcome' | 'id' | 'phases'>> => {
+  let chunks = 0
+  let last: StreamedPart | undefined
+  for await (const line of linesOf(response)) {
+    last = JSON.parse(line) as StreamedPart
+    if ('chunk' in last) chunks++
+    if ('chunk' in last || 'progress' in last) onPart(last)
+  }
+  if (last && 'error' in last)
+    return { outcome: { ok: false, failure: last.error }, id: last.error.id, phases: undefined }
+  if (!last || !('result' in last)) throw new Error('it ended too early')
+  const text = JSON.stringify(last.result)
+  return { outcome: { ok: true, text, node: nodeOf(text), chunks }, id: last.id, phases: last.phases }
+}
+
+async function* linesOf({ body }: Response): AsyncGenerator<string> {
+  const reader = body!.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ''
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return
+    const lines = (rest + value).split('\n')
+    rest = lines.pop()!
+    yield* lines
+  }
+}
 
 const nodeOf = (text: string): JsonNode | undefined => {
   try {

@@ -21,9 +21,10 @@ from .call import Outgoing
 from .dispatch import Dispatch
 from .gather import Entry, Outcome, entries_of
 from .job_calls import AsyncJobCalls
+from .stream_calls import AsyncStreamCalls
 
 
-class AsyncHub(AsyncJobCalls):
+class AsyncHub(AsyncStreamCalls, AsyncJobCalls):
     """
     The same for asyncio: everything runs on the event loop that it is first used in, without a thread. Cancelling a task that
     awaits a call gives the call up.
@@ -221,6 +222,9 @@ class AsyncHub(AsyncJobCalls):
 
     async def __aexit__(self, *_: Any) -> None:
         await self.close()
+
+    def _begun(self) -> Dispatch:
+        return self._started()
 
     def _started(self) -> Dispatch:
         owner = (os.getpid(), asyncio.get_running_loop())

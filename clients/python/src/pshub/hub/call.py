@@ -12,6 +12,7 @@ from ..wire.errors import Aborted, HubClosed, HubError, NotEnqueued, OutcomeUnkn
 from ..wire.ids import new_id
 from ..wire.message import request_body
 from ..wire.phases import Phases, phases_of
+from ..wire.streams import Asked
 from .arguments import encode_args
 from .resolver import Route
 
@@ -49,6 +50,11 @@ class Outgoing:
         self.args_json = ""
         self.tail = ""
         self.over = False
+        #: What is wanted of it before its reply, and who hears that.
+        self.asked: Asked | None = None
+        self.on_part: Callable[[dict[str, Any]], None] | None = None
+        #: Of a stream, at its end: how many chunks its worker pushed.
+        self.chunks: Any = None
         #: The present try.
         self.call: Call | None = None
 
@@ -83,9 +89,10 @@ class Call:
         self.out = out
         self.task = out.route.task
         self.queue = out.place
-        self.idempotent = out.route.idempotent
+        # A stream that was begun cannot be begun again: its chunks would come twice.
+        self.idempotent = out.route.idempotent and not (out.asked and out.asked.window)
         self.end = out.end
-        self.body = request_body(self.id, self.task, self.idempotent, out.args_json, out.tail)
+        self.body = request_body(self.id, self.task, self.idempotent, out.args_json, (out.asked.text if out.asked else "") + out.tail)
         self.tries: int = previous.tries + 1 if previous else 0
         self.settled = False
         #: A worker ended it, and counts it.
@@ -156,6 +163,7 @@ class Call:
         self.settled = True
         self._host.on_ended(self, None, us)
         self._host.on_settled(self, None, us)
+        self.out.chunks = reply.get("chunks")
         self.out.settle(reply.get("result"), None)
 
     def fail(self, error: HubError, us: Phases | None = None) -> None:

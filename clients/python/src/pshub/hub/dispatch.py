@@ -31,6 +31,7 @@ from .placement import Placement, lighter_of
 from .resolver import Resolver, Route
 from .retries import MAX_TRIES, RetryBudget, may_retry
 from .routes import Routes
+from .streams import OpenStreams
 
 _RETRY_FIRST_S = 0.01
 _RETRY_MOST_S = 0.2
@@ -49,12 +50,11 @@ class Dispatch:
     """Everything here but ``routes.known`` runs on its event loop's own thread."""
 
     def __init__(self, settings: Settings, events: Events, name: str | None = None) -> None:
-        self.id = new_id()
+        self.id = self.hub_id = new_id()
         self.settings = settings
         self.events = events
         self.keys = Keys(settings.namespace)
-        self._name = settings.name if name is None else name
-        self.closing = Stop()
+        self._name, self.closing = settings.name if name is None else name, Stop()
         self.commands, blocking = make_connections("hub", settings.redis, events)
         self.blocking = blocking.at(self.keys.reply(self.id))
         resolver = Resolver(self.commands, self.keys, events, Placement(self.commands, self.keys, self.ask))
@@ -69,11 +69,12 @@ class Dispatch:
         self._deadlines = Deadlines()
         self._budget = RetryBudget()
         self._tail = self._tail_for(None, None)
+        self.streams = OpenStreams(self)
         self._inbox = Inbox(
             self.blocking,
             self.keys.reply(self.id),
             self.keys.read(self.id),
-            lambda: len(self._pending) + len(self._tickets),
+            lambda: len(self._pending) + len(self._tickets) + len(self.streams),
             self._deliver,
             lambda reason: events.emit("problem", where="inbox", reason=explained(reason)),
         )
@@ -125,10 +126,6 @@ class Dispatch:
 
     # What jobs ask for.
 
-    @property
-    def hub_id(self) -> str:
-        return self.id
-
     def hear(self, ticket: str, on_reply: Callable[[dict[str, Any]], None]) -> Callable[[], None]:
         """Hears a reply that is no call's, until the returned function is called."""
         self.open()
@@ -166,7 +163,7 @@ class Dispatch:
             call.close()
         self._deadlines.stop()
         # For good, and not only the wait that is under way: a new connection would be made, and the end of this one told as an outage.
-        await asyncio.gather(self.enqueuing.stop(), self.blocking.close(), self._inbox.stop())
+        await asyncio.gather(self.enqueuing.stop(), self.blocking.close(), self._inbox.stop(), self.streams.stop())
         await asyncio.gather(self._delete_keys(), self.refusals.close())
         await self.commands.close()
 
@@ -273,7 +270,10 @@ class Dispatch:
 
     def _deliver(self, reply: dict[str, Any], again: bool) -> None:
         call = self._pending.get(reply["id"])
-        if call is not None:
+        if "ok" not in reply:
+            if call is not None and call.out.on_part is not None:
+                call.out.on_part(reply)
+        elif call is not None:
             call.answer(reply)
         elif reply["id"] in self._tickets:
             self._tickets[reply["id"]](reply)

@@ -21,6 +21,7 @@ from ..wire.errors import HubClosed, HubError, NotEnqueued
 from .dispatch import Dispatch
 from .job_calls import JobCalls
 from .loop import LoopThread
+from .stream_calls import StreamCalls
 from .task_calls import TaskCalls
 
 T = TypeVar("T")
@@ -28,7 +29,7 @@ T = TypeVar("T")
 _RUN_PATIENCE_S = 10.0
 
 
-class Hub(TaskCalls, JobCalls):
+class Hub(TaskCalls, StreamCalls, JobCalls):
     """
     Calls tasks in worker processes and waits for their results, and enqueues jobs. One per process; all its methods may be used from
     any thread, and after a fork the child's calls go over connections and an identity of its own. It holds two connections to Redis,

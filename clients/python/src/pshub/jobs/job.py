@@ -18,6 +18,7 @@ from ..wire.job_part import Place
 from ..wire.keys import Keys
 from .chain import step_id
 from .hasten import hasten
+from .job_progress import with_progress
 from .job_record import JobRecord, JobStatus, moved_to, read_job_record
 
 T = TypeVar("T")
@@ -113,7 +114,9 @@ class AsyncJob(Generic[R_co]):
         :raises NoSuchJob: when it was not tracked, or its record has gone
         :raises NotEnqueued: when Redis is away
         """
-        return self._known(await self._record()).status
+        status = self._known(await self._record()).status
+        host = self._host()
+        return await host.ask(lambda connection: with_progress(status, host.queue_of(self.queue), connection))
 
     async def result(self, timeout_ms: float = DEFAULT_RESULT_MS) -> R_co:
         """

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from ..wire.foreign import text_of
 from ..wire.job_part import JobFailure, Place, read_failure, read_steps
 from ..wire.keys import is_id, is_queue_name, whole_queue
+from ..wire.streams import Progress
 
 #: Where a job is. The last four are ends.
 STATES = ("waiting", "scheduled", "running", "retrying", "done", "dead", "expired", "cancelled")
@@ -30,6 +31,7 @@ class JobStatus(NamedTuple):
     :ivar enqueued_ms: Redis milliseconds, as all moments here; None for what has not come yet
     :ivar due_ms: when it is to run, or was: the last time it had to wait for its time
     :ivar worker: id of the worker that runs it, or ran it last
+    :ivar progress: while it runs: how far it is, as its handler said last
     """
 
     id: str
@@ -43,6 +45,7 @@ class JobStatus(NamedTuple):
     started_ms: int | None = None
     ended_ms: int | None = None
     worker: str | None = None
+    progress: Progress | None = None
 
     @property
     def has_ended(self) -> bool:

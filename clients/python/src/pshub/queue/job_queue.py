@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..redis.client import Word
 from ..redis.connection import Connection
@@ -211,6 +211,17 @@ class JobQueue:
     async def tally(self, connection: Connection, batch: str, id: str, how: str) -> None:
         """A job of the batch has ended, in another queue."""
         await run(connection, "batch", self._both, [batch, id, how, "", 0])
+
+    async def tell_progress(self, connection: Connection, id: str, progress: str, ms: int) -> None:
+        """Says how far a job is that runs: for so long, unless it is said again."""
+        await connection.one("SET", self.keys.progress(id), progress, "PX", ms)
+
+    async def forget_progress(self, connection: Connection, id: str) -> None:
+        await connection.one("DEL", self.keys.progress(id))
+
+    async def progress(self, connection: Connection, id: str) -> Any:
+        """What somebody said of it, unread."""
+        return await connection.one("GET", self.keys.progress(id))
 
     async def batch(self, connection: Connection, id: str) -> dict[str, str]:
         """The record of a batch; empty when there is none."""

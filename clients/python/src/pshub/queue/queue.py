@@ -177,6 +177,11 @@ class Queue:
 
         return asyncio.ensure_future(outcome())
 
+    async def taken(self, connection: Connection, hub_id: str, id: str) -> int | None:
+        """How many chunks of a stream its caller says that it has taken; None where it says nothing."""
+        said = await connection.one("GET", self._all_keys.taken(hub_id, id))
+        return int(said) if said is not None and said.isdigit() and len(said) <= 16 else None
+
     def release(self, connection: Connection, worker_id: str, ids: Sequence[str]) -> Awaitable[None]:
         """
         Forgets settled requests, posted at once. Never sent before their replies are in Redis: a crash in between repeats a reply,

@@ -16,6 +16,7 @@ from .docstring import read_docstring
 from .hints import schema_of
 from .misfit import read_at, read_whole
 from .records import Convert, Place, Schema, object_of, with_default
+from .yields import result_hint
 
 
 class Parameter(NamedTuple):
@@ -91,6 +92,6 @@ def read_signature(function: Callable[..., Any], is_context: Callable[[str, Any]
         args = object_of(properties, required, None if takes_any else False)
     result, convert_result = None, None
     if "return" in hints:
-        schema, convert_result = schema_of(hints["return"], Place(f"{what}: its result", True))
+        schema, convert_result = schema_of(result_hint(function, hints["return"]), Place(f"{what}: its result", True))
         result = hoisted(schema) or None
     return Signature(hoisted(args), result, convert_result, description, parameters, takes_any, takes_whole, context)

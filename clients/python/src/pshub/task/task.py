@@ -17,6 +17,7 @@ from .options import MAX_TIMEOUT_S, TaskBackoff, check_danger, check_job_options
 from .schema import Validate, compile_own
 from .schema_problems import Problem
 from .signature import Signature, read_signature
+from .yields import refuse_yields
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -240,13 +241,12 @@ def task(
     def declare(function: Callable[..., Any], /) -> Task[..., Any]:
         if not callable(function):
             raise ConfigError(f"{name}: @task declares a function.")
-        if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-            raise ConfigError(f"{name}: a handler returns one result and yields none; let it return a list.")
         if keyed == "merged":
+            refuse_yields(function, name)
             signature = read_merged_signature(function, _is_context, name, args is not None, deserialize)
         else:
             signature = _signature_of(function, name, args is not None, result is not None)
-        kind = AsyncTask if _is_coroutine_function(function) else Task
+        kind = AsyncTask if _is_coroutine_function(function) or inspect.isasyncgenfunction(function) else Task
         return kind(
             parsed,
             function,

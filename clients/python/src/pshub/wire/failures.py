@@ -14,6 +14,14 @@ _MAX_MESSAGE_LENGTH = 2000
 _MAX_DATA_LENGTH = 65_536
 
 
+class Verdict(Exception):
+    """What the worker itself found wrong with what a handler yielded."""
+
+    def __init__(self, error: HubError) -> None:
+        super().__init__(error.message)
+        self.error = error
+
+
 def verdict_of(error: HubError) -> ToldError:
     """What the worker itself found wrong with the arguments or the result."""
     told: dict[str, Any] = {"code": error.code, "message": error.message, "retryable": False}

@@ -81,6 +81,10 @@ class QueueKeys:
     def job(self, id: str) -> str:
         return f"{self._base}:job:{id}"
 
+    def progress(self, id: str) -> str:
+        """How far a job is that runs."""
+        return f"{self._base}:progress:{id}"
+
     def line(self, task: str, key: str) -> str:
         """The jobs of a key that wait; ``merged``: the payloads."""
         return f"{self._base}:line:{task}:{key}"
@@ -144,6 +148,10 @@ class Keys:
 
     def read(self, hub_id: str) -> str:
         return f"{self._reply}{hub_id}}}:read"
+
+    def taken(self, hub_id: str, id: str) -> str:
+        """How many chunks of a stream its caller has taken."""
+        return f"{self._reply}{hub_id}}}:taken:{id}"
 
     def hub_id_of(self, result_queue: Any) -> str | None:
         """The hub whose reply list this is, or None: a worker never writes to a name that it was handed."""

@@ -12,6 +12,7 @@ from .job_part import JobPart, read_job_part
 from .keys import Keys, is_id
 from .payload import PayloadProblem, compact, decode_payload, encode_payload
 from .phases import Phases
+from .streams import Asked, read_asked, read_part
 
 _LEADING = re.compile(r'\{"at":[0-9]+,"ttl":[0-9]+,"id":"([A-Za-z0-9_-]+)"')
 _BEGINS_JOB = re.compile(_LEADING.pattern + r',"job":\{')
@@ -34,7 +35,7 @@ class Request:
 
     __slots__ = (
         "id", "held_id", "at_us", "ttl_ms", "task", "args", "hub_id", "from_", "traceparent", "tracestate", "idempotent",
-        "losses", "may_have_run", "job", "then", "text",
+        "losses", "may_have_run", "job", "then", "asked", "text",
     )  # fmt: skip
 
     #: What the reply is marked with: the message's own id.
@@ -62,6 +63,8 @@ class Request:
     job: JobPart | None
     #: The steps that follow it in a chain, unread.
     then: Any
+    #: What it asks for beside its reply.
+    asked: Asked | None
     #: The message as it was in the list.
     text: str
 
@@ -148,6 +151,7 @@ def decode_request(raw: Any, held_id: str | None, keys: Keys) -> Request:
     # As idempotent.
     request.job = read_job_part(value["job"]) if "job" in value and _BEGINS_JOB.match(text) else None
     request.then = value.get("then")
+    request.asked = None if request.hub_id is None else read_asked(value)
     request.text = text
     return request
 
@@ -162,8 +166,10 @@ def _phases(us: Phases) -> str:
     return f'"us":{{"backlog":{us.backlog},"queue":{us.queue},"exec":{us.exec}}}'
 
 
-def ok_reply(id: str, result_json: str, worker: str, us: Phases) -> str:
-    return f'{{"id":"{id}","ok":true,"result":{result_json},"worker":"{worker}",{_phases(us)}}}'
+def ok_reply(id: str, result_json: str, worker: str, us: Phases, chunks: int | None = None) -> str:
+    """``chunks``: of a stream, how many were pushed before."""
+    counted = "" if chunks is None else f'"chunks":{chunks},'
+    return f'{{"id":"{id}","ok":true,"result":{result_json},{counted}"worker":"{worker}",{_phases(us)}}}'
 
 
 def error_reply(request: Request, error: ToldError, worker: str, us: Phases | None) -> str:
@@ -187,7 +193,7 @@ def _are_phases(us: Any) -> bool:
 
 
 def decode_reply(raw: Any) -> dict[str, Any] | None:
-    """Reads a reply; None for anything that is not one."""
+    """Reads a reply, or what comes before one; None for anything that is neither."""
     text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
     try:
         value = decode_payload(text)
@@ -200,6 +206,8 @@ def decode_reply(raw: Any) -> dict[str, Any] | None:
         return {"id": match[1], "ok": False, "error": {"code": "InvalidResult", "message": message}}
     if not isinstance(value, dict) or not isinstance(value.get("id"), str):
         return None
+    if "ok" not in value and "error" not in value:
+        return read_part(value)
     if "us" in value and not _are_phases(value["us"]):
         del value["us"]
     if value.get("ok") is True:

@@ -14,6 +14,7 @@ from ..task.task import R, Task, TaskContext
 from ..wire.clock import now_s
 from ..wire.errors import HubError
 from ..wire.message import Request
+from ..wire.streams import Progress, check_progress
 
 #: Begins a call: of a task, with arguments, a limit in seconds, and a queue.
 NestedCall = Callable[["Context", Called, Any, float | None, str | None], PendingCall[Any]]
@@ -22,7 +23,10 @@ NestedCall = Callable[["Context", Called, Any, float | None, str | None], Pendin
 class Context(TaskContext):
     """What a handler is told about its call; give it a parameter named ``ctx``, or one with this class as its hint."""
 
-    def __init__(self, request: Request, end: float, nested_call: NestedCall) -> None:
+    def __init__(
+        self, request: Request, end: float, nested_call: NestedCall, tell: Callable[[Request, Progress], None]
+    ) -> None:
+        self._tell = tell
         self._request = request
         self._end = end
         self._nested_call = nested_call
@@ -98,6 +102,18 @@ class Context(TaskContext):
     def log(self) -> TaskLog:
         """A log whose lines carry the task and the request's id."""
         return TaskLog(self.task, self.id)
+
+    def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """
+        Says how far it is: to a caller that gave ``on_progress``, and of a job to whoever looks at its status. Some four times a second
+        the last one is told.
+
+        :param done: so much is done
+        :param total: of so much
+        :param message: what it is at, for people; at most 200 characters, the rest is cut
+        :raises ConfigError: for what is none
+        """
+        self._tell(self._request, check_progress(done, total, message))
 
     @overload
     def call(

@@ -33,6 +33,7 @@ from .roles.due import Due
 from .roles.farewell import Farewell
 from .roles.fetch import FetchLoop
 from .roles.forward import Forward
+from .roles.hearing import Hearing
 from .roles.intake import Intake
 from .roles.pause import Pause
 from .roles.reconcile import Reconcile
@@ -90,7 +91,11 @@ class Crew:
         #: Redis may have something of this worker: a lease, cards, requests that it holds.
         self._is_known = False
         settings = common.settings
-        self._executor = Executor(common.tasks, settings.slots, settings.max_payload_bytes, common.post, common.nested_call, common.async_runs)
+        self._executor = Executor(
+            common.tasks, settings.slots, settings.max_payload_bytes, common.post, common.nested_call, common.async_runs,
+            lambda request, context: self._hearing.open(request, context),
+            lambda request, progress: self._hearing.tell(request, progress),
+        )  # fmt: skip
         self._make_roles(common.tasks)
 
     def _make_roles(self, tasks: Mapping[str, Task[..., Any]]) -> None:
@@ -107,7 +112,11 @@ class Crew:
         self._intake = Intake(
             keys, queue.name, tasks, self._executor, slots, self._clock, self._measures, events, job_ends,
             worker_id, lambda settlement: self._settle.add(settlement), self._moves,
-            unserved.verdict, self._hand_back_to_others, self._problem,
+            unserved.verdict, self._hand_back_to_others, self._problem, lambda request: self._hearing.end(request),
+        )  # fmt: skip
+        self._hearing = Hearing(
+            queue, self._job_queue, commands, worker_id, lambda: self._beat.is_certain, lambda: self._beat.beat_anew(),
+            self._executor.abort, common.post, self._problem,
         )  # fmt: skip
         self._settle = Settle(
             queue, self._job_queue, commands, slots, worker_id, lambda: self._beat.is_certain, lambda: self._beat.beat_anew(),
@@ -170,6 +179,7 @@ class Crew:
         abandoned = self._executor.abandon_all(reason)
         await within(asyncio.ensure_future(self._drained()), _PATIENCE_S)
         self._settle.stop()
+        self._hearing.stop()
         self._forward.stop()
         await self._beat.stop()
         await self._adopt.stop()
@@ -217,6 +227,7 @@ class Crew:
 
     def _on_beat(self, beat: Beat, held: list[str] | None) -> None:
         self._pause.on_beat(beat)
+        self._hearing.on_beat()
         if beat.held and self._is_serving:
             self._common.sharding.on_beat(self.name, beat.shards)
         for id in beat.cancelled:

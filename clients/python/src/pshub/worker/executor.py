@@ -15,9 +15,10 @@ from ..wire.clock import now_s
 from ..wire.deadlines import Deadlines
 from ..wire.errors import HubError, hub_error
 from ..wire.message import Request
+from ..wire.streams import Progress
 from .async_runs import AsyncRuns
 from .context import Context, NestedCall
-from .handling import Handling, Outcome, given_up
+from .handling import Handling, OpenStreamOf, Outcome, given_up
 
 #: After its deadline a handler that ignores it is waited for this long; then its slot is given to others.
 ABANDON_AFTER_S = 1.0
@@ -43,7 +44,7 @@ class _Run:
         self.received_at = received_at
         self.end = self.deadline = end
         self.done: Callable[[Execution], None] = done
-        self.context = Context(request, end, executor.nested_call)
+        self.context = Context(request, end, executor.nested_call, executor.tell)
         self.started_at: float | None = None
         self.over = False
         self.is_late = False
@@ -71,13 +72,17 @@ class Executor:
         post: Callable[..., None],
         nested_call: NestedCall,
         async_runs: AsyncRuns,
+        open_stream: OpenStreamOf,
+        tell: Callable[[Request, Progress], None],
     ) -> None:
+        """``tell`` is told how far runs are."""
         self._tasks = tasks
         self._slots = slots
-        self._handling = Handling(max_payload_bytes)
+        self._handling = Handling(max_payload_bytes, open_stream)
         self._async_runs = async_runs
         self._post = post
         self.nested_call = nested_call
+        self.tell = tell
         self.deadlines = Deadlines()
         self._running: dict[str, _Run] = {}
         self._jobs: SimpleQueue[_Run | None] = SimpleQueue()

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from types import CoroutineType
+from collections.abc import Callable
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any, NamedTuple
 
 from ..queue.job_queue import JobEnd
 from ..task.misfit import Misfit
 from ..task.task import Task
 from ..wire.errors import HubError, ToldError, hub_error, problem_error, told_error
-from ..wire.failures import failure_of, verdict_of
+from ..wire.failures import Verdict, failure_of, verdict_of
 from ..wire.message import Request
 from ..wire.payload import PayloadProblem, decode_payload, encode_payload, exceeds
 from .context import Context
 from .merged_run import refused_run, run_args
+from .yields import Chunks, Stopped, WholeList, drain, drain_async, encoder
 
+#: Opens the stream that a request asks for.
+OpenStreamOf = Callable[[Request, Context], Chunks]
 #: What a request holds beside its arguments, at the most.
 _MAX_ENVELOPE_BYTES = 1024
 
@@ -29,13 +33,16 @@ class Outcome(NamedTuple):
     raised: BaseException | None = None
     #: Of a run that was not started, because one of its payloads is none that its task takes.
     refused: JobEnd | None = None
+    #: Of a stream: how many chunks there were.
+    chunks: int | None = None
 
 
 class Handling:
     """On whatever thread a handler is run."""
 
-    def __init__(self, max_payload_bytes: int) -> None:
+    def __init__(self, max_payload_bytes: int, open_stream: OpenStreamOf) -> None:
         self._max_payload_bytes = max_payload_bytes
+        self._open_stream = open_stream
 
     def run(self, task: Task[..., Any], request: Request, context: Context) -> Outcome:
         """With a handler that is an ordinary function. Never raises."""
@@ -44,6 +51,10 @@ class Handling:
             if refused is not None:
                 return refused
             value = task.run(args, context)
+            if type(value) is GeneratorType:
+                chunks = self._chunks_of(request, context)
+                value = drain(value, context, chunks, encoder(request.task, self._max_payload_bytes))
+                return self._after_chunks(task, request, value, chunks.count)
             if type(value) is CoroutineType:
                 # Nobody would await it, and a merged run would pass for done.
                 value.close()
@@ -51,6 +62,10 @@ class Handling:
             return self._after(task, request, value)
         except Misfit as misfit:
             return _not_taken(request, misfit)
+        except Verdict as verdict:
+            return Outcome(error=verdict_of(verdict.error))
+        except Stopped as stopped:
+            return _stopped(context, stopped)
         except BaseException as raised:
             # Also SystemExit: a handler must not end a thread that serves others.
             return Outcome(error=failure_of(raised), raised=raised)
@@ -61,14 +76,34 @@ class Handling:
             refused, args = self._before(task, request)
             if refused is not None:
                 return refused
-            return self._after(task, request, await task.run(args, context))
+            value = task.run(args, context)
+            if type(value) is AsyncGeneratorType:
+                chunks = self._chunks_of(request, context)
+                value = await drain_async(value, context, chunks, encoder(request.task, self._max_payload_bytes))
+                return self._after_chunks(task, request, value, chunks.count)
+            return self._after(task, request, await value)
         except asyncio.CancelledError as raised:
             # What it waited for may have been cancelled by others.
             return Outcome(error=failure_of(raised), raised=raised) if context.reason is None else given_up(context.reason)
         except Misfit as misfit:
             return _not_taken(request, misfit)
+        except Verdict as verdict:
+            return Outcome(error=verdict_of(verdict.error))
+        except Stopped as stopped:
+            return _stopped(context, stopped)
         except BaseException as raised:
             return Outcome(error=failure_of(raised), raised=raised)
+
+    def _chunks_of(self, request: Request, context: Context) -> Chunks:
+        """Where what its handler yields goes."""
+        if request.hub_id is not None and request.asked is not None and request.asked.window:
+            return self._open_stream(request, context)
+        return WholeList(request.task, self._max_payload_bytes)
+
+    def _after_chunks(self, task: Task[..., Any], request: Request, value: Any, chunks: int | None) -> Outcome:
+        # Its chunks were its result: there is nothing that a schema could say of it.
+        outcome = Outcome("null") if chunks is not None and value is None else self._after(task, request, value)
+        return outcome._replace(chunks=chunks)
 
     def _before(self, task: Task[..., Any], request: Request) -> tuple[Outcome | None, Any]:
         """How it ends without being run, or else what its handler is given."""
@@ -118,6 +153,10 @@ class Handling:
 def _not_taken(request: Request, misfit: Misfit) -> Outcome:
     """Of a request whose arguments fit the schema, and make no instance of what the hints name."""
     return Outcome(error=verdict_of(problem_error("InvalidArgs", misfit.problems, request.task)))
+
+
+def _stopped(context: Context, stopped: Stopped) -> Outcome:
+    return given_up(context.reason) if context.reason is not None else Outcome(error=failure_of(stopped), raised=stopped)
 
 
 def given_up(reason: HubError) -> Outcome:

@@ -18,17 +18,23 @@ require_relative "../wire/stop"
 require_relative "call"
 require_relative "inbox"
 require_relative "job_links"
+require_relative "open_streams"
 require_relative "outbox"
+require_relative "outbox_news"
 require_relative "pending"
 require_relative "placement"
 require_relative "resolver"
 require_relative "retries"
 require_relative "round_trip"
 require_relative "routes"
+require_relative "stream_host"
 
 module Pshub
   # The calls in flight of one hub in one process: from a name and arguments to a settled call. Made anew after a fork.
   class Dispatch
+    include OutboxNews
+    include StreamHost
+
     SWEEP_S = 0.5
 
     # +jobs+: what it has for jobs. +refusals+: who tells of calls that no worker ended.
@@ -53,6 +59,7 @@ module Pshub
       @refusals = RefusalReport.new(@id, name, @keys, @commands, @closing)
       @routes = Routes.new(@commands, Resolver.new(@commands.without_waiting, @keys, events), @closing)
       @jobs = JobLinks.new(@id, @keys, @commands, @routes, events, @closing)
+      @streams = OpenStreams.new(@id, @keys, @commands, @closing) { |error| stream_problem(error) }
       @inbox = Inbox.new(
         @blocking.at(@keys.reply(@id)), @keys.reply(@id), @keys.read(@id),
         expected: -> { expected }, on_reply: method(:deliver),
@@ -70,6 +77,7 @@ module Pshub
     def submit(called, args, timeout_s, trace, queue = nil)
       sweep
       call = PendingCall.new(self, called, args, timeout_s, trace, queue)
+      yield call if block_given?
       route = @routes.known(called, queue)
       route ? send_call(call, route) : look_up(call)
       call
@@ -130,48 +138,19 @@ module Pshub
       # Without a link there is nothing to be deleted with, and the opening of one may take long.
       @commands.close unless @commands.ready?
       @inbox.stop
-      @routes.stop
-      @jobs.stop
+      [@routes, @jobs, @streams].each(&:stop)
       @outboxes.each_value(&:stop)
       delete_keys
       @refusals.close
       @commands.close
     end
 
-    # What the outboxes tell.
-
-    def doubt(attempts)
-      @lock.synchronize { attempts.each { |attempt| attempt.in_doubt = true } }
-    end
-
-    def undoubt(attempts, setback, lost)
-      @lock.synchronize do
-        attempts.each do |attempt|
-          attempt.in_doubt = lost
-          attempt.setback = setback
-        end
-      end
-    end
-
-    def enqueued(attempt, pushed)
-      @lock.synchronize do
-        attempt.in_doubt = false
-        attempt.pushed = pushed
-      end
-    end
-
-    def refuse(attempt, code, message, data = nil)
-      @lock.synchronize do
-        attempt.in_doubt = false
-        finish(attempt, nil, Errors.make(code, message, task: attempt.task, id: attempt.id, data: data))
-      end
-    end
-
     private
 
     def expected
       sweep
-      @pending.size + @jobs.ears.size
+      # Of a stream comes more than one.
+      @pending.size + @jobs.ears.size + @streams.size
     end
 
     # Calls whose callers do not come for the result end here.
@@ -239,10 +218,13 @@ module Pshub
 
     def deliver(reply, again)
       attempt = @lock.synchronize { @pending[reply["id"]] }
+      return attempt&.call&.stream&.part(reply) unless reply.key?("ok")
+
       attempt&.answered = true
       if attempt.nil?
         @events.emit("reply:late", id: reply["id"]) unless @jobs.ears.hear(reply) || again
       elsif reply["ok"]
+        attempt.call.chunks = reply["chunks"]
         finish(attempt, reply["result"], nil, Phases.read(reply["us"]))
       else
         error = Errors.from_wire(reply["error"], task: attempt.task, id: attempt.id)

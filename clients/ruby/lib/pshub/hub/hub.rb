@@ -15,6 +15,7 @@ require_relative "gather"
 require_relative "job_host"
 require_relative "job_links"
 require_relative "pending"
+require_relative "stream"
 
 module Pshub
   # Calls tasks in worker processes and waits for their results. One per process; all its methods may be used from any thread,
@@ -70,6 +71,31 @@ module Pshub
       return PendingCall.failed(wrong) if wrong
 
       dispatch.submit(called, args, timeout, [traceparent, tracestate], queue)
+    end
+
+    # Calls a task and yields what its handler yields, as it comes, each chunk once and in order:
+    #
+    #   hub.stream("chat:1.0", { text: "Hi" }) { |chunk| print chunk }
+    #
+    # It ends by +break+, too: then the handler is told to stop. A block that is slow makes it wait. Returns what the handler returned; what a
+    # failed call raises comes behind the chunks before it. Without a block it is an Enumerator.
+    #
+    # +timeout+:: seconds for all of it; default: the task's own
+    # +idle+:: so many seconds it waits for the next chunk at the most, or for a word of progress; default: until +timeout+
+    # +on_progress+:: is called with a Progress, how far the handler is
+    # +queue+, +traceparent+, +tracestate+:: as of #call
+    def stream(task, args = {}, timeout: nil, idle: nil, queue: nil, traceparent: nil, tracestate: nil, on_progress: nil, &block)
+      unless block
+        given = { timeout: timeout, idle: idle, queue: queue, traceparent: traceparent, tracestate: tracestate, on_progress: on_progress }
+        return Enumerator.new { |chunks| stream(task, args, **given) { |chunk| chunks << chunk } }
+      end
+
+      called = Arguments.name_of(task)
+      wrong = Arguments.wrong(called, timeout, queue) || Stream.wrong(called, idle, on_progress)
+      wrong ||= HubClosed.new(JobLinks::CLOSED, task: called) if @closed
+      raise wrong if wrong
+
+      dispatch.stream(called, args, timeout, [traceparent, tracestate], queue, idle, on_progress).each(&block)
     end
 
     # Makes many calls at once and waits until each has ended; one that fails spoils none. Returns an Outcome per name.

@@ -4,6 +4,8 @@ require_relative "../wire/clock"
 require_relative "../wire/errors"
 require_relative "../wire/ids"
 require_relative "../wire/payload"
+require_relative "../wire/streams"
+require_relative "../redis/failures"
 require_relative "job_record"
 require_relative "job_text"
 
@@ -36,7 +38,7 @@ module Pshub
     def twin? = @twin
 
     # Where it is, a JobStatus. Raises NoSuchJob when it was not tracked or its record has gone, NotEnqueued when Redis is away.
-    def status = record.status
+    def status = with_progress(record.status)
 
     # Waits for its end, without polling, and returns its result. +timeout_ms+ is 30 s unless it is given.
     #
@@ -96,6 +98,20 @@ module Pshub
     end
 
     private
+
+    # Of one that runs, how far it is; nothing where it said nothing, or this user may not see it.
+    def with_progress(status)
+      return status unless status.state == "running"
+
+      said = @host.ask { |connection| told(connection) }
+      status.tap { |each| each.progress = Streams.read_progress_text(said) }
+    end
+
+    def told(connection)
+      @job_queue.progress(connection, @id)
+    rescue ReplyError
+      nil
+    end
 
     def record = known(follow { |connection| @job_queue.record(connection, @id) })
     def known(fields) = JobRecord.read(fields, @id, @queue) || raise(unknown)

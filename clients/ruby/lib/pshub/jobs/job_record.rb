@@ -16,8 +16,10 @@ module Pshub
   # +enqueued_ms+, +due_ms+, +started_ms+, +ended_ms+:: Redis milliseconds, nil for what has not come yet; due and started of the last
   #                                                      time
   # +worker+:: id of the worker that runs it, or ran it last
+  # +progress+:: while it runs: how far it is, as its handler said last, a Progress
   JobStatus = Struct.new(
-    :id, :queue, :task, :state, :tries, :error, :enqueued_ms, :due_ms, :started_ms, :ended_ms, :worker, keyword_init: true
+    :id, :queue, :task, :state, :tries, :error, :enqueued_ms, :due_ms, :started_ms, :ended_ms, :worker, :progress,
+    keyword_init: true
   ) do
     def ended? = JobRecord::ENDS.include?(state)
   end

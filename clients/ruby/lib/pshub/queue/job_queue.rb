@@ -187,6 +187,12 @@ module Pshub
     end
 
     # The same without waiting for anything.
+    # Says how far a job is that runs: for so long, unless it is said again.
+    def tell_progress(connection, id, progress, lives_ms) = connection.one("SET", @keys.progress(id), progress, "PX", lives_ms)
+    def forget_progress(connection, id) = connection.one("DEL", @keys.progress(id))
+    # What somebody said of it, unread.
+    def progress(connection, id) = connection.one("GET", @keys.progress(id))
+
     def record(connection, id) = connection.one("HGETALL", @keys.job(id))
 
     private

@@ -70,6 +70,12 @@ module Pshub
     # The command that puts replies on a hub's list. Always the function, which a full Redis takes.
     def reply_command(hub_id, replies) = Library.command("reply", [@all_keys.reply(hub_id)], [REPLY_TTL_MS, *replies])
 
+    # How many chunks of a stream its caller says that it has taken; nil where it says nothing.
+    def taken(connection, hub_id, id)
+      said = connection.one("GET", @all_keys.taken(hub_id, id))
+      said.to_i if said&.match?(/\A[0-9]{1,16}\z/)
+    end
+
     # The command that forgets settled requests. Never sent before their replies are in Redis: a crash in between repeats a reply,
     # which is harmless.
     def release_command(worker_id, ids) = ["HDEL", @keys.held(worker_id), *ids]

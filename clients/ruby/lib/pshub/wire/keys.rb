@@ -58,6 +58,8 @@ module Pshub
       def pushed(hub_id) = "#{@base}:pushed:#{hub_id}"
       def enqueued(hub_id) = "#{@base}:enqueued:#{hub_id}"
       def job(id) = "#{@base}:job:#{id}"
+      # How far a job is that runs.
+      def progress(id) = "#{@base}:progress:#{id}"
       def batch(id) = "#{@base}:batch:#{id}"
       def came(job_id) = "#{@base}:came:#{job_id}"
       # Jobs of one key that wait in their order, and payloads of one whose jobs are merged.
@@ -89,6 +91,8 @@ module Pshub
     def queue(name) = OfQueue.new("#{namespace}:{#{name}}")
     def refused(hub_id) = "#{namespace}:refused:#{hub_id}"
     def reply(hub_id) = "#{namespace}:reply:{#{hub_id}}"
+    # How many chunks of a stream its caller has taken.
+    def taken(hub_id, id) = "#{namespace}:reply:{#{hub_id}}:taken:#{id}"
     def read(hub_id) = "#{namespace}:reply:{#{hub_id}}:read"
 
     # The hub whose reply list this is, or nil: a worker never writes to a name that it was handed.

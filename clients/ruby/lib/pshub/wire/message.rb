@@ -6,6 +6,7 @@ require_relative "job_part"
 require_relative "keys"
 require_relative "payload"
 require_relative "phases"
+require_relative "streams"
 
 module Pshub
   # A request as a worker sees it.
@@ -21,9 +22,10 @@ module Pshub
   # +text+:: the message as it was in the list
   # +job+:: what it carries as a job, as JobPart reads it; nil when that is nothing but its arguments
   # +then_steps+:: the steps that follow it in a chain, unread
+  # +asked+:: what it asks for beside its reply, an Asked; nil when that is nothing
   Request = Struct.new(
     :id, :held_id, :at_us, :ttl_ms, :task, :args, :hub_id, :from, :traceparent, :tracestate, :idempotent, :losses, :may_have_run,
-    :text, :job, :then_steps
+    :text, :job, :then_steps, :asked
   ) do
     # Whether Redis' clock tells when its time is up, and whether it is.
     def timed? = ttl_ms.positive? && !at_us.nil?
@@ -72,8 +74,9 @@ module Pshub
     # The message as it lies in the list.
     def stamped(at, ttl_ms, body) = %({"at":#{at},"ttl":#{ttl_ms},#{body})
 
-    def ok_reply(id, result_json, worker, phases)
-      %({"id":"#{id}","ok":true,"result":#{result_json},"worker":"#{worker}",#{phases.json}})
+    # +chunks+: of a stream, how many were pushed before.
+    def ok_reply(id, result_json, worker, phases, chunks = nil)
+      %({"id":"#{id}","ok":true,"result":#{result_json},#{%("chunks":#{chunks},) if chunks}"worker":"#{worker}",#{phases.json}})
     end
 
     # The reply of a request that did not end well; its +error+ goes through #told here, on whatever way it comes.
@@ -122,18 +125,20 @@ module Pshub
         traceparent.is_a?(String) ? traceparent[0, 64] : nil,
         tracestate?(value["tracestate"]) ? value["tracestate"] : nil,
         value["idempotent"] == true && text.match?(BEGINS_IDEMPOTENT), losses, value["started"] == true || losses.positive?, text,
-        value.key?("job") && text.match?(BEGINS_JOB) ? JobPart.read(value["job"]) : nil, value["then"]
+        value.key?("job") && text.match?(BEGINS_JOB) ? JobPart.read(value["job"]) : nil, value["then"],
+        hub_id && Streams.asked(value)
       )
     end
 
     # The id that the claim read: the one in the leading fields, whatever else the message says further on.
     def leading_id(text) = text.valid_encoding? ? text[LEADING, 1] : text.b[LEADING, 1]
 
-    # Reads a reply; nil for anything that is not one.
+    # Reads a reply, or what comes before one; nil for anything that is neither.
     def decode_reply(raw)
       text = Payload.utf8(raw)
       value = Payload.decode(text)
       return nil unless value.is_a?(Hash) && value["id"].is_a?(String)
+      return Streams.part(value) unless value.key?("ok") || value.key?("error")
 
       us = value.delete("us")
       value["us"] = us if Phases.read(us)

@@ -6,6 +6,7 @@ require_relative "../outlets/task_log"
 require_relative "../wire/clock"
 require_relative "../wire/errors"
 require_relative "../wire/stop"
+require_relative "../wire/streams"
 
 module Pshub
   # What a handler is told about its call; its block's second argument.
@@ -13,8 +14,9 @@ module Pshub
     # Why it was told to stop, once it was: a HubError.
     attr_reader :reason
 
-    # +nested+ are the worker's NestedCalls.
-    def initialize(request, finish, nested)
+    # +nested+ are the worker's NestedCalls; +hearing+ is told how far it is.
+    def initialize(request, finish, nested, hearing)
+      @hearing = hearing
       @request = request
       @finish = finish
       @nested = nested
@@ -50,6 +52,13 @@ module Pshub
     def wait(seconds) = @told.wait(seconds)
     # A log whose lines carry the task and the request's id.
     def log = TaskLog.new(task, id)
+
+    # Says how far it is: to a caller that gave +on_progress+, and of a job to whoever looks at its status. Some four times a second the last
+    # one is told. +message+ is what it is at, for people. Raises ConfigError for what is none.
+    def progress(done, total = nil, message = nil)
+      @hearing.call.tell(@request, Streams.check_progress(done, total, message))
+      nil
+    end
 
     # Calls another task with what remains of this call's time, under the same trace. Raises a HubError.
     def call(task, args = {}, timeout: nil, queue: nil)

@@ -19,6 +19,7 @@ require_relative "roles/beat"
 require_relative "roles/due"
 require_relative "roles/farewell"
 require_relative "roles/forward"
+require_relative "roles/hearing"
 require_relative "roles/intake"
 require_relative "roles/pause"
 require_relative "roles/reconcile"
@@ -86,6 +87,8 @@ module Pshub
     def move(job, shard, held_by, now_us) = @forward.move(job, shard, held_by, now_us)
     def serving? = !@leaving && @common.serving.call
     def settle(settlement) = (settlement.job ? @settle_jobs : @settle).add(settlement)
+    def abort_run(held_id, reason) = @executor.abort(held_id, reason)
+    def heard(request) = @hearing.finish(request)
     def due_bell = [@due, @tick].each(&:ring)
     def ticks? = Roles::Tick.able?
     def forward(outs, held_by) = @forward.send_outs(outs, held_by)
@@ -191,7 +194,8 @@ module Pshub
 
     def make_roles
       common = @common
-      @executor = Executor.new(@tasks, common.threads, common.settings.max_payload_bytes, common.nested)
+      @executor = Executor.new(@tasks, common.threads, common.settings.max_payload_bytes, common.nested, -> { @hearing })
+      @hearing = Roles::Hearing.new(self, @queue, @job_queue, @commands, common.commands.without_waiting)
       @intake = Roles::Intake.new(self, common.keys, name, @tasks, @executor, @slots, @clock, @events)
       @settle = Roles::Settle.new(self, @queue, @commands, @slots)
       @settle_jobs = Roles::SettleJobs.new(self, @queue, @job_queue, @commands, @slots)
@@ -234,7 +238,7 @@ module Pshub
     def end_of_life
       finish = Clock.now + PATIENCE_S
       [@settle, @settle_jobs, @forward].each { |role| role.drained([0, finish - Clock.now].max) }
-      [@settle, @settle_jobs, @forward, @due, @tick, @beat].each(&:stop)
+      [@settle, @settle_jobs, @forward, @due, @tick, @beat, @hearing].each(&:stop)
       @beats << nil
       @upkeep&.join
       @known ? @farewell.leave : 0

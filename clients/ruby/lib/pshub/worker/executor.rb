@@ -16,7 +16,10 @@ module Pshub
     MAX_ENVELOPE_BYTES = 2048
     # How a request ended: with a +result+, which is JSON already, or with an +error+ as the wire has it; +raised+ stays in this
     # process, for its log.
-    Verdict = Struct.new(:result, :error, :raised)
+    # +chunks+: of a stream, how many there were.
+    Verdict = Struct.new(:result, :error, :raised, :chunks)
+    # The run was told to stop, and asks its handler for nothing more.
+    class Stopped < StandardError; end
     # +verdict+ is nil when its time was up before it was its turn, so that it was not started. Times are seconds.
     # +aborted+: somebody gave it up while it ran.
     Execution = Struct.new(:verdict, :queue_s, :exec_s, :aborted)
@@ -53,7 +56,9 @@ module Pshub
     end
 
     # +threads+ are the SlotThreads that run them.
-    def initialize(tasks, threads, max_payload_bytes, nested)
+    # +hearing+ opens streams, and is told how far runs are.
+    def initialize(tasks, threads, max_payload_bytes, nested, hearing)
+      @hearing = hearing
       @tasks = tasks
       @threads = threads
       @max_payload_bytes = max_payload_bytes
@@ -71,7 +76,7 @@ module Pshub
       finish = received_at + remaining_s
       return yield Execution.new(nil, 0.0, 0.0) if Clock.now >= finish
 
-      run = Run.new(self, request, @tasks.fetch(request.task), received_at, finish, Context.new(request, finish, @nested), done)
+      run = Run.new(self, request, @tasks.fetch(request.task), received_at, finish, Context.new(request, finish, @nested, @hearing), done)
       @lock.synchronize { @running[request.held_id] = run }
       deadlines.add(run)
       @threads.run(run)
@@ -138,10 +143,50 @@ module Pshub
       wrong = task.merged? ? why_not_merged(request, task) : why_not(request, task)
       return failed(wrong) if wrong
 
-      result_of(task, task.run(request.args, run.context))
+      value = task.run(request.args, run.context)
+      value.is_a?(Enumerator) && !task.merged? ? drained(task, run, value) : result_of(task, value)
+    rescue Stopped
+      failed(run.context.reason)
+    rescue Payload::Problem => e
+      failed(Errors.of_problems("InvalidResult", [e.problem], run.task.full_name))
+    rescue InvalidChunk => e
+      failed(InvalidResult.new(e.message))
     rescue Exception => e # rubocop:disable Lint/RescueException
       # Also SystemExit: a handler must not end a thread that serves others.
       Verdict.new(nil, Failures.of(e), e)
+    end
+
+    # Reads all that a handler yields: into a stream where its caller wants that, else into the list that is its result.
+    def drained(task, run, source)
+      request, context = run.request, run.context
+      stream = @hearing.call.open(request, context) if request.hub_id && request.asked&.window&.positive?
+      texts = []
+      bytes = 0
+      source.each do |value|
+        raise Stopped if context.cancelled?
+
+        text = chunk_of(task, value)
+        stream ? stream.put(text) : (texts << text if (bytes += text.bytesize + 1) <= @max_payload_bytes)
+        raise Stopped if context.cancelled?
+      end
+      stream&.finish
+      return Verdict.new("null", nil, nil, stream.count) if stream
+      raise InvalidChunk, "The result of #{task.full_name} is larger than #{@max_payload_bytes} bytes." if bytes > @max_payload_bytes
+
+      result_of(task, Payload.decode("[#{texts.join(',')}]"))
+    rescue StandardError
+      stream&.finish
+      raise
+    end
+
+    # What a handler yielded is none that may travel.
+    class InvalidChunk < StandardError; end
+
+    def chunk_of(task, value)
+      text = Payload.encode(value)
+      return text unless Payload.exceeds?(text, @max_payload_bytes)
+
+      raise InvalidChunk, "A chunk of #{task.full_name} is larger than #{@max_payload_bytes} bytes."
     end
 
     # Why the handler is not started; nil when it can be. A caller in another language may not have looked at the schema or the limit.

@@ -61,6 +61,7 @@ class Intake:
         unserved: Callable[[str], tuple[str, str] | None],
         hand_back: Callable[[list[str]], Any],
         problem: Callable[[str], Callable[[Exception], None]],
+        heard: Callable[[Request], None],
     ) -> None:
         self._keys = keys
         self._queue_name = queue_name
@@ -79,7 +80,7 @@ class Intake:
         self._unserved = unserved
         #: Puts requests back that only another worker can run.
         self._hand_back = hand_back
-        self._problem = problem
+        self._problem, self._heard = problem, heard
         #: Requests that reconcile put back, and Redis' time then: the late answer of an earlier claim must not run them.
         self._put_back: dict[str, int] = {}
         self._rest_s = 0.0
@@ -246,6 +247,7 @@ class Intake:
 
     def _finish(self, run: _Run, execution: Execution, outcome: Outcome) -> None:
         request, worker_id, slot, backlog_us, deadline = run
+        self._heard(request)
         if worker_id != self._worker_id():
             return
         is_job = is_held_job(request.held_id)
@@ -265,7 +267,7 @@ class Intake:
             self._end_job(request, worker_id, end, slot)
         else:
             if error is None:
-                reply = ok_reply(request.id, outcome.result, worker_id, us)
+                reply = ok_reply(request.id, outcome.result, worker_id, us, outcome.chunks)
             else:
                 reply = error_reply(request, error, worker_id, us)
             # The caller's own deadline came before this one; nobody would read the reply.

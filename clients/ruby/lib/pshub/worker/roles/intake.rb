@@ -209,6 +209,7 @@ module Pshub
       end
 
       def finish(request, worker_id, slot, backlog_us, execution, deadline)
+        @crew.heard(request)
         return @slots.free(slot) if worker_id != @crew.worker_id
 
         verdict = execution.verdict
@@ -222,7 +223,7 @@ module Pshub
         phases = phases_of(backlog_us, execution)
         count(request, error, phases)
         reply = if error then Message.error_reply(request, error, worker_id, phases)
-                else Message.ok_reply(request.id, verdict.result, worker_id, phases)
+                else Message.ok_reply(request.id, verdict.result, worker_id, phases, verdict.chunks)
                 end
         # The caller's own deadline came before this one; nobody would read the reply.
         late = request.ttl_ms.positive? && Clock.now > deadline

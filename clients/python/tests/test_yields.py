@@ -1,0 +1,239 @@
+"""Handlers that yield, streams of them, and progress."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from typing import Any
+
+import pytest
+
+from conftest import Proxy, Server, eventually
+from job_tasks import hub, serve  # noqa: F401
+from pshub import (
+    AsyncHub,
+    Context,
+    Hub,
+    InvalidArgs,
+    InvalidResult,
+    NoSuchTask,
+    OutcomeUnknown,
+    TaskError,
+    TaskFailed,
+    Timeout,
+    Worker,
+    WorkerLost,
+    task,
+)  # fmt: skip
+from pshub.wire.streams import STREAM_WINDOW
+
+Serve = Callable[..., Worker]
+#: What handlers saw, in this process.
+seen: dict[str, Any] = {}
+
+
+@pytest.fixture(autouse=True)
+def nothing_seen() -> None:
+    seen.clear()
+
+
+@task("count:1.0", timeout=30)
+def count(count: int) -> Generator[int, None, str]:
+    yield from range(1, count + 1)
+    return f"{count} told"
+
+
+@task("acount:1.0", timeout=30)
+async def acount(count: int) -> AsyncIterator[int]:
+    for n in range(1, count + 1):
+        yield n
+        if n % 50 == 0:
+            await asyncio.sleep(0)
+
+
+@task("fails:1.0")
+def fails(after: int) -> Iterator[int]:
+    yield from range(after)
+    raise TaskError("no more", code="NoMore")
+
+
+@task("endless:1.0", timeout=60)
+def endless(ctx: Context, pause: float = 0) -> Iterator[int]:
+    seen["yielded"] = 0
+    try:
+        while True:
+            seen["yielded"] += 1
+            yield seen["yielded"]
+            if pause:
+                time.sleep(pause)
+    finally:
+        seen["ended"] = True
+
+
+@task("aendless:1.0", timeout=60)
+async def aendless(pause: float = 0) -> AsyncIterator[int]:
+    seen["yielded"] = 0
+    try:
+        while True:
+            seen["yielded"] += 1
+            yield seen["yielded"]
+            await asyncio.sleep(pause)
+    finally:
+        seen["ended"] = True
+
+
+@task("odd:1.0")
+def odd(how: str) -> Iterator[Any]:
+    yield 1
+    yield {1, 2, lambda: 1} if how == "no JSON" else "x" * 2000
+
+
+@task("steps:1.0", timeout=20)
+def steps(ctx: Context, s: float = 0.3) -> str:
+    for done in (1, 2, 3):
+        ctx.progress(done, 3, f"step {done}")
+        time.sleep(s)
+    return "ready"
+
+
+@task("plain:1.0")
+def plain() -> int:
+    return 5
+
+
+TASKS = [count, acount, fails, endless, aendless, odd, steps, plain]
+
+
+@pytest.mark.parametrize("name", ["count:1.0", "acount:1.0"])
+@pytest.mark.parametrize("length", [0, 1, 1000])
+def test_all_chunks_come_once_and_in_order(serve: Serve, hub: Hub, name: str, length: int) -> None:
+    serve(*TASKS)
+    stream = hub.stream(name, {"count": length})
+    assert list(stream) == list(range(1, length + 1))
+    assert stream.result == (f"{length} told" if name == "count:1.0" else None)
+
+
+def test_streams_of_asyncio(server: Server, serve: Serve) -> None:
+    serve(*TASKS)
+
+    async def read() -> None:
+        async with AsyncHub(server.url) as hub:
+            for name in ("count:1.0", "acount:1.0"):
+                assert [chunk async for chunk in hub.stream(name, count=700)] == list(range(1, 701))
+            async for chunk in hub.stream("aendless:1.0", pause=0.01):
+                if chunk == 3:
+                    break
+            with pytest.raises(Timeout, match="no chunk for 100 ms; 1 had come before"):
+                async for _ in hub.stream("endless:1.0", {"pause": 0.5}, idle=0.1):
+                    pass
+
+    asyncio.run(read())
+    eventually(lambda: seen.get("ended"), 5)
+
+
+def test_who_asks_for_no_stream_gets_the_whole(serve: Serve, hub: Hub) -> None:
+    serve(*TASKS)
+    assert hub.call(count, count=3) == "3 told"
+    assert hub.call("acount:1.0", count=3) == [1, 2, 3]
+    assert acount.result == {"type": "array", "items": {"type": "integer"}}
+    assert count.result == {"type": "string"}
+    job = hub.enqueue("acount:1.0", {"count": 2}, keep_result_ms=1000)
+    assert job.result() == [1, 2]
+
+
+def test_the_error_comes_behind_the_chunks_before_it(serve: Serve, hub: Hub) -> None:
+    serve(*TASKS, max_payload_bytes=1500)
+    chunks = []
+    with pytest.raises(TaskFailed) as raised:
+        for chunk in hub.stream("fails:1.0", after=2):
+            chunks.append(chunk)
+    assert (raised.value.code, chunks) == ("NoMore", [0, 1])
+    for how, said in [("no JSON", "not JSON"), ("large", "A chunk of odd:1.0 is larger than 1500 bytes.")]:
+        with pytest.raises(InvalidResult, match=said):
+            list(hub.stream("odd:1.0", how=how))
+    with pytest.raises(NoSuchTask):
+        list(hub.stream("nothing:1.0"))
+    for options in ({"idle": 0}, {"on_progress": 3}, {"timeout": "x"}):
+        with pytest.raises(InvalidArgs):
+            list(hub.stream("plain:1.0", {}, **options))
+    stream = hub.stream("plain:1.0")
+    assert (list(stream), stream.result) == ([], 5)
+
+
+@pytest.mark.parametrize("name", ["endless:1.0", "aendless:1.0"])
+def test_the_worker_waits_while_nobody_reads_and_stops_when_the_loop_is_left(serve: Serve, hub: Hub, name: str) -> None:
+    serve(*TASKS)
+    for read, chunk in enumerate(hub.stream(name), 1):
+        assert chunk == read
+        if read == 1:
+            eventually(lambda: seen["yielded"] >= STREAM_WINDOW, 5)
+            time.sleep(0.3)
+            assert seen["yielded"] <= STREAM_WINDOW + 1
+        if read == 3 * STREAM_WINDOW:
+            break
+    eventually(lambda: seen.get("ended"), 5)
+    assert seen["yielded"] <= 4 * STREAM_WINDOW + 1
+
+
+@pytest.mark.parametrize("name", ["endless:1.0", "aendless:1.0"])
+def test_the_deadline_ends_a_stream(serve: Serve, hub: Hub, name: str) -> None:
+    serve(*TASKS)
+    started_at = time.monotonic()
+    with pytest.raises(Timeout):
+        for _ in hub.stream(name, {"pause": 0.02}, timeout=0.4):
+            pass
+    assert time.monotonic() - started_at < 0.8
+    eventually(lambda: seen.get("ended"), 5)
+
+
+def test_a_stream_goes_on_over_cut_connections(server: Server, serve: Serve, make_proxy: Callable[[Server], Proxy]) -> None:
+    serve(*TASKS)
+    proxy = make_proxy(server)
+    with Hub(proxy.url) as hub:
+        chunks = []
+        for chunk in hub.stream("count:1.0", {"count": 4000}, timeout=25):
+            chunks.append(chunk)
+            if chunk % 1000 == 500:
+                proxy.loses_answers = True
+                time.sleep(0.02)
+                proxy.loses_answers = False
+                proxy.cut()
+        assert chunks == list(range(1, 4001))
+
+
+def test_what_redis_has_forgotten_is_told(server: Server, serve: Serve, hub: Hub) -> None:
+    serve(*TASKS)
+    chunks = []
+    stream = hub.stream("endless:1.0", pause=0.02)
+    with pytest.raises(OutcomeUnknown, match="was lost"):
+        for chunk in stream:
+            chunks.append(chunk)
+            if chunk == 3:
+                server.client.rpush(f"pshub:reply:{{{hub.id}}}", f'{{"id":"{stream.id}","chunk":900,"value":1}}')
+    assert chunks == list(range(1, len(chunks) + 1))
+
+
+def test_a_killed_worker_ends_it_as_worker_lost(server: Server, serve: Serve, hub: Hub, start_worker: Any) -> None:
+    dying = start_worker(server, "--queue", "q")
+    stream = iter(hub.stream("ticks:1.0", {}, timeout=30))
+    chunks = [next(stream) for _ in range(3)]
+    dying.process.kill()
+    heir = start_worker(server, "--queue", "q")
+    with pytest.raises(WorkerLost):
+        for chunk in stream:
+            chunks.append(chunk)
+    assert chunks == list(range(1, len(chunks) + 1))
+    heir.close()
+
+
+def test_progress_comes_to_who_asks(serve: Serve, hub: Hub) -> None:
+    serve(*TASKS)
+    told: list[Any] = []
+    assert list(hub.stream("steps:1.0", on_progress=told.append)) == []
+    assert [tuple(each) for each in told] == [(1, 3, "step 1"), (2, 3, "step 2"), (3, 3, "step 3")]
+    job = hub.enqueue("steps:1.0", {"s": 0.5}, keep_result_ms=1000)
+    progress = eventually(lambda: job.status().progress, 5)
+    assert (progress.total, progress.message) == (3, f"step {progress.done:.0f}")
+    assert job.result() == "ready"
+    assert job.status().progress is None

@@ -1,0 +1,123 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+
+# Handlers that yield, streams of them, and progress.
+class TestStreams < PshubTest
+  WINDOW = Pshub::Streams::WINDOW
+
+  def counter
+    declare("count:1.0", timeout: 30) { |args| Enumerator.new { |chunks| args["count"].times { |n| chunks << (n + 1) } } }
+  end
+
+  # Yields until it is told to stop; +seen+ is what is known of it.
+  def endless(seen, pause = 0)
+    declare("endless:1.0", timeout: 60) do
+      Enumerator.new do |chunks|
+        loop do
+          chunks << (seen[:yielded] = seen.fetch(:yielded, 0) + 1)
+          sleep pause if pause.positive?
+        end
+      ensure
+        seen[:ended] = true
+      end
+    end
+  end
+
+  def test_all_chunks_come_once_and_in_order
+    worker(counter)
+    calling = hub
+    [0, 1, 1000].each do |count|
+      chunks = []
+      assert_nil(calling.stream("count:1.0", { count: count }, timeout: 20) { |chunk| chunks << chunk })
+      assert_equal (1..count).to_a, chunks
+    end
+    assert_equal [1, 2], calling.stream("count:1.0", { count: 700 }).first(2)
+    assert_equal [1, 2, 3], calling.call("count:1.0", { count: 3 })
+    job = calling.enqueue("count:1.0", { count: 2 }, keep_result_ms: 1000)
+    assert_equal [1, 2], job.result
+  end
+
+  def test_the_error_comes_behind_the_chunks_before_it
+    worker(
+      declare("fails:1.0") { Enumerator.new { |chunks| (chunks << 1) && raise(Pshub::TaskError.new("no more", code: "NoMore")) } },
+      declare("odd:1.0") { |how| [1, how == "large" ? "x" * 2000 : Object.new].each },
+      declare("plain:1.0") { 5 }, max_payload_bytes: 1500
+    )
+    calling = hub
+    chunks = []
+    failed = assert_raises(Pshub::TaskFailed) { calling.stream("fails:1.0") { |chunk| chunks << chunk } }
+    assert_equal ["NoMore", [1]], [failed.code, chunks]
+    assert_match(/A chunk of odd:1.0 is larger/, assert_raises(Pshub::InvalidResult) { calling.stream("odd:1.0", "large") { nil } }.message)
+    assert_raises(Pshub::InvalidResult) { calling.stream("odd:1.0", "none") { nil } }
+    assert_raises(Pshub::NoSuchTask) { calling.stream("nothing:1.0") { nil } }
+    [{ idle: 0 }, { on_progress: 3 }, { timeout: "x" }].each do |options|
+      assert_raises(Pshub::InvalidArgs) { calling.stream("plain:1.0", {}, **options) { nil } }
+    end
+    assert_equal 5, calling.stream("plain:1.0") { flunk }
+  end
+
+  def test_the_worker_waits_while_nobody_reads_and_stops_when_the_loop_is_left
+    worker(endless(seen = {}))
+    read = 0
+    hub.stream("endless:1.0") do |chunk|
+      assert_equal read += 1, chunk
+      if read == 1
+        eventually { seen[:yielded] >= WINDOW }
+        sleep 0.3
+        assert_operator seen[:yielded], :<=, WINDOW + 1
+      end
+      break if read == 3 * WINDOW
+    end
+    eventually { seen[:ended] }
+    assert_operator seen[:yielded], :<=, (4 * WINDOW) + 1
+  end
+
+  def test_deadlines_and_idleness_end_a_stream
+    worker(endless(seen = {}, 0.02), declare("slow:1.0", timeout: 20) { |_, ctx| [1, 2].each.lazy.map { |n| n == 2 ? ctx.wait(5) : n }.each_entry })
+    calling = hub
+    started_at = Pshub::Clock.now
+    assert_raises(Pshub::Timeout) { calling.stream("endless:1.0", {}, timeout: 0.4) { nil } }
+    assert_operator Pshub::Clock.now - started_at, :<, 1.0
+    eventually { seen[:ended] }
+    late = assert_raises(Pshub::Timeout) { calling.stream("slow:1.0", {}, idle: 0.2) { nil } }
+    assert_match(/no chunk for 200 ms; 1 had come before/, late.message)
+  end
+
+  def test_what_redis_has_forgotten_is_told
+    worker(endless({}, 0.02))
+    calling = hub
+    chunks = []
+    lost = assert_raises(Pshub::OutcomeUnknown) do
+      calling.stream("endless:1.0") do |chunk|
+        chunks << chunk
+        next unless chunk == 3
+
+        id = server.client.call("HKEYS", server.client.keys("pshub:*:held:*").first).first
+        server.client.rpush("pshub:reply:{#{calling.id}}", %({"id":"#{id}","chunk":900,"value":1}))
+      end
+    end
+    assert_match(/was lost/, lost.message)
+    assert_equal (1..chunks.size).to_a, chunks
+  end
+
+  def test_progress_comes_to_who_asks
+    steps = declare("steps:1.0", timeout: 20) do |args, ctx|
+      (1..3).each do |n|
+        ctx.progress(n, 3, "step #{n}")
+        sleep args.fetch("s", 0.3)
+      end
+      "ready"
+    end
+    worker(steps)
+    calling = hub
+    told = []
+    assert_equal "ready", calling.stream("steps:1.0", {}, on_progress: ->(progress) { told << progress.to_a }) { nil }
+    assert_equal [1, 2, 3].map { |n| [n, 3, "step #{n}"] }, told
+    job = calling.enqueue("steps:1.0", { s: 0.5 }, keep_result_ms: 1000)
+    progress = eventually { job.status.progress }
+    assert_equal [3, "step #{progress.done}"], [progress.total, progress.message]
+    assert_equal "ready", job.result
+    assert_nil job.status.progress
+  end
+end

@@ -1,0 +1,87 @@
+import { once } from 'node:events'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { CallOptions, Hub, HubError } from 'pshub'
+import type { StreamedPart } from '../call-contract.ts'
+import type { ApiError } from '../contract.ts'
+
+/** How the parts are written: as server-sent events, or a line of JSON each. */
+interface Form {
+  readonly type: string
+  write(part: StreamedPart): string
+  /** What keeps proxies in between from taking the connection for dead; undefined: nothing would do. */
+  readonly sign: string | undefined
+}
+
+const forms: Form[] = [
+  {
+    type: 'text/event-stream',
+    write: part => {
+      const [name, value] = Object.entries(part)[0]!
+      const data = name === 'result' || name === 'error' ? part : value
+      return `event: ${name}\ndata: ${JSON.stringify(data ?? null)}\n\n`
+    },
+    sign: ': \n\n',
+  },
+  { type: 'application/x-ndjson', write: part => `${JSON.stringify(part)}\n`, sign: undefined },
+]
+const signMs = 15_000
+
+/** The form in which somebody wants a call's chunks as they come; undefined: the whole result is wanted. */
+export const streamForm = ({ headers }: FastifyRequest): Form | undefined => {
+  const accepted = (headers.accept ?? '').split(',').map(each => each.split(';')[0]!.trim().toLowerCase())
+  return forms.find(({ type }) => accepted.includes(type))
+}
+
+interface Streamed {
+  task: string
+  args: unknown
+  options: Omit<CallOptions, 'phases'>
+  form: Form
+  reply: FastifyReply
+  errorOf(failure: HubError): ApiError['error']
+}
+
+/**
+ * Calls a task and writes what it yields as it comes, no faster than it is read. Rejects as the stream does: before anything was written with
+ * nothing sent, behind that with the failure as the last part.
+ */
+export const sendStream = async (hub: Hub, { task, args, options, form, reply, errorOf }: Streamed): Promise<void> => {
+  const { raw } = reply
+  let signs: NodeJS.Timeout | undefined
+  const write = (part: StreamedPart): boolean => {
+    if (!reply.sent) {
+      open(reply, form)
+      signs = form.sign === undefined ? undefined : setInterval(() => raw.write(form.sign), signMs)
+    }
+    return raw.destroyed || raw.write(form.write(part))
+  }
+  const stream = hub.stream(task, args, { ...options, onProgress: progress => void write({ progress }) })
+  try {
+    for (;;) {
+      const step = await stream.next()
+      if (step.done) {
+        write({ result: step.value ?? null, id: stream.id, phases: stream.phases })
+        return
+      }
+      if (!write({ chunk: step.value }) && !raw.destroyed) await drained(raw, options.signal!)
+    }
+  } catch (error) {
+    if (reply.sent) write({ error: errorOf(error as HubError) })
+    throw error
+  } finally {
+    clearInterval(signs)
+    if (reply.sent) raw.end()
+  }
+}
+
+/** Resolves when more may be written, or the client is gone. */
+const drained = async (raw: FastifyReply['raw'], signal: AbortSignal): Promise<void> => {
+  await once(raw, 'drain', { signal }).catch(() => undefined)
+}
+
+const open = (reply: FastifyReply, { type }: Form): void => {
+  reply.hijack()
+  for (const [name, value] of Object.entries(reply.getHeaders()))
+    if (value !== undefined) reply.raw.setHeader(name, value)
+  reply.raw.writeHead(200, { 'content-type': type, 'x-accel-buffering': 'no' })
+}

@@ -1,0 +1,62 @@
+// Chunks of a stream, progress, and how streams end (PROTOCOL.md, section 9.10).
+import { deepEqual, equal, ok } from 'node:assert/strict'
+import { eventually } from '../pair.mjs'
+
+const upTo = count => Array.from({ length: count }, (_, at) => at + 1)
+
+export const streamChecks = [
+  {
+    name: 'streams: each chunk once, in order, beyond a window',
+    run: async pair => {
+      for (const count of [0, 1, 1000]) {
+        const { ok: isOk, chunks, error } = await pair.stream('yields:1.0', { count })
+        ok(isOk, error?.message)
+        deepEqual(JSON.parse(chunks), upTo(count))
+      }
+      const left = async () => (await pair.redis.keys(`${pair.namespace}:reply:*:taken:*`)).length
+      await eventually(async () => (await left()) === 0, 'the end of what was said of them')
+    },
+  },
+  {
+    name: 'streams: who asks for none gets the list',
+    run: async pair => {
+      const outcome = await pair.call('yields:1.0', { count: 3 })
+      ok(outcome.ok, outcome.error?.message)
+      deepEqual(outcome.result, [1, 2, 3])
+    },
+  },
+  {
+    name: 'streams: the error of the handler comes behind the chunks before it',
+    run: async pair => {
+      const { ok: isOk, chunks, error } = await pair.stream('yields:1.0', { count: 2, code: 'NoMore' })
+      equal(isOk, false)
+      deepEqual([JSON.parse(chunks), error.code, error.ran], [[1, 2], 'NoMore', 'yes'])
+    },
+  },
+  {
+    name: 'streams: progress comes to who asks for it',
+    run: async pair => {
+      const { progress } = await pair.stream('yields:1.0', { count: 1, progress: true }, { progress: true })
+      deepEqual(JSON.parse(progress), [{ done: 1, total: 2, message: 'half' }])
+    },
+  },
+  {
+    name: 'streams: a reader that leaves early has the handler stop',
+    run: async pair => {
+      const { ok: isOk, chunks } = await pair.stream('yields:1.0', { count: 100_000, ms: 2 }, { take: 5 })
+      ok(isOk)
+      deepEqual(JSON.parse(chunks), upTo(5))
+      await eventually(async () => (await pair.held()) === 0, 'the end of the handler')
+    },
+  },
+  {
+    name: 'streams: the deadline ends them',
+    run: async pair => {
+      const { ok: isOk, chunks, error } = await pair.stream('yields:1.0', { count: 100_000, ms: 5 }, { timeoutMs: 500 })
+      equal(isOk, false)
+      equal(error.code, 'Timeout')
+      deepEqual(JSON.parse(chunks), upTo(JSON.parse(chunks).length))
+      await eventually(async () => (await pair.held()) === 0, 'the end of the handler')
+    },
+  },
+]

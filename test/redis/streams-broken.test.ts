@@ -1,0 +1,161 @@
+import { spawn } from 'node:child_process'
+import { join, resolve } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { defineTask, Hub, type HubError, Worker } from '../../src/index.ts'
+import { sleep } from '../../src/wire/clock.ts'
+import { startServer } from '../../tools/redis-server.mjs'
+import { ChaosProxy } from '../support/chaos-proxy.mjs'
+import { ensureBuild } from '../support/cli-fixture.ts'
+import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { startWorkerProcess } from '../support/worker-process.ts'
+
+const it_ = useRedis()
+
+/** What was read of a stream, and how it ended. */
+const readAll = async (stream: AsyncIterable<number>) => {
+  const chunks: number[] = []
+  let error: HubError | undefined
+  try {
+    for await (const chunk of stream) chunks.push(chunk)
+  } catch (thrown) {
+    error = thrown as HubError
+  }
+  return { chunks, error }
+}
+const upTo = (count: number) => Array.from({ length: count }, (_, at) => at + 1)
+
+const counting = defineTask('count:1.0', { timeoutMs: 60_000 }, async function* (given, ctx) {
+  const { count, ms = 0 } = given as { count: number; ms?: number }
+  for (let n = 1; n <= count && !ctx.signal.aborted; n++) {
+    yield n
+    if (ms > 0 || n % 20 === 0) await sleep(ms, ctx.signal)
+  }
+})
+
+describe('a stream that breaks', () => {
+  it('ends as WorkerLost when its worker is killed, behind what came before, also of an idempotent task', async () => {
+    ensureBuild()
+    const first = await startWorkerProcess(it_.url, it_.namespace)
+    const second = await startWorkerProcess(it_.url, it_.namespace)
+    for (const each of [first, second]) it_.onEnd(() => each.signal('SIGKILL'))
+    const hub = it_.hub()
+    const stream = () => hub.stream('ticks:1.0', { ms: 20 }) as AsyncIterable<unknown> as AsyncIterable<number>
+    const readings = Array.from({ length: 4 }, () => readAll(stream()))
+    await sleep(500)
+    first.signal('SIGKILL')
+    second.signal('SIGKILL')
+    const third = await startWorkerProcess(it_.url, it_.namespace)
+    it_.onEnd(async () => {
+      third.signal('SIGTERM')
+      await third.exited
+    })
+    for (const { chunks, error } of await Promise.all(readings)) {
+      expect(error).toMatchObject({ code: 'WorkerLost', ran: 'maybe' })
+      expect(chunks.length).toBeGreaterThan(5)
+      expect(chunks).toEqual(upTo(chunks.length))
+    }
+  }, 30_000)
+
+  it('goes on over connections that are cut again and again, each chunk once', async () => {
+    const [ofWorker, ofHub] = [await ChaosProxy.start(it_.server.port), await ChaosProxy.start(it_.server.port)]
+    it_.onEnd(() => Promise.all([ofWorker.stop(), ofHub.stop()]))
+    await it_.worker([counting], { redis: ofWorker.url })
+    const hub = it_.hub({ redis: ofHub.url })
+    const reading = readAll(hub.stream(counting, { count: 3000 }, { timeoutMs: 50_000 }))
+    let isDone = false
+    void reading.then(() => {
+      isDone = true
+    })
+    for (let n = 0; n < 8 && !isDone; n++) {
+      await sleep(30)
+      const proxy = n % 2 === 0 ? ofWorker : ofHub
+      // Answers are lost, and what was asked is done all the same.
+      proxy.dropToClient = true
+      await sleep(15)
+      proxy.heal()
+      proxy.cut()
+    }
+    expect(await reading).toEqual({ chunks: upTo(3000), error: undefined })
+  }, 60_000)
+
+  it('tells of chunks that Redis has forgotten', async () => {
+    await it_.worker([counting])
+    const hub = it_.hub()
+    const stream = hub.stream(counting, { count: 100, ms: 20 })
+    const chunks: number[] = []
+    const read = async () => {
+      for await (const chunk of stream) {
+        chunks.push(chunk)
+        // As a failover would that lost a push; found whatever the hub has read of it.
+        if (chunk === 5) await it_.redis.rpush(`${it_.namespace}:reply:{${hub.id}}`, lost(stream.id!))
+      }
+    }
+    const lost = (id: string) => JSON.stringify({ id, chunk: 90, value: 90 })
+    expect(await failure(read())).toMatchObject({
+      code: 'OutcomeUnknown',
+      message: expect.stringContaining('was lost'),
+    })
+    expect(chunks).toEqual(upTo(chunks.length))
+    expect(chunks.length).toBeLessThan(20)
+    it_.allowLeftovers()
+  })
+
+  it.each(['yes', 'no'])(
+    'ends by its deadline when Redis is killed in the middle, with appendonly %s, without a gap',
+    async keeps => {
+      const args = ['--appendonly', keeps, '--save', '']
+      const first = await startServer({ args })
+      const worker = new Worker({ redis: first.url, queue: 'q', logLevel: 'silent', tasks: [counting] })
+      const hub = new Hub({ redis: first.url, logLevel: 'silent' })
+      it_.onEnd(() => Promise.all([hub.close(), worker.stop({ graceMs: 0 })]))
+      await worker.start()
+      const reading = readAll(hub.stream(counting, { count: 300, ms: 10 }, { timeoutMs: 12_000, idleMs: 6000 }))
+      await sleep(1000)
+      await first.stop({ keepDir: true })
+      await sleep(200)
+      const second = await startServer({ args, port: first.port, dir: first.dir })
+      it_.onEnd(() => second.stop())
+      const startedAt = performance.now()
+      const { chunks, error } = await reading
+      expect(performance.now() - startedAt).toBeLessThan(12_500)
+      expect(chunks).toEqual(upTo(chunks.length))
+      expect(chunks.length).toBeGreaterThan(20)
+      if (error) expect(['OutcomeUnknown', 'WorkerLost', 'Timeout']).toContain(error.code)
+      else expect(chunks).toHaveLength(300)
+    },
+    40_000,
+  )
+
+  it('has its worker stop by itself when its caller is killed', async () => {
+    ensureBuild()
+    let stoppedAt = 0
+    const ticks = defineTask('ticks:1.0', { timeoutMs: 60_000 }, async function* (_, ctx) {
+      ctx.signal.addEventListener('abort', () => {
+        stoppedAt = performance.now()
+      })
+      for (let n = 1; !ctx.signal.aborted; n++) {
+        yield n
+        await sleep(100, ctx.signal)
+      }
+    })
+    await it_.worker([ticks])
+    const caller = spawn(process.execPath, [join(resolve(import.meta.dirname, '../support'), 'stream-caller.mjs')], {
+      env: { ...process.env, PSHUB_REDIS: it_.url, PSHUB_NAMESPACE: it_.namespace },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    let lines = ''
+    caller.stdout.on('data', chunk => {
+      lines += chunk
+    })
+    // It is not taken for gone while it is there.
+    await sleep(11_500)
+    expect(stoppedAt).toBe(0)
+    expect(lines.trim().split('\n').map(Number)).toEqual(upTo(lines.trim().split('\n').length))
+    expect(lines.trim().split('\n').length).toBeGreaterThan(60)
+    const killedAt = performance.now()
+    caller.kill('SIGKILL')
+    await eventually(() => stoppedAt > 0, 25_000)
+    expect(stoppedAt - killedAt).toBeLessThan(24_000)
+    it_.allowLeftovers()
+  }, 60_000)
+})
