@@ -192,10 +192,10 @@ export const decodeReply = (text: string): Reply | StreamPart | undefined => {
   if (typeof value !== 'object' || value === null) return undefined
   const reply = value as Reply
   if (typeof reply.id !== 'string') return undefined
-  if (!('ok' in value || 'error' in value)) return readPart(reply.id, value as Record<string, unknown>)
   // What is estimated from them would be spoilt for all calls to come.
   if (reply.us !== undefined && !arePhases(reply.us)) delete reply.us
   if (reply.ok === true) return reply
+  if (!('ok' in reply || 'error' in reply)) return readPart((value as Reply).id, value as Record<string, unknown>)
   const { error } = reply as { error?: WireError }
   return typeof error?.code === 'string' && typeof error.message === 'string'
     ? { ...reply, ok: false, error }

@@ -9,7 +9,8 @@ export type Yielding = AsyncIterable<unknown> | Generator<unknown>
 export const isYielding = (value: unknown): value is Yielding =>
   typeof value === 'object' &&
   value !== null &&
-  (Symbol.asyncIterator in value || Object.prototype.toString.call(value) === '[object Generator]')
+  (Symbol.asyncIterator in value ||
+    (Symbol.iterator in value && typeof (value as { next?: unknown }).next === 'function'))
 
 /** Where what a run yields goes. */
 export interface Chunks {

@@ -46,6 +46,7 @@ export class ProgressNotes {
 
   /** A run has ended: its reply, or its job's record, says more. */
   end({ heldId, id }: Request): void {
+    if (this.#told.size === 0) return
     const told = this.#told.get(heldId)
     if (!told) return
     clearTimeout(told.timer)
