@@ -168,7 +168,7 @@ describe('a command of the Redis in memory', () => {
             expect(comparable(name, await answer(memory, words)), words.join(' ')).toEqual(expected)
           }
         }),
-        { numRuns: 100 },
+        { numRuns: 60 },
       )
     },
   )

@@ -12,7 +12,7 @@ export const integerOf = (text: string | undefined): number => {
 export const rangeOf = (first: string | undefined, last: string | undefined, length: number): [number, number] => {
   const from = integerOf(first)
   const to = integerOf(last)
-  return [Math.max(0, from < 0 ? length + from : from), Math.min(length, (to < 0 ? length + to : to) + 1)]
+  return [Math.max(0, from < 0 ? length + from : from), Math.max(0, Math.min(length, (to < 0 ? length + to : to) + 1))]
 }
 
 /** What follows is a duration, or a time since 1970; so many milliseconds long is each one of it. */
