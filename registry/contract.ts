@@ -31,13 +31,12 @@ export interface Session {
   readOnly: boolean
   namespace: string
   version: string
+  /** Who it is, where a proxy or a provider said it. */
+  user?: string
+  /** Who said it. What a proxy says lasts as long as it says so: nobody logs out here. */
+  by?: 'proxy' | 'provider'
   /** What is worked on here, where the service was told. */
   environment?: Environment
-}
-
-/** POST api/login: answered with a Session and its cookie. POST api/logout, with {}, ends it (204). */
-export interface Login {
-  token: string
 }
 
 /** Answer of every request that failed. `problems` name offending fields of arguments. */
@@ -232,7 +231,7 @@ export interface LiveProblem {
 }
 
 /**
- * GET api/failures, api/refusals and api/slow, with task=, code=, text= (words, all of them somewhere in the row), part=backlog|queue|exec
+ * GET api/failures, api/refusals and api/slow, with task=, code=, text= (words, all of them somewhere in the row), phase=backlog|queue|exec
  * (where most of the time went, of slow calls alone) and limit= (1,000 at most): what workers and hubs of all tasks tell.
  */
 export interface CallList<Call> {
@@ -248,12 +247,12 @@ export interface CallList<Call> {
 }
 
 /** Parts of the time of a call, in their order. */
-export const callParts = ['backlog', 'queue', 'exec'] as const
-export type CallPart = (typeof callParts)[number]
+export const callPhases = ['backlog', 'queue', 'exec'] as const
+export type CallPhase = (typeof callPhases)[number]
 
-/** In which part a call spent most of its time; of equal ones the first. */
-export const longestPart = ({ us }: Pick<SlowCallOverview, 'us'>): CallPart =>
-  callParts.reduce((longest, part) => (us[part] > us[longest] ? part : longest))
+/** In which phase a call spent most of its time; of equal ones the first. */
+export const longestPhase = ({ us }: Pick<SlowCallOverview, 'us'>): CallPhase =>
+  callPhases.reduce((longest, phase) => (us[phase] > us[longest] ? phase : longest))
 
 /** Rows of such a list at the most. */
 export const mostCalls = 1000

@@ -15,7 +15,9 @@ export type JobPage = JobsListing
 /** GET api/jobs/<id>, optionally with queue= state= at=: where it was seen, which one that is not tracked needs. */
 export interface JobDetail extends Omit<JobDetails, 'argsText'> {
   /** Its arguments as JSON; where `args` alone would not say it, because numbers in them are rounded by most who read them. */
-  argsText?: string
+  argsText?: string | undefined
+  /** What of it is hidden, where anything is: `<secret>` stands in its place. POST api/jobs/<id>/reveal, with a JobPlaceRequest, shows it. */
+  hidden?: { args: boolean; result: boolean }
 }
 
 /** POST api/enqueue/<task>. Arguments that are not there are {}. */
@@ -56,7 +58,7 @@ export interface RetryRequest {
   queue: string
   args?: unknown
   /** The same as JSON. */
-  argsText?: string
+  argsText?: string | undefined
 }
 
 /** POST api/jobs/<id>/delete, of a dead job, /cancel, /run (of one that waits for its time or its next try) and /cancel-chain. */

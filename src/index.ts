@@ -2,6 +2,7 @@ export type { FailureOverview, SlowCallOverview } from './catalogue/call-lists.t
 export type { LiveWorker, WorkerCard, WorkerCounters, WorkerStats } from './catalogue/cards.ts'
 export { makePauses } from './catalogue/in-pieces.ts'
 export type { Template } from './catalogue/kept-templates.ts'
+export type { CallPlace } from './catalogue/looks/call-place.ts'
 export type { Overview, QueueOverview, TaskOverview, TaskQueue, WorkerOverview } from './catalogue/overview.ts'
 export type { RedisMemory } from './catalogue/redis-memory.ts'
 export type { RefusalOverview, Refused } from './catalogue/refusals.ts'
@@ -33,13 +34,14 @@ export type { Chain, Job, ResultOptions, StepStatus } from './jobs/job.ts'
 export type { BatchDetails, ChainDetails, JobDetails, JobPlace } from './jobs/job-details.ts'
 export type { JobKey, KeyState, KeyStatus } from './jobs/job-key.ts'
 export type { JobState, JobStatus } from './jobs/job-record.ts'
-export type { LyingState } from './jobs/lists/job-search.ts'
+export type { JobLook, LyingState } from './jobs/lists/job-search.ts'
 export type { JobCounts, JobsListing, JobsQuery, ListedState, QueuedJob, QueuedState } from './jobs/lists/listing.ts'
 export type { Schedule, Schedules } from './jobs/schedules.ts'
 export { type Logger, type LogOptions, makeLogger } from './outlets/log.ts'
 export { prometheusMetrics, prometheusText } from './outlets/prometheus.ts'
 export type { Finding } from './redis/boot-check.ts'
 export type { RedisTarget, RedisTargetOptions } from './redis/target.ts'
+export type { AccessRules, TaskRule } from './settings/access-rules.ts'
 export { type Environment, parseEnvironment } from './settings/environment.ts'
 export { measuringSettings, readSettings, type Settings, type Sources } from './settings/read.ts'
 export type { TaskCard } from './task/card.ts'
@@ -47,7 +49,9 @@ export type { FromSchema, Received } from './task/infer.ts'
 export { movedSchema } from './task/local-references.ts'
 export type { ByKey, MergedOptions } from './task/merged.ts'
 export { type JsonSchema, whyUnusable } from './task/schema.ts'
+export type { StandardSchema } from './task/standard.ts'
 export {
+  type AnyTasks,
   type ArgsOf,
   type Called,
   type Contract,

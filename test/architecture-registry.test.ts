@@ -7,7 +7,7 @@ const root = resolve(import.meta.dirname, '..')
 
 describe('the registry', () => {
   const registry = join(root, 'registry')
-  const contracts = ['contract.ts', 'job-contract.ts', 'search-contract.ts']
+  const contracts = ['contract.ts', 'job-contract.ts', 'login-contract.ts', 'search-contract.ts']
   const packages = (folder: string) => {
     const names = readdirSync(join(registry, folder), { recursive: true, encoding: 'utf8' })
     return names
@@ -23,11 +23,13 @@ describe('the registry', () => {
   }
 
   it('has a service of node, fastify, the public library and its own files', () => {
-    const known = /^(node:.+|pshub|fastify|@fastify\/(cookie|rate-limit))$/
+    const known = /^(node:.+|pshub|fastify|openid-client|@fastify\/(cookie|rate-limit))$/
     const all = packages('server')
     expect(all.length).toBeGreaterThan(50)
     for (const { file, path, imported } of all) {
-      const isKnown = imported.startsWith('.') ? isWithin(path, imported, 'server', ...contracts) : known.test(imported)
+      const isKnown = imported.startsWith('.')
+        ? isWithin(path, imported, 'server', 'schema', ...contracts)
+        : known.test(imported)
       expect(isKnown, `${file} imports ${imported}`).toBe(true)
     }
   })
@@ -36,15 +38,23 @@ describe('the registry', () => {
     const known = /^(preact|preact-iso|@preact\/signals|@cfworker\/json-schema|uplot|marked)(\/.+)?$/
     for (const { file, path, imported } of packages('web')) {
       const isKnown = imported.startsWith('.')
-        ? isWithin(path, imported, 'web', 'schema-diff', ...contracts)
+        ? isWithin(path, imported, 'web', 'schema', '../src/schema-diff', ...contracts)
         : known.test(imported)
       expect(isKnown || imported === 'pshub', `${file} imports ${imported}`).toBe(true)
     }
   })
 
   it('compares schemas without anything else', () => {
-    for (const { file, path, imported } of packages('schema-diff'))
-      expect(isWithin(path, imported, 'schema-diff'), `${file} imports ${imported}`).toBe(true)
+    for (const { file, path, imported } of packages('../src/schema-diff'))
+      expect(isWithin(path, imported, '../src/schema-diff'), `${file} imports ${imported}`).toBe(true)
+  })
+
+  it('reads schemas, for the service and for the pages, without either of them', () => {
+    for (const { file, path, imported } of packages('schema'))
+      expect(
+        isWithin(path, imported, 'schema') || imported === 'pshub/schema-diff',
+        `${file} imports ${imported}`,
+      ).toBe(true)
   })
 
   it('has pages that take only types of the library', () => {

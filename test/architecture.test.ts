@@ -11,7 +11,9 @@ const source = join(root, 'src')
 /** The rooms of src, from the ground up: a room imports only from those before it. */
 const rooms = [
   'wire',
+  'schema-diff',
   'task',
+  'types',
   'figures',
   'redis',
   'queue',
@@ -28,7 +30,9 @@ const rooms = [
 
 /** What other rooms may import of a room. All of `wire` is what everybody speaks. */
 const doors: Record<string, string[]> = {
-  task: ['any-task', 'card', 'danger', 'exported', 'task', 'merged', 'schema', 'infer'],
+  'schema-diff': ['index', 'pointer'],
+  types: ['changes', 'python', 'schemas', 'typescript'],
+  task: ['any-task', 'card', 'danger', 'local-references', 'exported', 'task', 'merged', 'schema', 'infer'],
   figures: [
     'callers',
     'events',
@@ -52,6 +56,7 @@ const doors: Record<string, string[]> = {
     'refusals',
     'rights-check',
     'rights',
+    'server-look',
     'target',
     'topology',
   ],
@@ -67,12 +72,15 @@ const doors: Record<string, string[]> = {
     'resharding',
     'shards',
     'work-left',
+    'round-trip',
   ],
   settings: ['queues', 'read', 'statsd-address'],
   catalogue: [
     'call-lists',
+    'looks/call-place',
     'cards',
     'catalogue',
+    'looks/checkup',
     'foreign-checks',
     'forgetting',
     'kept-charts',

@@ -13,6 +13,7 @@ const entryPoints = {
   testing: 'testing/index.js',
   'cli/main': 'cli/main.js',
   thread: 'worker/threads/thread.js',
+  'schema-diff': 'schema-diff/index.js',
 }
 
 /** `import './chunk.js'` keeps an order of side effects. There are none, as package.json says, and bundlers warn of such an import. */

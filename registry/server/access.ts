@@ -4,8 +4,10 @@ import type { SessionCookie } from './cookies.ts'
 import { checkJson, type Guard, isSafe } from './guard.ts'
 import { addressOf, type Limits } from './limits.ts'
 import type { Proxies } from './proxies.ts'
+import type { ProxyUsers } from './proxy-users.ts'
 import { Refusal } from './refusal.ts'
 import { securityHeaders, strictTransport } from './response-headers.ts'
+import type { Rights, Rules } from './rules.ts'
 import type { Sessions } from './sessions.ts'
 import { type Identity, includes, type TokenBook } from './tokens.ts'
 import { whenceOf } from './whence.ts'
@@ -27,6 +29,8 @@ export interface AccessParts {
   cookie: SessionCookie
   guard: Guard
   limits: Limits
+  proxyUsers: ProxyUsers
+  rules: Rules
   readOnly: boolean
 }
 
@@ -37,6 +41,15 @@ export const identityOf = (request: FastifyRequest): Identity => {
   const identity = identities.get(request)
   if (!identity) throw new Error('a route that is open to anybody asked who is there')
   return identity
+}
+
+const rights = new WeakMap<FastifyRequest, Rights>()
+
+/** Which tasks there are for whoever makes a request. */
+export const rightsOf = (request: FastifyRequest): Rights => {
+  const known = rights.get(request)
+  if (!known) throw new Error('a route that is open to anybody asked which tasks there are')
+  return known
 }
 
 /** For what is said of a request, however it ends. */
@@ -58,7 +71,7 @@ export const addAccess = (app: FastifyInstance, parts: AccessParts): void => {
 }
 
 const check = async (request: FastifyRequest, parts: AccessParts): Promise<void> => {
-  const { guard, limits, readOnly } = parts
+  const { guard, limits, readOnly, rules } = parts
   guard.checkHost(request)
   await limits.requests.count(request, addressOf(request))
   // What leads nowhere is told to anybody, and without a look at who asks.
@@ -69,6 +82,7 @@ const check = async (request: FastifyRequest, parts: AccessParts): Promise<void>
   if (access === 'open') return
   const identity = await identify(request, parts)
   identities.set(request, identity)
+  rights.set(request, rules.of(identity))
   if (!includes(identity.role, access))
     throw new Refusal(403, 'Forbidden', `The role ${identity.role} may not do this; ${access} may.`)
   if (readOnly && !isSafe(request.method))
@@ -96,9 +110,18 @@ export const takeToken = async (
   throw unauthorized('This token is not one of the registry.')
 }
 
-/** A bearer token says more than a cookie, which a browser adds by itself. */
+/**
+ * A bearer token says more than a cookie, which a browser adds by itself. What a proxy says of a user it says of all that comes through it,
+ * and some add an `authorization` of their own.
+ */
 const identify = async (request: FastifyRequest, parts: AccessParts): Promise<Identity> => {
-  const { tokens, sessions, cookie, guard, limits } = parts
+  const { tokens, sessions, cookie, guard, limits, proxyUsers } = parts
+  const user = proxyUsers.find(request)
+  if (user) {
+    // The proxy knows them by a cookie, too.
+    guard.checkCookieUse(request)
+    return user
+  }
   const { authorization } = request.headers
   if (authorization !== undefined) {
     const given = /^Bearer ([\x21-\x7e]+)$/i.exec(authorization)?.[1] ?? ''

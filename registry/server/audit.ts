@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyRequest } from 'fastify'
+import type { Role } from '../contract.ts'
 import { identityIfAny } from './access.ts'
 import { addressOf } from './limits.ts'
 import { Refusal } from './refusal.ts'
@@ -14,11 +15,13 @@ export const auditOf = (app: FastifyInstance, kind: string): Audit => {
   return (request, message, details) => log.info({ ...whoOf(request), ...details }, message)
 }
 
-export const whoIs = ({ role, key }: Identity): string => `${role}:${key}`
+/** A user by name, else the role and a key that tells tokens and sessions apart. */
+export const whoIs = ({ role, key, user }: Identity): string => (user ? `user:${user.name}` : `${role}:${key}`)
 
-const whoOf = (request: FastifyRequest): { who: string; address: string } => {
+const whoOf = (request: FastifyRequest): { who: string; role?: Role; address: string } => {
   const identity = identityIfAny(request)
-  return { who: identity ? whoIs(identity) : 'nobody', address: addressOf(request) }
+  const who = identity ? whoIs(identity) : 'nobody'
+  return { who, ...(identity?.user && { role: identity.role }), address: addressOf(request) }
 }
 
 /** Refusals that say something of who asks; others are about what was asked. */

@@ -1,6 +1,7 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { FailureOverview, RefusalOverview, SlowCallOverview } from 'pshub'
-import { type CallList, longestPart } from '../contract.ts'
+import { type CallList, longestPhase } from '../contract.ts'
+import { rightsOf } from './access.ts'
 import { callList, callsAsked, textOfFailure, textOfRefusal, textOfSlowCall } from './call-list.ts'
 import type { Readings } from './readings.ts'
 
@@ -10,22 +11,28 @@ export interface CallListParts {
   failures(): Promise<FailureOverview[]>
 }
 
+/** Of tasks that whoever asks may see: there are no others, in figures neither. */
+const seen = <Call extends { task: string }>(request: FastifyRequest, calls: Call[]): Call[] => {
+  const { seesAll, sees } = rightsOf(request)
+  return seesAll ? calls : calls.filter(({ task }) => sees(task))
+}
+
 const view = { config: { registryAccess: 'view' as const } }
 
 /** Calls of all tasks that took long or did not end well: never all of them in one answer. */
 export const callListRoutes = (app: FastifyInstance, { readings, slowCalls, failures }: CallListParts): void => {
   app.get('/api/slow', view, async (request): Promise<CallList<SlowCallOverview>> => {
-    const asked = callsAsked(request.query, ['task', 'code', 'part'])
-    const isOfPart = (call: SlowCallOverview) => asked.part === undefined || longestPart(call) === asked.part
-    return callList(await slowCalls(), asked, textOfSlowCall, { isOfPart })
+    const asked = callsAsked(request.query, ['task', 'code', 'phase'])
+    const isOfPhase = (call: SlowCallOverview) => asked.phase === undefined || longestPhase(call) === asked.phase
+    return callList(seen(request, await slowCalls()), asked, textOfSlowCall, { isOfPhase })
   })
   app.get('/api/failures', view, async (request): Promise<CallList<FailureOverview>> => {
     const asked = callsAsked(request.query, ['task', 'code'])
-    return callList(await failures(), asked, textOfFailure)
+    return callList(seen(request, await failures()), asked, textOfFailure)
   })
   app.get('/api/refusals', view, async (request): Promise<CallList<RefusalOverview>> => {
     const asked = callsAsked(request.query, ['task', 'code'])
-    return callList((await readings.latest()).overview.refusals, asked, textOfRefusal, {
+    return callList(seen(request, (await readings.latest()).overview.refusals), asked, textOfRefusal, {
       timesOf: ({ count }) => count,
     })
   })

@@ -1,5 +1,5 @@
 import { type FailureOverview, makePauses, type RefusalOverview, type SlowCallOverview } from 'pshub'
-import { type CallList, type CallPart, callParts, mostCalls } from '../contract.ts'
+import { type CallList, type CallPhase, callPhases, mostCalls } from '../contract.ts'
 import { Fields } from './fields.ts'
 
 /** What somebody asks for of such a list. */
@@ -8,7 +8,7 @@ export interface CallsAsked {
   code: string | undefined
   /** In small letters. */
   words: readonly string[]
-  part: CallPart | undefined
+  phase: CallPhase | undefined
   limit: number
 }
 
@@ -33,7 +33,7 @@ export const callsAsked = (query: unknown, names: readonly string[]): CallsAsked
     task: fields.text('task', 256) || undefined,
     code: fields.text('code', 64) || undefined,
     words,
-    part: names.includes('part') ? fields.choice('part', callParts) : undefined,
+    phase: names.includes('phase') ? fields.choice('phase', callPhases) : undefined,
     limit: Math.max(1, fields.count('limit', mostCalls) ?? mostCalls),
   }
 }
@@ -44,9 +44,9 @@ export const callList = async <Call extends Listed>(
   { task, code, words, limit }: CallsAsked,
   textOf: (call: Call) => string,
   {
-    isOfPart = () => true,
+    isOfPhase = () => true,
     timesOf = () => 1,
-  }: { isOfPart?(call: Call): boolean /** How many calls a row is of. */; timesOf?(call: Call): number } = {},
+  }: { isOfPhase?(call: Call): boolean /** How many calls a row is of. */; timesOf?(call: Call): number } = {},
 ): Promise<CallList<Call>> => {
   const [tasks, codes] = [new Set<string>(), new Set<string>()]
   const calls: Call[] = []
@@ -59,7 +59,7 @@ export const callList = async <Call extends Listed>(
     if (call.code !== undefined && codes.size < mostNames) codes.add(call.code)
     if (task !== undefined && call.task !== task) continue
     if (code !== undefined && (call.code ?? 'ok') !== code) continue
-    if (!isOfPart(call)) continue
+    if (!isOfPhase(call)) continue
     if (words.length > 0 && !hasWords(textOf(call), words)) continue
     if (fitting++ < limit) calls.push(call)
   }

@@ -2,16 +2,15 @@ import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type CallOptions, type CallPhases, errorTable, type Hub, HubError } from 'pshub'
 import type { ApiError } from '../contract.ts'
-import { identityOf } from './access.ts'
+import { identityOf, rightsOf } from './access.ts'
 import { auditOf } from './audit.ts'
 import type { Limits } from './limits.ts'
 import { Refusal } from './refusal.ts'
+import { notToBeRun } from './rules.ts'
 
 export interface CallRoutesOptions {
   hub: Hub
   limits: Limits
-  /** Whether a task may be run from here. */
-  mayRun(task: string): boolean
 }
 
 interface CallRequest {
@@ -39,8 +38,7 @@ export const callRoutes = async (app: FastifyInstance, options: CallRoutesOption
       let leave = () => {}
       try {
         leave = limits.underWay.enter(identityOf(request).token)
-        if (!options.mayRun(task))
-          throw new Refusal(403, 'Forbidden', `${task} is not among the tasks that may be run here.`)
+        if (!rightsOf(request).runs(task)) throw notToBeRun(task)
         const { result, phases } = await hub.call(task, argsOf(request), callOptions(request, reply))
         tell('ok')
         return withPhases(reply, phases)
@@ -56,13 +54,6 @@ export const callRoutes = async (app: FastifyInstance, options: CallRoutesOption
       }
     },
   )
-}
-
-/** `*` stands for any characters. The name is judged as it is called: who may run mail:1.0 only may not run mail. */
-export const taskFilter = (patterns: readonly string[]): ((task: string) => boolean) => {
-  const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&')
-  const expressions = patterns.map(pattern => new RegExp(`^${pattern.split('*').map(escaped).join('.*')}$`, 's'))
-  return task => expressions.some(expression => expression.test(task))
 }
 
 const argsOf = ({ body }: FastifyRequest): unknown => (body === undefined ? {} : body)

@@ -4,17 +4,25 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Proxies } from './proxies.ts'
 import { portOf, type Whence, whenceOf } from './whence.ts'
 
+/** What a cookie is for, and whether it comes along when another site leads to a page: `lax` does, `strict` does not. */
+export interface CookieKind {
+  name: string
+  sameSite: 'strict' | 'lax'
+}
+
 /**
- * The session's cookie. Browsers share cookies among the ports of a host: without TLS its name contains the port, so that two
+ * The session's cookie, or another one that is set up alike. Browsers share cookies among the ports of a host: without TLS its name contains the port, so that two
  * registries on one machine do not log each other out. Two in one server differ by their paths.
  */
 export class SessionCookie {
   readonly #app: FastifyInstance
   readonly #path: string
   readonly #proxies: Proxies
+  readonly #kind: CookieKind
 
   /** @param app with the plugin of `addCookies` */
-  constructor(app: FastifyInstance, proxies: Proxies) {
+  constructor(app: FastifyInstance, proxies: Proxies, kind: CookieKind = { name: 'registry', sameSite: 'strict' }) {
+    this.#kind = kind
     this.#app = app
     this.#path = app.prefix || '/'
     this.#proxies = proxies
@@ -32,15 +40,15 @@ export class SessionCookie {
       path: whence.isHttps ? '/' : this.#path,
       httpOnly: true,
       secure: whence.isHttps,
-      sameSite: 'strict',
+      sameSite: this.#kind.sameSite,
       maxAge: Math.floor(maxAgeMs / 1000),
     })
   }
 
   #name(whence: Whence): string {
-    if (!whence.isHttps) return `pshub_registry_${portOf(whence)}`
+    if (!whence.isHttps) return `pshub_${this.#kind.name}_${portOf(whence)}`
     const place = createHash('sha256').update(this.#path).digest('hex').slice(0, 8)
-    return `__Host-pshub_registry_${place}`
+    return `__Host-pshub_${this.#kind.name}_${place}`
   }
 }
 

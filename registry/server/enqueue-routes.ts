@@ -1,17 +1,15 @@
 import type { FastifyInstance } from 'fastify'
 import { type EnqueueOptions, errorTable, type Hub, HubError } from 'pshub'
 import type { EnqueueAnswer } from '../job-contract.ts'
-import { identityOf } from './access.ts'
+import { identityOf, rightsOf } from './access.ts'
 import { auditOf } from './audit.ts'
 import { Fields } from './fields.ts'
-import { notToBeRun } from './job-routes.ts'
 import type { Limits } from './limits.ts'
+import { notToBeRun } from './rules.ts'
 
 export interface EnqueueRoutesOptions {
   hub: Hub
   limits: Limits
-  /** Whether a task may be run from here. */
-  mayRun(task: string): boolean
 }
 
 interface EnqueueRequest {
@@ -34,7 +32,7 @@ const optionNames = [
 
 /** `POST api/enqueue/<task>`: a job is in Redis when it is answered. */
 export const enqueueRoutes = async (app: FastifyInstance, options: EnqueueRoutesOptions): Promise<void> => {
-  const { hub, limits, mayRun } = options
+  const { hub, limits } = options
   const audit = auditOf(app, 'enqueue')
   app.post<EnqueueRequest>(
     '/api/enqueue/*',
@@ -45,7 +43,7 @@ export const enqueueRoutes = async (app: FastifyInstance, options: EnqueueRoutes
     },
     async (request, reply): Promise<EnqueueAnswer | undefined> => {
       const task = request.params['*']
-      if (!mayRun(task)) throw notToBeRun(task)
+      if (!rightsOf(request).runs(task)) throw notToBeRun(task)
       const fields = new Fields(request.body, ['args', 'options'])
       const args = fields.has('args') ? fields.any('args') : {}
       try {

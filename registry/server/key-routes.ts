@@ -1,9 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import type { DeadJob, Hub, JobKey, KeyStatus } from 'pshub'
 import type { DeadOfKey, KeyChange, KeyDetail, KeyText } from '../job-contract.ts'
+import { rightsOf } from './access.ts'
 import { auditOf } from './audit.ts'
 import { Fields } from './fields.ts'
-import { type JobRoutesOptions, longestPlace, notToBeRun, searchesAtOnce } from './job-routes.ts'
+import { type JobRoutesOptions, longestPlace, searchesAtOnce } from './job-routes.ts'
+import type { Mask } from './masks.ts'
+import { Refusal } from './refusal.ts'
+import { notToBeRun, type Rights } from './rules.ts'
 import { Turns } from './turns.ts'
 
 const view = { config: { registryAccess: 'view' as const } }
@@ -14,20 +18,22 @@ const longestJson = 2000
 const mostDead = 100
 
 /** What there is of one key of a task's jobs, and what changes it. All of it may be repeated without harm. */
-export const keyRoutes = async (app: FastifyInstance, { hub, mayRun }: JobRoutesOptions): Promise<void> => {
+export const keyRoutes = async (app: FastifyInstance, { hub, masks }: JobRoutesOptions): Promise<void> => {
   const turns = new Turns(searchesAtOnce)
   const audit = auditOf(app, 'key')
 
   app.get('/api/keys', view, async (request): Promise<KeyDetail> => {
-    const key = await keyOf(hub, new Fields(request.query, placeNames))
-    return turns.take(async () => detailOf(await key.status()))
+    const key = await keyOf(hub, rightsOf(request), new Fields(request.query, placeNames))
+    const mask = await masks.now(key.task)
+    return turns.take(async () => detailOf(await key.status(), mask))
   })
 
   app.get('/api/keys/dead', view, async (request): Promise<DeadOfKey> => {
-    const key = await keyOf(hub, new Fields(request.query, placeNames))
+    const key = await keyOf(hub, rightsOf(request), new Fields(request.query, placeNames))
+    const mask = await masks.now(key.task)
     return turns.take(async () => {
       const dead = await key.dead()
-      return { jobs: dead.slice(0, mostDead).map(deadOf), count: dead.length }
+      return { jobs: dead.slice(0, mostDead).map(job => deadOf(job, mask)), count: dead.length }
     })
   })
 
@@ -38,10 +44,10 @@ export const keyRoutes = async (app: FastifyInstance, { hub, mayRun }: JobRoutes
   ) =>
     app.post(`/api/keys/${action}`, admin, async (request): Promise<KeyChange> => {
       const fields = new Fields(request.body, names)
-      const key = await keyOf(hub, fields)
+      const key = await keyOf(hub, rightsOf(request), fields)
       const place = { queue: key.queue, task: key.task, key: key.key }
       // These two have a handler run that would not now.
-      if ((action === 'run' || action === 'retry') && !mayRun(key.task)) throw notToBeRun(key.task)
+      if ((action === 'run' || action === 'retry') && !rightsOf(request).runs(key.task)) throw notToBeRun(key.task)
       const done = await change(key, fields)
       audit(request, `key: ${action}`, { ...place, changed: done.changed })
       return { ...place, ...done }
@@ -70,19 +76,29 @@ const deleteSome = async (hub: Hub, key: JobKey, from: string | undefined) => {
   return { changed: payloads + changed, skipped }
 }
 
-const keyOf = (hub: Hub, fields: Fields): Promise<JobKey> =>
-  hub.key(fields.neededText('task'), fields.neededText('key'), { queue: fields.text('queue') || undefined })
+/** A task that is hidden is one that nobody knows, whatever name of it is asked for. */
+const keyOf = async (hub: Hub, { sees }: Rights, fields: Fields): Promise<JobKey> => {
+  const task = fields.neededText('task')
+  const unknown = () => new Refusal(404, 'NotFound', `Nothing is known of the task ${JSON.stringify(task)}.`)
+  if (!sees(task)) throw unknown()
+  const key = await hub.key(task, fields.neededText('key'), { queue: fields.text('queue') || undefined })
+  if (!sees(key.task)) throw unknown()
+  return key
+}
 
-const detailOf = ({ payloads, jobs, ...status }: KeyStatus): KeyDetail => ({
-  ...status,
-  payloads: payloads.map(({ args, score }) => ({ args: textOf(args), score })),
-  jobs: jobs.map(job => ({ ...job, args: textOf(job.args) })),
-})
+const detailOf = ({ payloads, jobs, ...status }: KeyStatus, mask: Mask): KeyDetail => {
+  const shown = (args: unknown) => textOf(mask.args(status.task, args).value)
+  return {
+    ...status,
+    payloads: payloads.map(({ args, score }) => ({ args: shown(args), score })),
+    jobs: jobs.map(job => ({ ...job, args: shown(job.args) })),
+  }
+}
 
-const deadOf = ({ id, atMs, tries, errors, score, args }: DeadJob): DeadOfKey['jobs'][number] => ({
+const deadOf = ({ id, task, atMs, tries, errors, score, args }: DeadJob, mask: Mask): DeadOfKey['jobs'][number] => ({
   ...{ id, atMs, tries, score },
   error: errors.at(-1),
-  args: textOf(args),
+  args: textOf(mask.args(task, args).value),
 })
 
 const textOf = (value: unknown): KeyText => {

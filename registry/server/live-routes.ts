@@ -1,12 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { topics } from '../contract.ts'
-import { identityOf } from './access.ts'
+import { identityOf, rightsOf } from './access.ts'
 import type { HistoryStore } from './history.ts'
 import { LiveStream } from './live.ts'
 import { queryText } from './query.ts'
 import type { Readings } from './readings.ts'
 import { Refusal } from './refusal.ts'
 import type { Sessions } from './sessions.ts'
+import { visible } from './visible.ts'
 
 export interface LiveParts {
   readings: Readings
@@ -44,7 +45,11 @@ export const liveRoutes = async (app: FastifyInstance, { readings, history, sess
     streams.set(stream, token)
     // Who is logged out sees nothing more, wherever that was.
     const unwatch = session === undefined ? () => undefined : sessions.watch(session, () => void stream.end())
-    const leave = readings.watch(stream)
+    const rights = rightsOf(request)
+    const leave = readings.watch({
+      onReading: reading => stream.onReading(visible(reading, rights)),
+      onProblem: message => stream.onProblem(message),
+    })
     const ending = setTimeout(() => void stream.end(), lifetimeMs(request))
     ending.unref()
     reply.raw.on('close', () => {

@@ -9,11 +9,11 @@ import {
   type Settings,
   version,
 } from 'pshub'
-import type { Role, Session } from '../contract.ts'
+import type { Session } from '../contract.ts'
 import { addAccess } from './access.ts'
 import { refusalLog } from './audit.ts'
 import { takeJson } from './body.ts'
-import { callRoutes, taskFilter } from './call-routes.ts'
+import { callRoutes } from './call-routes.ts'
 import { addCookies, SessionCookie } from './cookies.ts'
 import { enqueueRoutes } from './enqueue-routes.ts'
 import { Guard } from './guard.ts'
@@ -23,17 +23,22 @@ import { KeptHistory } from './kept-history.ts'
 import { keyRoutes } from './key-routes.ts'
 import { makeLimits } from './limits.ts'
 import { liveRoutes } from './live-routes.ts'
+import { Masks } from './masks.ts'
 import { addPages } from './page-routes.ts'
+import { Provider } from './provider.ts'
+import { providerRoutes } from './provider-routes.ts'
 import { Proxies } from './proxies.ts'
+import { ProxyUsers } from './proxy-users.ts'
 import { queueRoutes } from './queue-routes.ts'
 import { readRoutes } from './read-routes.ts'
 import { Readings } from './readings.ts'
 import { sendError } from './refusal.ts'
+import { Rules } from './rules.ts'
 import { scheduleRoutes } from './schedule-routes.ts'
 import { sessionRoutes } from './session-routes.ts'
 import { Sessions } from './sessions.ts'
 import { templateRoutes } from './template-routes.ts'
-import { TokenBook } from './tokens.ts'
+import { type Identity, TokenBook } from './tokens.ts'
 
 type Setup = Pick<
   Settings,
@@ -45,6 +50,16 @@ type Setup = Pick<
   | 'allowedHosts'
   | 'behindProxy'
   | 'runTasks'
+  | 'access'
+  | 'hideValues'
+  | 'userHeader'
+  | 'groupsHeader'
+  | 'oidcIssuer'
+  | 'oidcClientId'
+  | 'oidcClientSecret'
+  | 'oidcScopes'
+  | 'oidcUserClaim'
+  | 'oidcGroupsClaim'
   | 'maxBodyBytes'
   | 'maxRunsPerSecond'
 >
@@ -62,6 +77,17 @@ const makeHub = (setup: Readonly<Settings>, more: HubOptions | undefined): Hub =
   return new Hub({ name: 'registry', ...options, ...more })
 }
 
+/** @throws ConfigError where users could come that nobody, or everybody, could say they are */
+const checkUsers = (setup: Readonly<Settings>): void => {
+  const { userHeader, groupsHeader, oidcIssuer, behindProxy, access } = setup
+  if (groupsHeader !== undefined && userHeader === undefined)
+    throw new ConfigError('groupsHeader needs userHeader: groups are those of a user.')
+  if (userHeader !== undefined && behindProxy.length === 0)
+    throw new ConfigError('userHeader needs behindProxy, the addresses of the proxies that are believed.')
+  if ((userHeader ?? oidcIssuer) !== undefined && access?.roles === undefined)
+    throw new ConfigError('userHeader and oidcIssuer need access, whose roles say which users and groups may come in.')
+}
+
 /** Adds it to an instance of its own. `ownsServer`: what leads nowhere outside of the prefix is the registry's to answer too. `code`: logs an admin in, once. */
 export const addRegistry = async (
   app: FastifyInstance,
@@ -70,7 +96,10 @@ export const addRegistry = async (
   code?: string,
 ): Promise<void> => {
   const setup = readSettings('registry', { options: { ...options }, env: process.env })
-  const tokens = new TokenBook({ view: setup.viewToken, run: setup.runToken, admin: setup.adminToken })
+  const provider = await Provider.load(setup)
+  checkUsers(setup)
+  const hasUsers = provider !== undefined || setup.userHeader !== undefined
+  const tokens = new TokenBook({ view: setup.viewToken, run: setup.runToken, admin: setup.adminToken }, hasUsers)
   if (code !== undefined) tokens.addCode(code, 'admin', Date.now())
   const hub = given instanceof Hub ? given : makeHub(setup, given)
   app.addHook('onClose', async () => {
@@ -89,16 +118,16 @@ export const addRegistry = async (
   })
   app.addHook('onClose', async () => readings.close())
   const environment = parseEnvironment(setup.environment ?? '')
-  const sessionOf = (role: Role): Session => ({
-    role,
-    readOnly: setup.readOnly,
-    namespace: hub.namespace,
-    version,
+  const sessionOf = ({ role, user, by }: Identity): Session => ({
+    ...{ role, readOnly: setup.readOnly, namespace: hub.namespace, version },
+    ...(user && by ? { user: user.name, by } : {}),
     ...(environment && { environment }),
   })
   await addCookies(app)
   const proxies = new Proxies(setup.behindProxy)
-  const sessions = new Sessions(tokens, hub.sessions, app.log)
+  const rules = new Rules(setup.runTasks, setup.access)
+  const secret = provider && [setup.oidcIssuer, setup.oidcClientId, setup.oidcClientSecret].join(' ')
+  const sessions = new Sessions({ tokens, rules, secret }, hub.sessions, app.log)
   app.addHook('onClose', async () => sessions.close())
   const access = {
     tokens,
@@ -107,6 +136,8 @@ export const addRegistry = async (
     cookie: new SessionCookie(app, proxies),
     guard: new Guard({ ...setup, proxies }),
     limits: await makeLimits(app, setup.maxRunsPerSecond),
+    rules,
+    proxyUsers: new ProxyUsers(setup, proxies, rules),
     readOnly: setup.readOnly,
   }
   const noteRefusal = refusalLog(app)
@@ -116,17 +147,22 @@ export const addRegistry = async (
   })
   takeJson(app, setup.maxBodyBytes)
   addAccess(app, access)
-  await app.register(sessionRoutes, { ...access, sessionOf })
-  const mayRun = taskFilter(setup.runTasks)
-  await app.register(readRoutes, { hub, readings, history, proxies, mayRun })
+  const ways = { token: tokens.areThere, provider: provider !== undefined }
+  await app.register(sessionRoutes, { ...access, sessionOf, ways })
+  if (provider && secret !== undefined) {
+    const begunCookie = new SessionCookie(app, proxies, { name: 'begun', sameSite: 'lax' })
+    await app.register(providerRoutes, { ...access, provider, secret, begunCookie })
+  }
+  const masks = new Masks(readings, setup.hideValues === 'all')
+  await app.register(readRoutes, { hub, readings, history, proxies })
   await app.register(liveRoutes, { readings, history, sessions })
-  await app.register(callRoutes, { hub, limits: access.limits, mayRun })
+  await app.register(callRoutes, { hub, limits: access.limits })
   await app.register(queueRoutes, { hub })
-  await app.register(jobRoutes, { hub, mayRun })
-  await app.register(keyRoutes, { hub, mayRun })
-  await app.register(enqueueRoutes, { hub, limits: access.limits, mayRun })
-  await app.register(scheduleRoutes, { hub, readings, mayRun })
-  await app.register(templateRoutes, { hub, limits: access.limits, mayRun })
+  await app.register(jobRoutes, { hub, masks })
+  await app.register(keyRoutes, { hub, masks })
+  await app.register(enqueueRoutes, { hub, limits: access.limits })
+  await app.register(scheduleRoutes, { hub, readings, masks })
+  await app.register(templateRoutes, { hub, limits: access.limits, masks })
   addPages(app, { answersUnknown: ownsServer || app.prefix !== '' })
 }
 

@@ -1,5 +1,7 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { type Hub, prometheusText } from 'pshub'
+import type { Deploy } from '../contract.ts'
+import { rightsOf } from './access.ts'
 import { callListRoutes } from './call-list-routes.ts'
 import type { HistoryStore, Range } from './history.ts'
 import { openApiDocument } from './openapi.ts'
@@ -11,6 +13,7 @@ import { queueRows, summaryOf, taskRows, workerRows } from './rows.ts'
 import { searchRoutes } from './search-routes.ts'
 import { sharedRead } from './shared-read.ts'
 import { taskDetail } from './task-detail.ts'
+import { visible } from './visible.ts'
 import { whenceOf } from './whence.ts'
 import { workerDetail } from './worker-detail.ts'
 
@@ -19,7 +22,6 @@ export interface ReadParts {
   readings: Readings
   history: HistoryStore
   proxies: Proxies
-  mayRun(task: string): boolean
 }
 
 const view = { config: { registryAccess: 'view' as const } }
@@ -37,25 +39,29 @@ const unknown = (what: string, name: string): Refusal =>
 
 /** Everything that only looks, once. */
 export const readRoutes = async (app: FastifyInstance, parts: ReadParts): Promise<void> => {
-  const { hub, readings, history, proxies, mayRun } = parts
+  const { hub, readings, history, proxies } = parts
   const slowCalls = sharedRead(() => hub.slowCalls(), listMaxAgeMs)
   const failures = sharedRead(() => hub.failures(), listMaxAgeMs)
-  const rows = async <Row>(list: (reading: Reading) => { row: Row }[]) =>
-    list(await readings.latest()).map(({ row }) => row)
+  /** What is told of tasks is made of what whoever asks may see, and of nothing else. */
+  const latest = async (request: FastifyRequest, maxAgeMs?: number) =>
+    visible(await readings.latest(maxAgeMs), rightsOf(request))
+  const rows = async <Row>(request: FastifyRequest, list: (reading: Reading) => { row: Row }[]) =>
+    list(await latest(request)).map(({ row }) => row)
 
-  app.get('/api/overview', view, async () => summaryOf((await readings.latest()).overview))
-  app.get('/api/tasks', view, () => rows(({ overview }) => taskRows(overview, history)))
-  app.get('/api/workers', view, () => rows(({ overview }) => workerRows(overview)))
-  app.get('/api/queues', view, () => rows(({ overview }) => queueRows(overview, history)))
+  app.get('/api/overview', view, async request => summaryOf((await latest(request)).overview))
+  app.get('/api/tasks', view, request => rows(request, ({ overview }) => taskRows(overview, history)))
+  app.get('/api/workers', view, request => rows(request, ({ overview }) => workerRows(overview)))
+  app.get('/api/queues', view, request => rows(request, ({ overview }) => queueRows(overview, history)))
   callListRoutes(app, { readings, slowCalls, failures })
   searchRoutes(app, { hub, readings, slowCalls, failures })
   // Names of tasks have slashes.
   app.get<{ Params: { '*': string } }>('/api/tasks/*', view, async request => {
     const name = request.params['*']
     const calls = { slow: await slowCalls(), failures: await failures() }
-    const detailIn = (reading: Reading) => taskDetail(reading, history, name, calls, mayRun)
+    const { runs } = rightsOf(request)
+    const detailIn = (reading: Reading) => taskDetail(reading, history, name, calls, runs)
     // Its worker may have started since the last reading.
-    const detail = detailIn(await readings.latest()) ?? detailIn(await readings.latest(unknownMaxAgeMs))
+    const detail = detailIn(await latest(request)) ?? detailIn(await latest(request, unknownMaxAgeMs))
     if (detail) return detail
     throw unknown('task', name)
   })
@@ -66,26 +72,35 @@ export const readRoutes = async (app: FastifyInstance, parts: ReadParts): Promis
       return worker && { overview: reading.overview, worker }
     }
     // It may have started since the last reading.
-    const found = find(await readings.latest()) ?? find(await readings.latest(unknownMaxAgeMs))
+    const found = find(await latest(request)) ?? find(await latest(request, unknownMaxAgeMs))
     if (!found) throw unknown('worker', id)
+    const { sees } = rightsOf(request)
+    const seen = <Call extends { task: string }>(calls: Call[]) => calls.filter(({ task }) => sees(task))
     const [done, slow, failed] = await Promise.all([hub.workerTasks(found.worker), slowCalls(), failures()])
-    return workerDetail(found.overview, found.worker, done, { slow, failures: failed })
+    return workerDetail(found.overview, found.worker, done, { slow: seen(slow), failures: seen(failed) })
   })
   app.get('/api/history', view, async request => {
     const range = queryChoice(request, 'range', ranges)
     const task = queryText(request, 'task', maxNameLength)
     const queue = queryText(request, 'queue', maxNameLength)
-    if (task !== undefined) return history.read('task', task, range)
-    return queue === undefined ? history.read('all', '', range) : history.read('queue', queue, range)
+    const { sees } = rightsOf(request)
+    if (task !== undefined && !sees(task)) throw unknown('task', task)
+    const read = () => {
+      if (task !== undefined) return history.read('task', task, range)
+      return queue === undefined ? history.read('all', '', range) : history.read('queue', queue, range)
+    }
+    const told = read()
+    const isSeen = ({ kind, what }: Deploy) => (kind !== 'task' && kind !== 'schema') || sees(what)
+    return { ...told, deploys: told.deploys.filter(isSeen) }
   })
-  app.get('/metrics', view, async (_request, reply) => {
-    const { overview } = await readings.latest()
+  app.get('/metrics', view, async (request, reply) => {
+    const { overview } = await latest(request)
     return reply.type('text/plain; version=0.0.4; charset=utf-8').send(prometheusText(overview))
   })
   app.get('/openapi.json', view, async request => {
     const { host, isHttps } = whenceOf(request, proxies)
     const server = `${isHttps ? 'https' : 'http'}://${host}${app.prefix}`
-    return openApiDocument((await readings.latest()).overview, { server, namespace: hub.namespace })
+    return openApiDocument((await latest(request)).overview, { server, namespace: hub.namespace })
   })
   app.get('/healthz', { config: { registryAccess: 'open' } }, async (_request, reply) => {
     const isThere = await readings.latest(healthMaxAgeMs).then(

@@ -1,18 +1,19 @@
 import type { FastifyInstance } from 'fastify'
 import { type Hub, HubError } from 'pshub'
 import type { ScheduleChange, ScheduleRow } from '../job-contract.ts'
+import { rightsOf } from './access.ts'
 import { auditOf } from './audit.ts'
 import { Fields } from './fields.ts'
-import { notToBeRun } from './job-routes.ts'
+import type { Masks } from './masks.ts'
 import type { Readings } from './readings.ts'
 import { Refusal } from './refusal.ts'
+import { notToBeRun } from './rules.ts'
 import { sharedRead } from './shared-read.ts'
 
 export interface ScheduleRoutesOptions {
   hub: Hub
   readings: Readings
-  /** Whether a task may be run from here. */
-  mayRun(task: string): boolean
+  masks: Masks
 }
 
 interface ScheduleRequest {
@@ -27,15 +28,23 @@ const queuesAtOnce = 20
 
 /** Jobs at their times: what there is, and what changes it. */
 export const scheduleRoutes = async (app: FastifyInstance, options: ScheduleRoutesOptions): Promise<void> => {
-  const { hub, readings, mayRun } = options
+  const { hub, readings, masks } = options
   const audit = auditOf(app, 'schedule')
   const list = sharedRead(() => listAll(hub, readings), listMaxAgeMs)
-  app.get('/api/schedules', view, (): Promise<ScheduleRow[]> => list())
+  const shown = async (rows: readonly ScheduleRow[]): Promise<ScheduleRow[]> => {
+    const mask = await masks.now()
+    return rows.map(row => ({ ...row, args: mask.args(row.task, row.args).value }))
+  }
+  app.get('/api/schedules', view, async (request): Promise<ScheduleRow[]> => {
+    const { sees } = rightsOf(request)
+    return shown((await list()).filter(({ task }) => sees(task)))
+  })
 
   app.post('/api/schedules', admin, async (request): Promise<ScheduleRow> => {
     const fields = new Fields(request.body, ['name', 'cron', 'timezone', 'missed', 'task', 'args', 'queue', 'key'])
     const [name, task] = [fields.neededText('name'), fields.neededText('task')]
-    if (!mayRun(task)) throw notToBeRun(task)
+    const { seesAll, sees, runs } = rightsOf(request)
+    if (!runs(task)) throw notToBeRun(task)
     const timezone = fields.text('timezone')
     const times = {
       cron: fields.neededText('cron'),
@@ -44,9 +53,12 @@ export const scheduleRoutes = async (app: FastifyInstance, options: ScheduleRout
     }
     const args = fields.has('args') ? fields.any('args') : {}
     const queue = fields.text('queue') || undefined
+    const isHidden = (row: ScheduleRow) => row.name === name && !sees(row.task)
+    if (!seesAll && (await listAll(hub, readings)).some(isHidden))
+      throw new Refusal(403, 'Forbidden', 'There is a schedule of this name that you may not see; choose another name.')
     const schedule = await hub.schedule(name, times, task, args, { queue, key: fields.text('key') || undefined })
     audit(request, 'schedule written', { name, queue: schedule.queue, task: schedule.task, cron: times.cron })
-    return schedule
+    return (await shown([schedule]))[0]!
   })
 
   for (const action of ['pause', 'resume', 'run', 'remove'] as const) {
@@ -54,9 +66,11 @@ export const scheduleRoutes = async (app: FastifyInstance, options: ScheduleRout
       const { queue, name } = request.params
       new Fields(request.body, [])
       const schedules = hub.schedules(queue)
-      if (action === 'run') {
+      const rights = rightsOf(request)
+      if (action === 'run' || !rights.seesAll) {
         const known = (await schedules.list()).find(each => each.name === name)
-        if (known && !mayRun(known.task)) throw notToBeRun(known.task)
+        if (known && !rights.sees(known.task)) throw unknown(queue, name)
+        if (known && action === 'run' && !rights.runs(known.task)) throw notToBeRun(known.task)
       }
       const done = await schedules[action](name)
       if (done === false || done === undefined) throw unknown(queue, name)

@@ -1,11 +1,13 @@
 import type { FastifyInstance } from 'fastify'
 import type { FailureOverview, Hub, SlowCallOverview } from 'pshub'
 import type { SearchAnswer } from '../search-contract.ts'
+import { rightsOf } from './access.ts'
 import { Fields } from './fields.ts'
 import { searchesAtOnce } from './job-routes.ts'
 import type { Readings } from './readings.ts'
 import { searchCalls, searchJob, searchNames } from './search.ts'
 import { Turns } from './turns.ts'
+import { visible } from './visible.ts'
 
 export interface SearchParts {
   hub: Hub
@@ -23,25 +25,27 @@ export const searchRoutes = (app: FastifyInstance, { hub, readings, slowCalls, f
   const turns = new Turns(searchesAtOnce)
   app.get('/api/search', { config: { registryAccess: 'view' } }, async (request): Promise<SearchAnswer> => {
     const text = new Fields(request.query, ['text']).neededText('text', longestText).trim()
-    const { overview } = await readings.latest(namesMaxAgeMs)
+    const rights = rightsOf(request)
+    const seen = <T extends { task: string }>(all: readonly T[]) => all.filter(({ task }) => rights.sees(task))
+    const { overview } = visible(await readings.latest(namesMaxAgeMs), rights)
     const names = searchNames(overview, text.toLowerCase().split(/\s+/))
     if (text === '') return { ...names, jobs: [], keys: [], calls: [], isCut: false }
     return turns.take(async () => {
       const [job, found, failed, slow] = [
-        await searchJob(hub, text),
+        await searchJob(hub, text, rights.sees),
         await hub.findKeys(text, 6),
         await failures(),
         await slowCalls(),
       ]
       const calls = searchCalls(
         [
-          ['failure', failed],
+          ['failure', seen(failed)],
           ['refusal', overview.refusals],
-          ['slow', slow],
+          ['slow', seen(slow)],
         ],
         text,
       )
-      return { ...names, jobs: job.jobs, keys: found.keys, calls, isCut: job.isCut || found.isCut }
+      return { ...names, jobs: seen(job.jobs), keys: seen(found.keys), calls, isCut: job.isCut || found.isCut }
     })
   })
 }

@@ -56,7 +56,11 @@ export const searchCalls = (lists: readonly [FoundCall['kind'], readonly Told[]]
 }
 
 /** A job of this id: by its record where it is tracked, else wherever it lies. */
-export const searchJob = async (hub: Hub, text: string): Promise<Pick<SearchAnswer, 'jobs' | 'isCut'>> => {
+export const searchJob = async (
+  hub: Hub,
+  text: string,
+  sees: (task: string) => boolean,
+): Promise<Pick<SearchAnswer, 'jobs' | 'isCut'>> => {
   if (!id.test(text)) return { jobs: [], isCut: false }
   const tracked = await hub.jobDetails(text).catch((error: unknown) => {
     if (error instanceof HubError && error.code === 'NoSuchJob') return undefined
@@ -67,7 +71,7 @@ export const searchJob = async (hub: Hub, text: string): Promise<Pick<SearchAnsw
   let isCut = false
   for (const state of lyingStates) {
     if (performance.now() - since > longestMs) return { jobs: [], isCut: true }
-    const { jobs, more } = await hub.jobs({ state, text, limit: most })
+    const { jobs, more } = await hub.jobs({ state, text, limit: most, look: { sees, args: () => null } })
     const found = jobs.flatMap(job => (job.id === text ? jobOf({ ...job, id: text }) : []))
     if (found.length > 0) return { jobs: found, isCut: false }
     isCut ||= more

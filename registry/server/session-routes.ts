@@ -1,29 +1,34 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Login, Role, Session } from '../contract.ts'
+import type { Session } from '../contract.ts'
+import type { Login, LoginWays } from '../login-contract.ts'
 import { type AccessParts, identityOf, takeToken } from './access.ts'
 import { auditOf, whoIs } from './audit.ts'
 import { Refusal } from './refusal.ts'
 import { sessionMs } from './sessions.ts'
+import type { Identity } from './tokens.ts'
 
 export interface SessionRoutesOptions extends AccessParts {
-  /** Of somebody in this role. */
-  sessionOf(role: Role): Session
+  /** Of somebody who is in. */
+  sessionOf(identity: Identity): Session
+  ways: LoginWays
 }
 
 /** Logging in and out, and who one is. */
 export const sessionRoutes = async (app: FastifyInstance, parts: SessionRoutesOptions): Promise<void> => {
-  const { tokens, sessions, cookie, guard, limits, sessionOf } = parts
+  const { tokens, sessions, cookie, guard, limits, sessionOf, ways } = parts
   const audit = auditOf(app, 'access')
   const open = { config: { registryAccess: 'open' as const } }
 
-  app.get('/api/session', { config: { registryAccess: 'view' } }, async request => sessionOf(identityOf(request).role))
+  app.get('/api/session', { config: { registryAccess: 'view' } }, async request => sessionOf(identityOf(request)))
+
+  app.get('/api/login', open, async (): Promise<LoginWays> => ways)
 
   app.post('/api/login', open, async (request, reply) => {
     const token = tokenIn(request)
     const identity = await takeToken(request, limits, () => tokens.byToken(token) ?? tokens.byCode(token, Date.now()))
     const session = await sessions.start(identity.role, Date.now())
     audit(request, 'logged in', { who: whoIs(identity), role: identity.role })
-    return reply.header('set-cookie', cookie.write(request, session, sessionMs)).send(sessionOf(identity.role))
+    return reply.header('set-cookie', cookie.write(request, session, sessionMs)).send(sessionOf(identity))
   })
 
   app.post('/api/logout', open, async (request, reply) => {

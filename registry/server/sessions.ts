@@ -2,18 +2,25 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import type { FastifyBaseLogger } from 'fastify'
 import type { Hub } from 'pshub'
 import { type Role, roles } from '../contract.ts'
+import { isUserName } from './proxy-users.ts'
 import { Refusal } from './refusal.ts'
-import { type Identity, keyOf, type TokenBook } from './tokens.ts'
+import type { Rules } from './rules.ts'
+import { type Identity, keyOf, type TokenBook, type User } from './tokens.ts'
 
 export const sessionMs = 12 * 3600_000
 /** So long another registry's log-out may take to be noticed here, and no longer is Redis asked for each request. */
 export const recheckMs = 5000
+/** Bytes of what is kept of one. */
+const maxRecord = 1000
 /** Sessions that this process remembers; beyond, those that came first are asked for again. */
 const maxKnown = 10_000
 
-interface Known extends Identity {
+interface Found extends Identity {
   session: string
   untilMs: number
+}
+
+interface Known extends Found {
   checkedMs: number
   /** Whether Redis has it; else it ends with this process. */
   isKept: boolean
@@ -22,12 +29,15 @@ interface Known extends Identity {
 /**
  * Who is logged in. A session is a random text that its browser has; Redis has its digest, with the role, the end, and a proof made of the
  * session and its token. Whoever reads Redis can neither use sessions nor search for tokens there; whoever writes it cannot make one without
- * the token. So they outlive a restart, hold for all registries on this Redis, and end when their token changes. While Redis is away, those
+ * the token; of somebody whom a provider knows the proof is made with the registry's secret at that provider. So they outlive a restart, hold for all registries on this Redis, and end when their token changes, or that secret, or the rules of who may do what. While Redis is away, those
  * that were seen go on.
  */
 export class Sessions {
   readonly #tokens: TokenBook
   readonly #store: Hub['sessions']
+  readonly #rules: Rules
+  /** What sessions of users are proved with; undefined: there is no provider. */
+  readonly #secret: string | undefined
   readonly #log: FastifyBaseLogger
   readonly #known = new Map<string, Known>()
   /** Log-outs that Redis has not been told of, with the ends of their sessions. */
@@ -36,8 +46,14 @@ export class Sessions {
   readonly #timer: NodeJS.Timeout
   #isWarned = false
 
-  constructor(tokens: TokenBook, store: Hub['sessions'], log: FastifyBaseLogger) {
+  constructor(
+    { tokens, rules, secret }: { tokens: TokenBook; rules: Rules; secret: string | undefined },
+    store: Hub['sessions'],
+    log: FastifyBaseLogger,
+  ) {
     this.#tokens = tokens
+    this.#rules = rules
+    this.#secret = secret
     this.#store = store
     this.#log = log
     this.#timer = setInterval(() => void this.#tell(), recheckMs)
@@ -50,9 +66,28 @@ export class Sessions {
 
   /** Of somebody who showed a token. Returns what their browser is to keep. */
   async start(role: Role, nowMs: number): Promise<string> {
-    const session = randomBytes(32).toString('base64url')
-    const untilMs = nowMs + sessionMs
-    const record = JSON.stringify({ role, untilMs, proof: proofOf(session, this.#tokens.of(role)!) })
+    const [session, untilMs] = [newSession(), nowMs + sessionMs]
+    const proof = proofOf(session, this.#tokens.of(role)!)
+    return this.#keep(this.#identity(session, role, untilMs), JSON.stringify({ role, untilMs, proof }), nowMs)
+  }
+
+  /** The same of somebody whom the provider knows. Of their groups those are kept that the rules name. @throws Refusal when these are too many */
+  async startOf({ name, groups }: User, role: Role, nowMs: number): Promise<string> {
+    const [session, untilMs] = [newSession(), nowMs + sessionMs]
+    const user = { name, groups: groups.filter(group => this.#rules.namesGroup(group)) }
+    const proof = proofOf(session, this.#said(user, untilMs))
+    const record = JSON.stringify({ user: user.name, groups: user.groups, untilMs, proof })
+    if (Buffer.byteLength(record) > maxRecord)
+      throw new Refusal(
+        403,
+        'Forbidden',
+        'You are in more groups than a session can keep; the rules should name fewer.',
+      )
+    return this.#keep(this.#identityOf(session, user, role, untilMs), record, nowMs)
+  }
+
+  async #keep(identity: Found, record: string, nowMs: number): Promise<string> {
+    const { session } = identity
     let isKept = true
     try {
       await this.#store.write(nameOf(session), record, sessionMs)
@@ -60,7 +95,7 @@ export class Sessions {
       isKept = false
       this.#warn(error as Error)
     }
-    this.#note(this.#identity(session, role, untilMs), nowMs, isKept)
+    this.#note(identity, nowMs, isKept)
     return session
   }
 
@@ -125,26 +160,45 @@ export class Sessions {
     }
   }
 
-  #identity(session: string, role: Role, untilMs: number): Identity & { session: string; untilMs: number } {
-    return { role, key: keyOf(session), token: keyOf(this.#tokens.of(role)!), session, untilMs }
+  #identity(session: string, role: Role, untilMs: number): Found {
+    return { role, tokenRole: role, key: keyOf(session), token: keyOf(this.#tokens.of(role)!), session, untilMs }
+  }
+
+  #identityOf(session: string, user: User, role: Role, untilMs: number): Found {
+    return { role, key: keyOf(session), token: keyOf(`user ${user.name}`), user, by: 'provider', session, untilMs }
+  }
+
+  /** All that a session of a user is for: with other rules it would be another one. */
+  #said({ name, groups }: User, untilMs: number): string {
+    return JSON.stringify([this.#secret, this.#rules.said, name, groups, untilMs])
   }
 
   /** What Redis has may be anything. */
-  #read(session: string, text: string | undefined): (Identity & { session: string; untilMs: number }) | undefined {
+  #read(session: string, text: string | undefined): Found | undefined {
     try {
-      const { role, untilMs, proof } = JSON.parse(text ?? 'null') as Record<string, unknown>
-      const token = roles.includes(role as Role) ? this.#tokens.of(role as Role) : undefined
-      if (token === undefined || typeof untilMs !== 'number' || typeof proof !== 'string') return undefined
-      const wanted = Buffer.from(proofOf(session, token))
-      const given = Buffer.from(proof)
-      if (given.length !== wanted.length || !timingSafeEqual(given, wanted)) return undefined
-      return this.#identity(session, role as Role, untilMs)
+      const record = JSON.parse(text ?? 'null') as Record<string, unknown>
+      return record.user === undefined ? this.#readToken(session, record) : this.#readUser(session, record)
     } catch {
       return undefined
     }
   }
 
-  #note(identity: Identity & { session: string; untilMs: number }, checkedMs: number, isKept: boolean): Known {
+  #readToken(session: string, { role, untilMs, proof }: Record<string, unknown>): Found | undefined {
+    const token = roles.includes(role as Role) ? this.#tokens.of(role as Role) : undefined
+    if (token === undefined || typeof untilMs !== 'number') return undefined
+    return isProof(proof, session, token) ? this.#identity(session, role as Role, untilMs) : undefined
+  }
+
+  #readUser(session: string, { user: name, groups, untilMs, proof }: Record<string, unknown>): Found | undefined {
+    if (this.#secret === undefined || !isUserName(name) || typeof untilMs !== 'number') return undefined
+    if (!Array.isArray(groups) || !groups.every(isUserName)) return undefined
+    const user: User = { name, groups }
+    const role = this.#rules.roleOf(user)
+    if (!role || !isProof(proof, session, this.#said(user, untilMs))) return undefined
+    return this.#identityOf(session, user, role, untilMs)
+  }
+
+  #note(identity: Found, checkedMs: number, isKept: boolean): Known {
     const known = { ...identity, checkedMs, isKept }
     this.#known.delete(known.session)
     this.#known.set(known.session, known)
@@ -165,6 +219,13 @@ export class Sessions {
   }
 }
 
+const newSession = (): string => randomBytes(32).toString('base64url')
 const nameOf = (session: string): string => createHash('sha256').update(session).digest('base64url')
-const proofOf = (session: string, token: string): string =>
-  createHmac('sha256', session).update(token).digest('base64url')
+const proofOf = (session: string, secret: string): string =>
+  createHmac('sha256', session).update(secret).digest('base64url')
+
+const isProof = (proof: unknown, session: string, secret: string): boolean => {
+  if (typeof proof !== 'string') return false
+  const [given, wanted] = [Buffer.from(proof), Buffer.from(proofOf(session, secret))]
+  return given.length === wanted.length && timingSafeEqual(given, wanted)
+}

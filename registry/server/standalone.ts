@@ -25,8 +25,9 @@ export interface RunningRegistry {
  */
 export const startRegistry = async ({ hub, ...options }: StandaloneOptions = {}): Promise<RunningRegistry> => {
   const { host, port, basePath, ...setup } = readSettings('registry', { options: { ...options }, env: process.env })
-  const hasToken = setup.viewToken ?? setup.runToken ?? setup.adminToken
-  const token = hasToken === undefined ? newToken() : undefined
+  // Where users log in elsewhere nobody needs a token.
+  const hasWay = setup.viewToken ?? setup.runToken ?? setup.adminToken ?? setup.userHeader ?? setup.oidcIssuer
+  const token = hasWay === undefined ? newToken() : undefined
   const code = token === undefined ? undefined : newToken()
   const app = makeServer(new Proxies(setup.behindProxy), makeLogger(setup))
   const given = {

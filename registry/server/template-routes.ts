@@ -1,18 +1,18 @@
 import type { FastifyInstance } from 'fastify'
-import { type Hub, HubError } from 'pshub'
+import { type Hub, HubError, type Template } from 'pshub'
 import { mostTemplates, type TemplateChange, type TemplateList } from '../job-contract.ts'
-import { identityOf } from './access.ts'
+import { identityOf, rightsOf } from './access.ts'
 import { auditOf, whoIs } from './audit.ts'
 import { Fields } from './fields.ts'
-import { notToBeRun } from './job-routes.ts'
 import type { Limits } from './limits.ts'
+import type { Masked, Masks } from './masks.ts'
 import { Refusal } from './refusal.ts'
+import { notToBeRun } from './rules.ts'
 
 export interface TemplateRoutesOptions {
   hub: Hub
   limits: Limits
-  /** Whether a task may be run from here. */
-  mayRun(task: string): boolean
+  masks: Masks
 }
 
 interface TemplateRequest {
@@ -21,7 +21,7 @@ interface TemplateRequest {
 
 /** Named arguments of a task, for all: who may look sees them, who may run the task saves and deletes them. */
 export const templateRoutes = async (app: FastifyInstance, options: TemplateRoutesOptions): Promise<void> => {
-  const { hub, limits, mayRun } = options
+  const { hub, limits, masks } = options
   const audit = auditOf(app, 'template')
   const changing = {
     config: { registryAccess: 'run' as const },
@@ -32,15 +32,20 @@ export const templateRoutes = async (app: FastifyInstance, options: TemplateRout
   app.get<TemplateRequest>(
     '/api/templates/*',
     { config: { registryAccess: 'view' } },
-    async (request): Promise<TemplateList> => ({
-      templates: await told(hub.templates.list(request.params['*'])),
-      most: mostTemplates,
-    }),
+    async (request): Promise<TemplateList> => {
+      const task = request.params['*']
+      if (!rightsOf(request).sees(task)) return { templates: [], most: mostTemplates }
+      const [mask, templates] = [await masks.now(task), await told(hub.templates.list(task))]
+      return {
+        templates: templates.map(template => masked(template, mask.args(task, template.args))),
+        most: mostTemplates,
+      }
+    },
   )
 
   app.post<TemplateRequest>('/api/templates/*', changing, async (request): Promise<TemplateChange> => {
     const task = request.params['*']
-    if (!mayRun(task)) throw notToBeRun(task)
+    if (!rightsOf(request).runs(task)) throw notToBeRun(task)
     const fields = new Fields(request.body, ['name', 'args', 'isWhole'])
     const name = fields.neededText('name').trim()
     if (!fields.has('args')) throw new Refusal(400, 'BadRequest', "'args' is missing.")
@@ -58,13 +63,17 @@ export const templateRoutes = async (app: FastifyInstance, options: TemplateRout
 
   app.post<TemplateRequest>('/api/template-removal/*', changing, async (request): Promise<TemplateChange> => {
     const task = request.params['*']
-    if (!mayRun(task)) throw notToBeRun(task)
+    if (!rightsOf(request).runs(task)) throw notToBeRun(task)
     const name = new Fields(request.body, ['name']).neededText('name')
     const changed = await told(hub.templates.remove(task, name))
     audit(request, 'template deleted', { task, name, changed })
     return { task, name, changed }
   })
 }
+
+/** What a program sent may have secrets in it; pages leave them out before they save. */
+const masked = (template: Template, { value, isWhole }: Masked): Template =>
+  isWhole ? template : { ...template, args: value, isWhole: false }
 
 /** What is no template, or of no task, is a wrong request here and not a call that failed. */
 const told = async <T>(asked: Promise<T>): Promise<T> => {

@@ -4,13 +4,25 @@ import { type Role, roles } from '../contract.ts'
 
 export type Tokens = Readonly<Partial<Record<Role, string | undefined>>>
 
+/** Somebody whom a proxy or a provider knows. */
+export interface User {
+  name: string
+  groups: readonly string[]
+}
+
 /** Who makes a request. */
 export interface Identity {
   role: Role
   /** Tells sessions and tokens apart in the log, and gives none away. */
   key: string
-  /** The key of the token that it is, or that its session was begun with. */
+  /** The key of the token that it is, or that its session was begun with; of a user, of their name. What one may cost is counted by it. */
   token: string
+  /** The role of that token, whoever shows it. */
+  tokenRole?: Role
+  /** Who it is, by the word of a proxy or of a provider. */
+  user?: User
+  /** Which of these said it; undefined: a token was shown. */
+  by?: 'proxy' | 'provider'
   /** Of a session: what its browser keeps, and its end, milliseconds since 1970. */
   session?: string
   untilMs?: number
@@ -32,13 +44,17 @@ export class TokenBook {
   readonly #tokens: [Role, string][]
   readonly #codes = new Map<string, { role: Role; untilMs: number }>()
 
-  /** @throws ConfigError without any token, or when two roles have the same */
-  constructor(tokens: Tokens) {
+  /** @param others there are other ways in @throws ConfigError without any, or when two roles have the same token */
+  constructor(tokens: Tokens, others = false) {
     this.#tokens = roles.flatMap(role => (tokens[role] === undefined ? [] : [[role, tokens[role]] as [Role, string]]))
-    if (this.#tokens.length === 0)
+    if (this.#tokens.length === 0 && !others)
       throw new ConfigError('The registry needs a token: set viewToken, runToken or adminToken.')
     if (new Set(this.#tokens.map(([, token]) => token)).size < this.#tokens.length)
       throw new ConfigError('Tokens of different roles must differ.')
+  }
+
+  get areThere(): boolean {
+    return this.#tokens.length > 0
   }
 
   of(role: Role): string | undefined {
@@ -49,7 +65,7 @@ export class TokenBook {
   byToken(given: string): Identity | undefined {
     let found: Identity | undefined
     for (const [role, token] of this.#tokens)
-      if (equal(given, token)) found = { role, key: keyOf(token), token: keyOf(token) }
+      if (equal(given, token)) found = { role, tokenRole: role, key: keyOf(token), token: keyOf(token) }
     return found
   }
 

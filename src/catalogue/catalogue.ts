@@ -9,7 +9,9 @@ import type { TaskCard } from '../task/card.ts'
 import { maxRecordLength, objectOf, Unreadable, type UnreadableRecord } from '../wire/foreign.ts'
 import { isQueueName, type Keys } from '../wire/keys.ts'
 import {
+  type FieldCard,
   furtherField,
+  KeptCards,
   type LiveWorker,
   readStats,
   readTaskCard,
@@ -18,7 +20,6 @@ import {
   type WorkerStats,
 } from './cards.ts'
 import { pagesOfHash, type Read } from './hash-pages.ts'
-import { type FieldCard, KeptCards } from './kept-cards.ts'
 
 /** Cards of workers that are kept; an identity is seen once and its worker may be long gone. */
 const maxCards = 10_000

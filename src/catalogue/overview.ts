@@ -6,16 +6,14 @@ import type { TaskCard } from '../task/card.ts'
 import type { UnreadableRecord } from '../wire/foreign.ts'
 import { type Keys, wholeQueue } from '../wire/keys.ts'
 import { newestFirst, tryParseTaskName } from '../wire/names.ts'
-import type { LiveWorker } from './cards.ts'
+import type { FieldCard, KeptCards, LiveWorker } from './cards.ts'
 import { Catalogue } from './catalogue.ts'
-import type { FieldCard, KeptCards } from './kept-cards.ts'
 import { readQueueCounts } from './queue-counts.ts'
 import { type RedisMemory, readRedisMemory } from './redis-memory.ts'
 import { noRefusals, type RefusalOverview, type Refused, readRefusals, refusedOf } from './refusals.ts'
 import { eachOnce } from './unreadable.ts'
 import { type QueueOverview, type TaskQueue, wholeQueues, wholeTaskQueues } from './whole-queues.ts'
 
-export { KeptCards } from './kept-cards.ts'
 export type { QueueOverview, TaskQueue } from './whole-queues.ts'
 
 /** A task, by the card of the queue that hubs call now. */

@@ -19,7 +19,7 @@ export class UsageError extends ConfigError {
 export const optionsOf = (command: Command): Option[] => [...command.options, ...commonOptions]
 
 /** Options and arguments of one command. Throws UsageError. */
-export const parseCommandLine = (command: Command, argv: string[]): Omit<Invocation, 'output'> => {
+export const parseCommandLine = (command: Command, argv: string[]): Pick<Invocation, 'positionals' | 'flags'> => {
   const options = optionsOf(command)
   // Not strict, because strict messages neither know a near name nor say what the command is about.
   const { rest, ids } = command.takesIds ? dashedIdsApart(argv, options) : { rest: argv, ids: [] }

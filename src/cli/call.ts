@@ -63,6 +63,7 @@ export const callCommand: Command = {
       'is JSON, in microseconds.',
   ],
   arity: { min: 1, max: 2, missing: 'the name of a task, as in: pshub call add:1.0 \'{"a":1,"b":2}\'' },
+  takesTasks: true,
   options: [
     { flag: 'timeout', value: 'time', about: 'how long to wait for the result', fallback: "the task's own" },
     { flag: 'queue', value: 'name', about: 'call workers of this queue only', fallback: 'where the task was first' },

@@ -1,10 +1,13 @@
+import { checkup } from '../catalogue/looks/checkup.ts'
 import { readOverview } from '../catalogue/overview.ts'
 import { bootCheck, type Finding } from '../redis/boot-check.ts'
 import { command } from '../redis/client.ts'
 import type { Connection } from '../redis/connection.ts'
 import { isRefusal } from '../redis/failures.ts'
+import { libraryName } from '../redis/library.ts'
 import { isAboutRights } from '../redis/refusals.ts'
 import { type Role, roles } from '../redis/rights.ts'
+import { lookAtServers } from '../redis/server-look.ts'
 import { describeTarget } from '../redis/target.ts'
 import { namedQueues, readQueues } from '../settings/queues.ts'
 import { type Keys, makeKeys } from '../wire/keys.ts'
@@ -38,7 +41,7 @@ const measurePing = async (connection: Connection): Promise<number> => {
 }
 
 /** What of the registry needs somebody. Who may not read it has not come for that. */
-const checkRegistry = async (connection: Connection, keys: Keys): Promise<Finding[]> => {
+const checkRegistry = async (connection: Connection, keys: Keys, isDoctor: boolean): Promise<Finding[]> => {
   const overview = await connection
     .send(client => readOverview(client, keys))
     .catch(error => {
@@ -50,7 +53,12 @@ const checkRegistry = async (connection: Connection, keys: Keys): Promise<Findin
     return `${where} cannot be read and counts as absent: ${reason}`
   })
   const doubled = (overview?.tasks ?? []).flatMap(task => doubledOf(task) ?? [])
-  return [...doubled, ...unreadable].map(message => ({ what: 'registry', level: 'warning', message }))
+  const told = [...doubled, ...unreadable].map((message): Finding => ({ what: 'registry', level: 'warning', message }))
+  if (!isDoctor) return told
+  const servers = await connection.send(client => lookAtServers(client, libraryName))
+  if (!overview)
+    return [...servers, { what: 'registry', level: 'warning', message: 'not looked at: this user may not read it' }]
+  return [...servers, ...told, ...(await connection.send(client => checkup(client, keys, overview)))]
 }
 
 const roleOf = (flag: string): Role => {
@@ -79,9 +87,9 @@ const distinct = (findings: Finding[]): Finding[] =>
 
 const styles = { ok: 'green', warning: 'yellow', error: 'red' } as const
 
-const run = async (invocation: Invocation): Promise<number> => {
+const check = async (invocation: Invocation, isDoctor: boolean): Promise<number> => {
   const { flags, output } = invocation
-  const settings = settingsOf('worker', checkCommand, invocation, 'silent')
+  const settings = settingsOf('worker', isDoctor ? doctorCommand : checkCommand, invocation, 'silent')
   const wanted = flags.for === undefined ? roles : [roleOf(flags.for)]
   const keys = makeKeys(settings.namespace)
   const queues = namedQueues(readQueues(settings.queue)!)
@@ -90,7 +98,7 @@ const run = async (invocation: Invocation): Promise<number> => {
     pingMs: await measurePing(connection),
     findings: [
       ...distinct(await connection.send(client => bootCheck(client, purposes))),
-      ...(await checkRegistry(connection, keys)),
+      ...(await checkRegistry(connection, keys, isDoctor)),
     ],
   }))
   // Nobody said what this user is for: it is no fault that it may not do everything.
@@ -151,5 +159,24 @@ export const checkCommand: Command = {
     2: 'the command line or a setting is wrong',
     3: 'it could not be reached',
   },
-  run,
+  run: invocation => check(invocation, false),
+}
+
+export const doctorCommand: Command = {
+  ...checkCommand,
+  name: 'doctor',
+  usage: 'doctor',
+  summary: 'the same as check, and what lives and lies there that should not be so',
+  about: [
+    'Does what pshub check does, and looks further: settings of Redis that close connections, its clock, its slow log, the versions of live ' +
+      'workers, tasks that they declare in different ways, workers that are gone and hold work which nobody takes over, and keys under the namespace that nothing of pshub ' +
+      'writes. Each warning says what to do.',
+    'Beside what pshub check does it only reads. It goes through the keys of Redis, up to 200,000 of each server. What this user may not read (CONFIG GET, SLOWLOG GET) is passed over: no role of ' +
+      'pshub needs it.',
+  ],
+  examples: [
+    { line: 'pshub doctor', about: 'something is odd' },
+    { line: 'pshub doctor --json | jq \'.findings[] | select(.level != "ok")\'', about: 'in a nightly check' },
+  ],
+  run: invocation => check(invocation, true),
 }

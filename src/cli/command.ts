@@ -27,6 +27,8 @@ export interface Invocation {
   /** Texts of options as typed, by flag; switches that were given are 'true'. */
   flags: Readonly<Record<string, string>>
   output: Output
+  /** All commands there are. */
+  commands(): Promise<Command[]>
 }
 
 export interface Command {
@@ -40,6 +42,8 @@ export interface Command {
   /** How many arguments it takes, options apart, and what the first missing one is. */
   arity: { min: number; max: number; missing?: string }
   options: Option[]
+  /** Its arguments are names of tasks, which shells complete. */
+  takesTasks?: boolean
   /** Ids are among its arguments: they may look like options. */
   takesIds?: boolean
   examples: { line: string; about: string }[]

@@ -73,6 +73,7 @@ export const enqueueCommand: Command = {
     'With --dry-run everything is checked (the task, its arguments, the options) and nothing enqueued.',
   ],
   arity: { min: 0, max: 2 },
+  takesTasks: true,
   options: [
     ...enqueueFlags,
     ...waitOptions,

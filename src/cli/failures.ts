@@ -55,6 +55,7 @@ export const failuresCommand: Command = {
       'with how many there were in the LAST MINUTE and IN ALL since that hub started.',
   ],
   arity: { min: 0, max: 1 },
+  takesTasks: true,
   options: [limitOption, jsonOption],
   examples: [
     { line: 'pshub failures', about: 'of all tasks' },

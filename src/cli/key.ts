@@ -114,7 +114,7 @@ const change: Record<Exclude<Act, 'show'>, Change> = {
 const nameOf = ({ task, key }: JobKey): string => `key ${printable(JSON.stringify(key))} of ${printable(task)}`
 
 const haveNoKeys = ({ task }: Pick<JobKey, 'task'>): string =>
-  `Jobs of ${printable(task)} have no keys: those of tasks have that are declared with keyed: 'ordered' or 'merged'. pshub tasks <task> says it.`
+  `Jobs of ${printable(task)} have no keys: only those of tasks that are declared with keyed: 'ordered' or 'merged' do. 'pshub tasks <task>' tells.`
 
 const nothingWaits = (name: string): string => `Nothing waits of ${name}.`
 

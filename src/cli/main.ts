@@ -29,11 +29,17 @@ const commands: Record<string, () => Promise<Command>> = {
   resume: async () => (await import('./pause.ts')).resumeCommand,
   slow: async () => (await import('./slow.ts')).slowCommand,
   failures: async () => (await import('./failures.ts')).failuresCommand,
+  trace: async () => (await import('./trace.ts')).traceCommand,
   top: async () => (await import('./top.ts')).topCommand,
+  types: async () => (await import('./types.ts')).typesCommand,
+  diff: async () => (await import('./diff.ts')).diffCommand,
   registry: async () => (await import('./registry-command.ts')).registryCommand,
   metrics: async () => (await import('./metrics.ts')).metricsCommand,
+  bench: async () => (await import('./bench.ts')).benchCommand,
   check: async () => (await import('./check.ts')).checkCommand,
+  doctor: async () => (await import('./check.ts')).doctorCommand,
   install: async () => (await import('./install.ts')).installCommand,
+  completion: async () => (await import('./completion.ts')).completionCommand,
 }
 const allCommands = (): Promise<Command[]> => Promise.all(Object.values(commands).map(load => load()))
 
@@ -50,7 +56,7 @@ const dispatch = async (argv: string[], output: Output): Promise<number> => {
   }
   if (first.startsWith('-')) throw new UsageError(`The command comes first, as in: pshub tasks ${first}`)
   const command = await commandNamed(first)
-  const invocation = { ...parseCommandLine(command, rest), output }
+  const invocation = { ...parseCommandLine(command, rest), output, commands: allCommands }
   if (invocation.flags.help !== undefined) return help(first, output)
   return command.run(invocation)
 }

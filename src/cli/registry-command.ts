@@ -92,11 +92,16 @@ const tell = (
   const { readOnly, behindProxy, host } = settings
   // What follows # stays in the browser: no server and no log sees it.
   out.line(`Registry: ${code === undefined ? url : `${url}#token=${code}`}`)
-  out.line(
-    token === undefined
-      ? `Tokens are set for ${rolesOf(settings)}.`
-      : `The address logs in once, within 15 minutes. The admin's token, until it stops: ${token}`,
-  )
+  const { userHeader, oidcIssuer } = settings
+  if (oidcIssuer !== undefined)
+    out.line(`Users log in at ${oidcIssuer}, which has to know the address <here>/login/callback.`)
+  if (userHeader !== undefined) out.line(`The proxies say in ${userHeader} who asks.`)
+  if (token !== undefined || rolesOf(settings) !== '')
+    out.line(
+      token === undefined
+        ? `Tokens are set for ${rolesOf(settings)}.`
+        : `The address logs in once, within 15 minutes. The admin's token, until it stops: ${token}`,
+    )
   if (readOnly) out.line('It is read-only: nobody can run or change anything.')
   if (isLoopback(host) || behindProxy.length > 0) return
   err.line(err.paint(['bold', 'red'], `WARNING: it can be reached from other machines (${host}), and without TLS:`))
@@ -164,6 +169,56 @@ export const registryCommand: Command = {
       setting: 'behindProxy',
       fallback: 'none',
     },
+    {
+      flag: 'access',
+      value: 'file',
+      about: 'JSON file of who may do what: roles of users and groups, and tasks of everybody',
+      setting: 'access',
+      fallback: 'roles alone count',
+    },
+    {
+      flag: 'hide-values',
+      value: 'what',
+      about: 'hide of arguments and results of jobs what is secret, or all',
+      setting: 'hideValues',
+    },
+    {
+      flag: 'user-header',
+      value: 'name',
+      about: 'header of the proxies that names who asks, as in X-Forwarded-User',
+      setting: 'userHeader',
+      fallback: 'none',
+    },
+    {
+      flag: 'groups-header',
+      value: 'name',
+      about: 'header that names their groups, as in X-Forwarded-Groups',
+      setting: 'groupsHeader',
+      fallback: 'none',
+    },
+    {
+      flag: 'oidc-issuer',
+      value: 'address',
+      about: 'provider of OpenID Connect at which people log in',
+      setting: 'oidcIssuer',
+      fallback: 'none',
+    },
+    { flag: 'oidc-client-id', value: 'id', about: 'what it knows the registry by', setting: 'oidcClientId' },
+    {
+      flag: 'oidc-client-secret',
+      value: 'secret',
+      about: 'the same; better set in the environment or the file',
+      setting: 'oidcClientSecret',
+    },
+    {
+      flag: 'oidc-scopes',
+      value: 'names',
+      about: 'what it is asked for',
+      setting: 'oidcScopes',
+      fallback: 'openid,email,profile',
+    },
+    { flag: 'oidc-user-claim', value: 'name', about: 'which of its claims names a user', setting: 'oidcUserClaim' },
+    { flag: 'oidc-groups-claim', value: 'name', about: 'which of them lists groups', setting: 'oidcGroupsClaim' },
     { flag: 'max-body-bytes', value: 'n', about: 'longest arguments that are taken', setting: 'maxBodyBytes' },
     {
       flag: 'max-runs-per-second',

@@ -49,6 +49,7 @@ export const slowCommand: Command = {
       'long BACKLOG without it means that all slots were busy.',
   ],
   arity: { min: 0, max: 1 },
+  takesTasks: true,
   options: [limitOption, jsonOption],
   examples: [
     { line: 'pshub slow', about: 'of all tasks' },

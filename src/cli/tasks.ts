@@ -107,6 +107,7 @@ export const tasksCommand: Command = {
     aboutLoad,
   ],
   arity: { min: 0, max: 1 },
+  takesTasks: true,
   options: [jsonOption],
   examples: [
     { line: 'pshub tasks', about: 'all of them' },

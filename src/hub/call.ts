@@ -6,7 +6,8 @@ import { type ErrorCode, fromWire, HubError, type HubErrorDetails } from '../wir
 import { newId } from '../wire/ids.ts'
 import { type Reply, requestBesideArgs, requestBody } from '../wire/message.ts'
 import type { Phases } from '../wire/phases.ts'
-import type { Outbox, Parcel, Placed } from './outbox.ts'
+import type { Outbox } from './outbox.ts'
+import type { Parcel, Placed } from './parcel.ts'
 
 /** Who waits for a call. */
 export interface Caller {

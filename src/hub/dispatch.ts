@@ -1,6 +1,7 @@
 import type { Events } from '../figures/events.ts'
 import type { CallSpan } from '../outlets/tracing.ts'
 import { Queue } from '../queue/queue.ts'
+import { roundTrip } from '../queue/round-trip.ts'
 import type { Connection } from '../redis/connection.ts'
 import type { Settings } from '../settings/read.ts'
 import { backoffMs, maxTimeoutMs, monotonicMs, sleep } from '../wire/clock.ts'
@@ -18,7 +19,6 @@ import { Outbox } from './outbox.ts'
 import { Draw, type Spread } from './placement.ts'
 import type { Route } from './resolver.ts'
 import { maxTries, mayRetry, RetryBudget } from './retries.ts'
-import { roundTrip } from './round-trip.ts'
 
 export interface DispatchOptions {
   hubId: string

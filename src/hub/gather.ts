@@ -1,4 +1,4 @@
-import type { Called, Entry, ResultOf } from '../task/task.ts'
+import type { AnyTasks, Called, Entry } from '../task/task.ts'
 import { monotonicMs } from '../wire/clock.ts'
 import { HubError } from '../wire/errors.ts'
 import { refuseHubOptions } from '../wire/options.ts'
@@ -6,7 +6,7 @@ import type { CallPhases } from '../wire/phases.ts'
 import { type CallOptions, callOptionNames, type WithPhases } from './call-options.ts'
 
 /** One entry of a gather: a task with its arguments, and options that differ from the common ones. */
-export type GatherEntry<T = Called> = Entry<T, CallOptions>
+export type GatherEntry<T = Called, Tasks = AnyTasks> = Entry<T, CallOptions, Tasks>
 
 /** How one entry of a gather ended; `ms` is its own wait, and `phases` its parts where they were asked for. */
 export type Gathered<T = unknown> =
@@ -14,11 +14,11 @@ export type Gathered<T = unknown> =
   | { ok: false; error: HubError; ms: number; phases?: CallPhases | undefined }
 
 /** Makes all calls at once and resolves when each has settled, under the names they were given. Never rejects. */
-export const gatherCalls = async <T extends Record<string, Called>>(
-  calls: { readonly [K in keyof T]: GatherEntry<T[K]> },
+export const gatherCalls = async (
+  calls: Readonly<Record<string, GatherEntry>>,
   options: CallOptions,
   call: (task: Called, args: unknown, options: CallOptions) => Promise<unknown>,
-): Promise<{ [K in keyof T]: Gathered<ResultOf<T[K]>> }> => {
+): Promise<Record<string, Gathered>> => {
   const settleOne = async ([name, entry]: [string, GatherEntry]): Promise<[string, Gathered]> => {
     const startedAt = monotonicMs()
     try {
@@ -38,5 +38,5 @@ export const gatherCalls = async <T extends Record<string, Called>>(
     }
   }
   const settled = await Promise.all(Object.entries(calls ?? {}).map(settleOne))
-  return Object.fromEntries(settled) as { [K in keyof T]: Gathered<ResultOf<T[K]>> }
+  return Object.fromEntries(settled)
 }

@@ -9,7 +9,17 @@ import { command } from '../redis/client.ts'
 import type { Connection } from '../redis/connection.ts'
 import { makeConnections, makeDurableConnection } from '../redis/connections.ts'
 import { type MeasuringSetting, readSettings, type Settings } from '../settings/read.ts'
-import { type Called, calledName, type Declaration, type Given, type ResultOf } from '../task/task.ts'
+import {
+  type AnyTasks,
+  type ArgsUnder,
+  type Called,
+  calledName,
+  type Declaration,
+  type Given,
+  type NoName,
+  type ResultOf,
+  type ResultUnder,
+} from '../task/task.ts'
 import { monotonicMs, signalAfter, within } from '../wire/clock.ts'
 import type { HubError } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
@@ -38,8 +48,9 @@ const closePatienceMs = 1000
 /**
  * The caller's object, one per process: turns calls into requests, and replies into results. It holds two connections
  * to Redis, whatever the number of calls in flight. Everything it promises is in README's "What a call promises".
+ * `new Hub<Tasks>()`, with what `pshub types` wrote, knows these tasks by their names; without it any name can be called.
  */
-export class Hub extends JobHub {
+export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
   readonly id: string = newId()
   readonly #settings: Readonly<Settings>
   protected readonly keys: Keys
@@ -130,10 +141,15 @@ export class Hub extends JobHub {
    * @throws HubError by its deadline at the latest; `code` says what happened, `ran` whether repeating is safe, `phases`
    *   where the time went if a worker replied
    */
-  call<A = unknown, R = unknown, P extends boolean = false>(
-    task: string | Declaration<A, R>,
-    ...given: Given<A, CallOptions<P>>
-  ): Promise<Answer<R, P>>
+  call<
+    A = unknown,
+    R = unknown,
+    P extends boolean = false,
+    T extends (keyof Tasks & string) | Declaration<never> = NoName<Tasks>,
+  >(
+    task: T | Declaration<A, R>,
+    ...given: Given<ArgsUnder<Tasks, T, A>, CallOptions<P>>
+  ): Promise<Answer<ResultUnder<Tasks, T, R>, P>>
   call(task: string | Declaration<never>, args: unknown = {}, options: CallOptions = {}): Promise<unknown> {
     const startedAt = monotonicMs()
     const called = calledName(task)
@@ -151,11 +167,13 @@ export class Hub extends JobHub {
    * @param calls what to call, by names of your own
    * @param options for all of them; an entry's own options win
    */
-  gather<T extends Record<string, Called>>(
-    calls: { readonly [K in keyof T]: GatherEntry<T[K]> },
+  gather<T extends Record<string, Called<Tasks>>>(
+    calls: { readonly [K in keyof T]: GatherEntry<T[K], Tasks> },
     options: CallOptions = {},
-  ): Promise<{ [K in keyof T]: Gathered<ResultOf<T[K]>> }> {
-    return gatherCalls(calls, options, (task, args, callOptions) => this.call(task as string, args, callOptions))
+  ): Promise<{ [K in keyof T]: Gathered<ResultOf<T[K], Tasks>> }> {
+    const call = (task: Called, args: unknown, own: CallOptions) =>
+      (this as unknown as Hub).call(task as string, args, own)
+    return gatherCalls(calls as unknown as Record<string, GatherEntry>, options, call) as never
   }
 
   /**

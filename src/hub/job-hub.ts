@@ -9,7 +9,17 @@ import { type JobDetails, type JobPlace, jobPlaceNames, readJobDetails } from '.
 import type { JobKey } from '../jobs/job-key.ts'
 import { type Schedule, Schedules } from '../jobs/schedules.ts'
 import { JobQueue } from '../queue/job-queue.ts'
-import type { Called, Declaration, Given, ResultOf } from '../task/task.ts'
+import type {
+  AnyTasks,
+  ArgsUnder,
+  Called,
+  Declaration,
+  Given,
+  NameOf,
+  NoName,
+  ResultOf,
+  ResultUnder,
+} from '../task/task.ts'
 import { refuseHubOptions } from '../wire/options.ts'
 import { nameOf, serialized } from './arguments.ts'
 import { checkQueue, type Enqueuing } from './enqueuing.ts'
@@ -39,7 +49,7 @@ const checkPlace = (of: string, place: JobPlace): void => {
 }
 
 /** What a hub does with jobs. */
-export abstract class JobHub extends Onlooker {
+export abstract class JobHub<Tasks = AnyTasks> extends Onlooker {
   protected abstract readonly enqueuing: Enqueuing
   protected abstract readonly jobHost: JobHost
   protected abstract readonly serviceName: string | undefined
@@ -67,10 +77,10 @@ export abstract class JobHub extends Onlooker {
    * @throws HubError InvalidArgs, PayloadTooLarge, NoSuchTask (name its queue, if nobody has declared it yet), NotEnqueued when Redis
    *   was away for `timeoutMs`, OutcomeUnknown, HubClosed
    */
-  enqueue<A = unknown, R = unknown>(
-    task: string | Declaration<A, R>,
-    ...given: Given<A, EnqueueOptions>
-  ): Promise<Job<R>>
+  enqueue<A = unknown, R = unknown, T extends (keyof Tasks & string) | Declaration<never> = NoName<Tasks>>(
+    task: T | Declaration<A, R>,
+    ...given: Given<ArgsUnder<Tasks, T, A>, EnqueueOptions>
+  ): Promise<Job<ResultUnder<Tasks, T, R>>>
   async enqueue(task: Called, args: unknown = {}, options: EnqueueOptions = {}): Promise<Job> {
     return this.#enqueue({ task: nameOf(task), args: serialized(task, args), options })
   }
@@ -82,12 +92,12 @@ export abstract class JobHub extends Onlooker {
    * @param how `checkOnly`: nothing is sent; `onProgress` hears how many were confirmed so far
    * @throws as enqueue(); `data.index` names the entry that is wrong, `data.enqueued` how many were confirmed before Redis was away
    */
-  enqueueMany<T extends readonly Called[]>(
-    entries: { readonly [I in keyof T]: EnqueueEntry<T[I]> },
+  enqueueMany<T extends readonly Called<Tasks>[]>(
+    entries: { readonly [I in keyof T]: EnqueueEntry<T[I], Tasks> },
     options: EnqueueOptions = {},
     how: EnqueueManyOptions = {},
   ): Promise<EnqueuedMany> {
-    return this.enqueuing.enqueueMany(entries as readonly EnqueueEntry[], options, how)
+    return this.enqueuing.enqueueMany(entries as unknown as readonly EnqueueEntry[], options, how)
   }
 
   /**
@@ -97,11 +107,11 @@ export abstract class JobHub extends Onlooker {
    * @param options for all of them; an entry's own options win
    * @throws as enqueueMany()
    */
-  chain<T extends readonly Called[]>(
-    entries: { readonly [I in keyof T]: ChainEntry<T[I]> },
+  chain<T extends readonly Called<Tasks>[]>(
+    entries: { readonly [I in keyof T]: ChainEntry<T[I], Tasks> },
     options: EnqueueOptions = {},
-  ): Promise<Chain<ResultOf<LastOf<T>>>> {
-    return startChain(this.enqueuing, this.jobHost, entries as readonly ChainEntry[], options) as never
+  ): Promise<Chain<ResultOf<LastOf<T>, Tasks>>> {
+    return startChain(this.enqueuing, this.jobHost, entries as unknown as readonly ChainEntry[], options) as never
   }
 
   /**
@@ -110,11 +120,18 @@ export abstract class JobHub extends Onlooker {
    * @param options `then`: what follows; `failed`: what follows instead where one of them did not end well; and options for all jobs
    * @throws as enqueueMany()
    */
-  batch<T extends readonly Called[], Then extends Called = string, Failed extends Called = string>(
-    entries: { readonly [I in keyof T]: EnqueueEntry<T[I]> },
-    options: BatchOptions<Then, Failed> = {},
-  ): Promise<Batch<ResultOf<Then>, ResultOf<Failed>>> {
-    const each = entries as readonly EnqueueEntry[]
+  batch<
+    T extends readonly Called<Tasks>[],
+    Then extends Called<Tasks> = NameOf<Tasks>,
+    Failed extends Called<Tasks> = NameOf<Tasks>,
+  >(
+    entries: { readonly [I in keyof T]: EnqueueEntry<T[I], Tasks> },
+    options: EnqueueOptions & {
+      then?: EnqueueEntry<Then, Tasks> | undefined
+      failed?: EnqueueEntry<Failed, Tasks> | undefined
+    } = {},
+  ): Promise<Batch<ResultOf<Then, Tasks>, ResultOf<Failed, Tasks>>> {
+    const each = entries as unknown as readonly EnqueueEntry[]
     return startBatch(this.enqueuing, this.jobHost, each, options as unknown as BatchOptions) as never
   }
 
@@ -124,11 +141,11 @@ export abstract class JobHub extends Onlooker {
    *
    * @throws HubError as enqueue(), InvalidArgs for times that cannot be and for a name that is not 1 to 64 letters, digits, `.`, `-`, `_`
    */
-  schedule<A = unknown>(
+  schedule<A = unknown, T extends (keyof Tasks & string) | Declaration<never> = NoName<Tasks>>(
     name: string,
     times: ScheduleTimes,
-    task: string | Declaration<A>,
-    ...given: Given<A, EnqueueOptions>
+    task: T | Declaration<A>,
+    ...given: Given<ArgsUnder<Tasks, T, A>, EnqueueOptions>
   ): Promise<Schedule>
   async schedule(
     name: string,
@@ -161,7 +178,7 @@ export abstract class JobHub extends Onlooker {
    * @param options `queue`: where it is. Default: the one that its task is known in
    * @throws HubError NoSuchTask, InvalidArgs for what is no key, NotEnqueued, HubClosed
    */
-  key(task: Called, key: string, options: { queue?: string | undefined } = {}): Promise<JobKey> {
+  key(task: Called<Tasks>, key: string, options: { queue?: string | undefined } = {}): Promise<JobKey> {
     return keyOf(this.enqueuing, this.jobHost, this.keys, nameOf(task), key, options)
   }
 

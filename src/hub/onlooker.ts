@@ -1,15 +1,22 @@
 import { type FailureOverview, readFailures, readSlowCalls, type SlowCallOverview } from '../catalogue/call-lists.ts'
-import type { WorkerCard } from '../catalogue/cards.ts'
+import { KeptCards, type WorkerCard } from '../catalogue/cards.ts'
 import { Catalogue } from '../catalogue/catalogue.ts'
 import { KeptCharts } from '../catalogue/kept-charts.ts'
 import { KeptSessions } from '../catalogue/kept-sessions.ts'
 import { KeptTemplates } from '../catalogue/kept-templates.ts'
-import { KeptCards, type Overview, readOverview } from '../catalogue/overview.ts'
+import { type CallPlace, readCallPlace } from '../catalogue/looks/call-place.ts'
+import { type Overview, readOverview } from '../catalogue/overview.ts'
 import { unreadableTeller } from '../catalogue/unreadable.ts'
 import { readWorkerTasks, type WorkerTask } from '../catalogue/worker-tasks.ts'
 import { Events } from '../figures/events.ts'
-import { type FoundKeys, findKeys } from '../jobs/lists/key-search.ts'
-import { checkJobsQuery, type JobsListing, type JobsQuery, readJobs } from '../jobs/lists/listing.ts'
+import {
+  checkJobsQuery,
+  type FoundKeys,
+  findKeys,
+  type JobsListing,
+  type JobsQuery,
+  readJobs,
+} from '../jobs/lists/listing.ts'
 import { checkQueueName, pauseQueue, resumeQueue } from '../queue/pause.ts'
 import type { Connection } from '../redis/connection.ts'
 import { explained } from '../redis/refusals.ts'
@@ -107,6 +114,11 @@ export abstract class Onlooker {
   async resume(queue: string): Promise<boolean> {
     checkQueueName(queue)
     return this.ask(client => resumeQueue(client, this.keys, queue), `Queue ${queue} could not be resumed`)
+  }
+
+  /** Where the request of a call is that waits or that a worker holds, by its id; undefined where it is neither. Throws as overview(). */
+  async callPlace(id: string): Promise<CallPlace | undefined> {
+    return this.ask(client => readCallPlace(client, this.keys, id))
   }
 
   /** Calls and jobs of the last hour that did not end well, newest first: the last ten of each task on each worker. */

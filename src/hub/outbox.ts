@@ -6,41 +6,11 @@ import type { Place } from '../redis/connection.ts'
 import { explained } from '../redis/refusals.ts'
 import type { Pushed } from '../wire/answers.ts'
 import { monotonicMs } from '../wire/clock.ts'
-import { type ErrorCode, type HubErrorDetails, messageOf } from '../wire/errors.ts'
+import { messageOf } from '../wire/errors.ts'
 import { stamped, unstamped } from '../wire/message.ts'
 import type { RedisClock } from '../wire/redis-clock.ts'
 import { Forecast } from './forecast.ts'
-
-/** Where a message is in its list: with its time and ttl, which make its exact text, and its place there if that is known. */
-export interface Placed {
-  at: string
-  ttlMs: number
-  /** How many others were before it. */
-  ahead: number | undefined
-}
-
-/** A request on its way into a queue's list. */
-export interface Parcel {
-  readonly id: string
-  readonly task: string
-  readonly body: string
-  /** Arguments that do not travel in it: JSON. */
-  readonly argsBeside: string | undefined
-  /** Monotonic time of its call's deadline. */
-  readonly end: number
-  /** True once the call is over: it is not sent any more. */
-  readonly settled: boolean
-  /** True when its caller gave up: it need not run any more. */
-  readonly abandoned: boolean
-  /** Undefined until it is known to be in the list, or to have been there. */
-  placed: Placed | undefined
-  /** True from the moment it is written until Redis answered: it may be running. */
-  inDoubt: boolean
-  /** Why the last try to push it failed. */
-  setback: string | undefined
-  /** It will not get there. */
-  refused(code: ErrorCode, message: string, details?: HubErrorDetails): void
-}
+import type { Parcel } from './parcel.ts'
 
 export interface OutboxOptions {
   /** Where the queue lives. */

@@ -21,7 +21,7 @@ export const bulkActions = ['retry', 'delete', 'cancel', 'run'] as const
 export type BulkAction = (typeof bulkActions)[number]
 
 /** Which jobs; what is not said does not matter. */
-export interface BulkQuery extends Pick<JobsQuery, 'queue' | 'task' | 'key' | 'text' | 'from'> {
+export interface BulkQuery extends Pick<JobsQuery, 'queue' | 'task' | 'key' | 'text' | 'from' | 'look'> {
   state: LyingState
   /**
    * Of dead ones, and of those that are tried again: given up, or failed last, until then, Redis milliseconds, so that those that come
@@ -36,6 +36,7 @@ const queryNames = namesOf<BulkQuery>({
   key: true,
   text: true,
   from: true,
+  look: true,
   state: true,
   untilMs: true,
 })
@@ -91,6 +92,8 @@ export const bulkStep = async (
   action: BulkAction | undefined,
   query: BulkQuery,
 ): Promise<BulkStep> => {
+  const { task, key, text, look } = query
+  const wanted = { task, key, text, look }
   const { state, queue, from, untilMs = Number.POSITIVE_INFINITY } = query
   const { atMs, queues } = await host.ask(async client => ({
     atMs: await nowMsOf(client, keys.workers),
@@ -110,7 +113,7 @@ export const bulkStep = async (
     const toChange: FoundJob[] = []
     const rest = await host.ask(async client => {
       const search = new JobSearch(client, new Catalogue(keys), keys, state, atMs)
-      const finding = search.find(name, { task: query.task, key: query.key, text: query.text }, budget, { from: place })
+      const finding = search.find(name, wanted, budget, { from: place })
       for (;;) {
         const { done, value } = await finding.next()
         if (done) return value
@@ -133,8 +136,8 @@ export const bulkStep = async (
 const cameMs = ({ job: { deadMs, error } }: FoundJob): number => deadMs ?? error?.at ?? 0
 
 /** All of a state: Redis knows how many these are. */
-const isWhole = ({ state, task, key, text, from, untilMs }: BulkQuery): boolean =>
-  state !== 'running' && (task ?? key ?? text ?? from ?? untilMs) === undefined
+const isWhole = ({ state, task, key, text, from, untilMs, look }: BulkQuery): boolean =>
+  state !== 'running' && (task ?? key ?? text ?? from ?? untilMs ?? look) === undefined
 
 interface Changed {
   changed: number

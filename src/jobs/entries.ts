@@ -1,14 +1,14 @@
-import type { ArgsOf, Called, Entry } from '../task/task.ts'
+import type { AnyTasks, ArgsOf, Called, Entry } from '../task/task.ts'
 import { namesOf } from '../wire/options.ts'
 import { type EnqueueOptions, enqueueOptionNames, entryOptionNames } from './enqueue-options.ts'
 
 /** One of many: a task with its arguments, and how it is to be run. */
-export type EnqueueEntry<T = Called> = Entry<T, EnqueueOptions>
+export type EnqueueEntry<T = Called, Tasks = AnyTasks> = Entry<T, EnqueueOptions, Tasks>
 
 /** A step of a chain; `pass`: the field of its arguments that gets the result of the step before it, and may be missing there. */
-export type ChainEntry<T = Called> =
-  | Entry<T, EnqueueOptions & { pass?: undefined }>
-  | readonly [task: T, args: Partial<ArgsOf<T>> | undefined, options: EnqueueOptions & { pass: string }]
+export type ChainEntry<T = Called, Tasks = AnyTasks> =
+  | Entry<T, EnqueueOptions & { pass?: undefined }, Tasks>
+  | readonly [task: T, args: Partial<ArgsOf<T, Tasks>> | undefined, options: EnqueueOptions & { pass: string }]
 
 export const stepOptionNames = new Set([...entryOptionNames, 'pass'])
 

@@ -2,6 +2,7 @@ import { hostname } from 'node:os'
 import { checkTarget, type RedisTarget } from '../redis/target.ts'
 import { isNamespace } from '../wire/keys.ts'
 import { isBuild } from '../wire/names.ts'
+import { type AccessRules, accessRules, taskPattern } from './access-rules.ts'
 import { environmentColours, parseEnvironment } from './environment.ts'
 import { integer, isNetwork, type Kind, list, number, oneOf, onOrOff, text } from './kinds.ts'
 import { defaultQueue, readQueues } from './queues.ts'
@@ -92,6 +93,29 @@ export interface Settings {
    * say what was asked for and by whom. Default none.
    */
   behindProxy: readonly string[]
+  /** Which header of the proxies names who asks, as in X-Forwarded-User; theirs alone is believed. Default none. */
+  userHeader: string | undefined
+  /** The header that names the groups of who asks, with commas in between. Default none. */
+  groupsHeader: string | undefined
+  /** The provider at which people log in by OpenID Connect: the https address that it calls itself. Default none. */
+  oidcIssuer: string | undefined
+  /** What the provider knows the registry by. */
+  oidcClientId: string | undefined
+  /** The same; at least 16 characters. */
+  oidcClientSecret: string | undefined
+  /** What is asked of the provider. Default openid, email and profile. */
+  oidcScopes: readonly string[]
+  /** Which of the provider's claims names a user. Default email, which the provider must have verified. */
+  oidcUserClaim: string
+  /** Which of them lists the groups. Default groups. */
+  oidcGroupsClaim: string
+  /** Who may do what, by users, groups, roles and tokens; as a flag the path of a JSON file. Default: roles alone count. */
+  access: AccessRules | undefined
+  /**
+   * What is hidden of arguments and results of jobs: `secrets`, the fields that their schemas mark as such, or `all`. Whoever may change jobs
+   * can have them shown, one by one. Default secrets.
+   */
+  hideValues: 'secrets' | 'all'
   /** Tasks that may be run: names, in which * stands for any characters. Default all. */
   runTasks: readonly string[]
   /** Longest arguments that are taken, bytes; at most `maxPayloadBytes`. Default 256 KiB. */
@@ -149,8 +173,14 @@ const proxies = list(
   isNetwork,
   'must be the addresses of the proxies, as in 10.0.0.0/8,::1 with commas in between, a list in code and files',
 )
+const header = text(/^[A-Za-z0-9-]{1,64}$/, 'must be the name of a header, as in X-Forwarded-User')
+const claim = text(/^[\x21-\x7e]{1,128}$/, 'must be the name of a claim, as in email')
+const issuer = text(
+  value => /^(https:|http:\/\/(127\.0\.0\.1|localhost|\[::1\])[:/])/.test(value) && URL.canParse(value),
+  'must be the https address of a provider',
+)
 const tasks = list(
-  /^[A-Za-z0-9_./:*-]{1,120}$/,
+  taskPattern,
   'must be names of tasks like mail/*:1.0 with commas in between, a list in code and files',
 )
 const token: Setting<string | undefined> = {
@@ -216,6 +246,24 @@ export const settingsTable: { [K in keyof Settings]: Setting<Settings[K]> } = {
   readOnly: { users: registry, fallback: false, ...onOrOff },
   allowedHosts: { users: registry, fallback: [], ...hosts },
   behindProxy: { users: registry, fallback: [], ...proxies },
+  userHeader: { users: registry, fallback: undefined, ...header },
+  groupsHeader: { users: registry, fallback: undefined, ...header },
+  oidcIssuer: { users: registry, fallback: undefined, ...issuer },
+  oidcClientId: {
+    users: registry,
+    fallback: undefined,
+    ...text(/^[\x21-\x7e]{1,256}$/, 'must be up to 256 characters without spaces'),
+  },
+  oidcClientSecret: token,
+  oidcScopes: {
+    users: registry,
+    fallback: ['openid', 'email', 'profile'],
+    ...list(/^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/, 'must be names of scopes with commas in between, a list in code'),
+  },
+  oidcUserClaim: { users: registry, fallback: 'email', ...claim },
+  oidcGroupsClaim: { users: registry, fallback: 'groups', ...claim },
+  access: { users: registry, fallback: undefined, ...accessRules },
+  hideValues: { users: registry, fallback: 'secrets', ...oneOf('secrets', 'all') },
   runTasks: { users: registry, fallback: ['*'], ...tasks },
   maxBodyBytes: { users: registry, fallback: 256 * 1024, ...payload },
   maxRunsPerSecond: { users: registry, fallback: 10, ...integer(1, 1_000_000) },

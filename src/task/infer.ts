@@ -1,8 +1,32 @@
+import type { StandardSchema } from './standard.ts'
+
+/** What travels to a schema: of a library's schema what that takes, anything where there is none. */
+export type InputOf<S> = S extends undefined
+  ? unknown
+  : S extends StandardSchema<infer Input, unknown>
+    ? Input
+    : FromSchema<S>
+
+/** What the validator of a library's schema makes of that; of a JSON Schema the same. */
+export type OutputOf<S> = S extends undefined
+  ? unknown
+  : S extends StandardSchema<unknown, infer Output>
+    ? Output
+    : FromSchema<S>
+
+/** What comes out of a result's schema, as callers receive it. */
+export type ToldOf<S> = S extends StandardSchema<unknown, infer Output> ? Received<Output> : InputOf<S>
+
 /**
  * The TypeScript type of the values a JSON Schema literal describes, as far as TypeScript can tell: type, properties,
- * required, items, prefixItems, enum, const, anyOf, oneOf, additionalProperties. Anything else is `unknown`.
+ * required, items, prefixItems, enum, const, anyOf, oneOf, allOf, additionalProperties. Of what TypeBox makes it is the type that this
+ * says. Anything else is `unknown`.
  */
-export type FromSchema<S> = S extends { const: infer C }
+export type FromSchema<S> = S extends { static: unknown; params: unknown[] }
+  ? (S & { params: [] })['static']
+  : FromKeywords<S>
+
+type FromKeywords<S> = S extends { const: infer C }
   ? C
   : S extends { enum: readonly (infer E)[] }
     ? E
@@ -10,7 +34,11 @@ export type FromSchema<S> = S extends { const: infer C }
       ? FromSchema<O>
       : S extends { type: infer T }
         ? FromType<T, S>
-        : unknown
+        : S extends { allOf: infer L extends readonly unknown[] }
+          ? FromAll<L>
+          : unknown
+
+type FromAll<L> = L extends readonly [infer First, ...infer Rest] ? FromSchema<First> & FromAll<Rest> : unknown
 
 type FromType<T, S> = T extends readonly (infer Each)[] ? FromOneType<Each, S> : FromOneType<T, S>
 
@@ -47,13 +75,15 @@ type FromObject<S> = S extends { properties: infer P }
   : FromOpenObject<S>
 
 /** Of one whose properties have no names. */
-type FromOpenObject<S> = S extends { additionalProperties: infer A }
-  ? A extends false
-    ? { [key: string]: never }
-    : A extends object
-      ? { [key: string]: FromSchema<A> }
-      : { [key: string]: unknown }
-  : { [key: string]: unknown }
+type FromOpenObject<S> = S extends { '~kind': 'Record'; patternProperties: infer P }
+  ? { [key: string]: FromSchema<P[keyof P]> }
+  : S extends { additionalProperties: infer A }
+    ? A extends false
+      ? { [key: string]: never }
+      : A extends object
+        ? { [key: string]: FromSchema<A> }
+        : { [key: string]: unknown }
+    : { [key: string]: unknown }
 
 type RequiredOf<S> = S extends { required: readonly (infer R)[] } ? R : never
 
@@ -73,7 +103,7 @@ type AsJson<T> = unknown extends T
         ? { [I in keyof T]: AsElement<T[I]> }
         : T extends ReadonlyMap<unknown, unknown> | ReadonlySet<unknown>
           ? { [key: string]: never }
-          : { [K in keyof T as T[K] extends Untold | undefined ? ToldOf<T[K], K> : K]: AsJson<T[K]> }
+          : { [K in keyof T as T[K] extends Untold | undefined ? KeptAs<T[K], K> : K]: AsJson<T[K]> }
 
 /** A list keeps its length: what cannot be told in it is null. */
 type AsElement<T> = unknown extends T ? T : T extends Untold | undefined ? null : AsJson<T>
@@ -81,4 +111,4 @@ type AsElement<T> = unknown extends T ? T : T extends Untold | undefined ? null 
 type Untold = ((...args: never[]) => unknown) | symbol
 
 /** Whether a property that may be absent is anything else when it is there. */
-type ToldOf<T, K> = [Extract<T, Untold>] extends [never] ? K : never
+type KeptAs<T, K> = [Extract<T, Untold>] extends [never] ? K : never

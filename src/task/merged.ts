@@ -1,5 +1,6 @@
 import { ConfigError } from '../wire/errors.ts'
 import { isThenable } from '../wire/thenable.ts'
+import { isStandard } from './standard.ts'
 
 /** What is said of a task that merges its jobs, beside what is said of any. */
 export interface MergedOptions<Payload = unknown> {
@@ -47,7 +48,7 @@ const ofMerged = ['batch', 'maxPayloads', 'scores', 'serialize', 'deserialize'] 
 /** @throws ConfigError for an option that cannot work */
 export const checkMergedOptions = (
   fullName: string,
-  options: MergedOptions & { keyed?: unknown; result?: unknown; onFailure?: unknown },
+  options: MergedOptions & { args?: unknown; keyed?: unknown; result?: unknown; onFailure?: unknown },
 ): void => {
   const wrong = (what: string) => new ConfigError(`${fullName}: ${what}`)
   if (options.keyed !== 'merged') {
@@ -56,7 +57,9 @@ export const checkMergedOptions = (
         throw wrong(`'${name}' is for tasks that merge their jobs; give keyed: 'merged' too.`)
     return
   }
-  const { batch, maxPayloads, scores, result, onFailure } = options
+  const { args, batch, maxPayloads, scores, result, onFailure } = options
+  if (isStandard(args) && (options.serialize ?? options.deserialize) !== undefined)
+    throw wrong("'serialize' and 'deserialize' do what the validator of its 'args' does; give one or the other.")
   if (batch !== undefined && !isCountTo(batch, mostKeys))
     throw wrong(`'batch' must be a whole number from 1 to ${mostKeys}.`)
   if (maxPayloads !== undefined && !isCountTo(maxPayloads, mostPayloads))

@@ -5,15 +5,19 @@ import { refuseOptions } from '../wire/options.ts'
 import { isDanger, maxDanger } from './danger.ts'
 import { checkMergedOptions, type MergedOptions } from './merged.ts'
 import type { JsonSchema } from './schema.ts'
+import { isStandard } from './standard.ts'
 
 /** How a task is declared. Everything but the handler is published to the registry. */
 export interface TaskOptions<A = JsonSchema, R = JsonSchema, K = Keyed | undefined, Payload = never>
   extends MergedOptions<Payload> {
   /** What it does, in Markdown; the first line is shown in lists. */
   description?: string
-  /** JSON Schema (2020-12) of the arguments. Without one anything is accepted. */
+  /**
+   * JSON Schema (2020-12) of the arguments, written in place, made by TypeBox, or a schema that speaks Standard Schema (zod, arktype, valibot):
+   * its JSON Schema is published, and the handler is given what its validator makes of the arguments. Without one anything is accepted.
+   */
   args?: A
-  /** JSON Schema of the result. Without one any JSON is. */
+  /** The same of the result: what its validator makes of what the handler returns is what travels. Without one any JSON does. */
   result?: R
   /** For calls that give no time of their own. Default 5000. */
   timeoutMs?: number
@@ -55,8 +59,8 @@ export type TaskBackoff = Backoff | ((error: unknown, attempt: number) => number
 
 const optionTypes: Record<keyof TaskOptions, string> = {
   description: 'string',
-  args: 'object',
-  result: 'object',
+  args: '',
+  result: '',
   timeoutMs: 'number',
   idempotent: 'boolean',
   dangerous: '',
@@ -85,8 +89,13 @@ export const checkOptions = (fullName: string, options: object, known: ReadonlyS
     if (value !== undefined && type !== '' && actual !== type)
       throw new ConfigError(`${fullName}: '${key}' must be a ${type}, not ${actual}.`)
   }
-  const { timeoutMs, dangerous, jobTimeoutMs, retries, backoff, keyed, onFailure, threads, module } =
+  const { args, result, timeoutMs, dangerous, jobTimeoutMs, retries, backoff, keyed, onFailure, threads, module } =
     options as TaskOptions
+  for (const [key, schema] of Object.entries({ args, result }))
+    if (schema !== undefined && !isStandard(schema) && (typeof schema !== 'object' || Array.isArray(schema)))
+      throw new ConfigError(
+        `${fullName}: '${key}' must be an object, not ${Array.isArray(schema) ? 'array' : typeof schema}: a JSON Schema, or one that speaks Standard Schema.`,
+      )
   for (const [key, ms] of Object.entries({ timeoutMs, jobTimeoutMs }))
     if (ms !== undefined && !(ms > 0 && ms <= maxTimeoutMs))
       throw new ConfigError(`${fullName}: '${key}' must be above 0 and at most ${maxTimeoutMs} (a day).`)

@@ -1,59 +1,42 @@
 import { createHash } from 'node:crypto'
 import { ConfigError } from '../wire/errors.ts'
 import type { Keyed } from '../wire/job-part.ts'
-import { parseTaskName, type TaskName } from '../wire/names.ts'
+import { parseTaskName } from '../wire/names.ts'
 import { namesOf } from '../wire/options.ts'
-import type { Phases } from '../wire/phases.ts'
-import type { FromSchema, Received } from './infer.ts'
-import { type ByKey, defaultBatch, defaultMaxPayloads, type MergedOptions, mergedHandler } from './merged.ts'
-import { checkLength, checkOptions, type TaskBackoff, type TaskOptions, withoutHandler } from './options.ts'
+import type { Declaration, TaskContext } from './declaration.ts'
+import type { InputOf, OutputOf, Received, ToldOf } from './infer.ts'
+import { type ByKey, defaultBatch, defaultMaxPayloads, mergedHandler } from './merged.ts'
+import { checkLength, checkOptions, type TaskOptions, withoutHandler } from './options.ts'
 import { compileOwn, type JsonSchema, type Validate } from './schema.ts'
+import {
+  afterwards,
+  isStandard,
+  jsonSchemaOf,
+  type Parse,
+  parserOf,
+  problemsBy,
+  type StandardSchema,
+} from './standard.ts'
 
+export {
+  type AnyTasks,
+  type ArgsOf,
+  type ArgsUnder,
+  type Called,
+  calledName,
+  type Declaration,
+  type Entry,
+  type Given,
+  type NameOf,
+  type NestedOptions,
+  type NoName,
+  nestedOptionNames,
+  type ResultOf,
+  type ResultUnder,
+  type TaskContext,
+  type TaskLog,
+} from './declaration.ts'
 export type { TaskBackoff, TaskOptions } from './options.ts'
-
-/** Writes one line to the worker's log, marked with the task and the request's id. */
-export interface TaskLog {
-  debug(message: string, fields?: Record<string, unknown>): void
-  info(message: string, fields?: Record<string, unknown>): void
-  warn(message: string, fields?: Record<string, unknown>): void
-  error(message: string, fields?: Record<string, unknown>): void
-}
-
-/** What a handler is given besides its arguments. */
-export interface TaskContext {
-  readonly id: string
-  /** `name:version` */
-  readonly task: string
-  /** Name of the service that called, as it named itself. */
-  readonly from: string | undefined
-  /** Which try this is, of a job: 1 for the first one; of a run of merged jobs that of the key which failed most. Of a call always 1. */
-  readonly attempt: number
-  /** Whether it runs as a job: nobody waits for it. */
-  readonly isJob: boolean
-  /** How long it waited before it was started, microseconds: in Redis, and in this worker. */
-  readonly us: Pick<Phases, 'backlog' | 'queue'>
-  /**
-   * Of a job with a key, and under noOverlap(): higher than that of all runs before it which had the same key, or shared its lock. Undefined
-   * without. Storage that refuses what comes with a lower one than it saw last is safe from a worker that was taken for dead.
-   */
-  readonly fence?: number | undefined
-  /** Fires when the call's time is up, its caller gave up, or the worker leaves. Pass it on to what can be stopped. */
-  readonly signal: AbortSignal
-  /** Milliseconds until the deadline; Infinity when there is none. */
-  remainingMs(): number
-  readonly log: TaskLog
-  /** Calls another task, typed as hub.call is, with what remains of this call's time and under the same trace. Throws HubError. */
-  call<A = unknown, R = unknown>(task: string | Declaration<A, R>, ...given: Given<A, NestedOptions>): Promise<R>
-}
-
-/** What may be said of a call that a handler makes; as for hub.call. */
-export interface NestedOptions {
-  timeoutMs?: number
-  signal?: AbortSignal
-  queue?: string | undefined
-}
-
-export const nestedOptionNames = namesOf<NestedOptions>({ timeoutMs: true, signal: true, queue: true })
 
 /** What runs merged jobs: the payloads of each key. */
 export type MergedHandler<Payload> = (byKey: ByKey<Payload>, context: TaskContext) => unknown
@@ -85,36 +68,6 @@ export interface Guards {
 
 export { withoutHandler } from './options.ts'
 
-declare const types: unique symbol
-
-/** What there is of a task for those who call it, with or without its handler: give it to `hub.call` for typed arguments and result. */
-export interface Declaration<Args = unknown, Result = unknown> {
-  readonly name: TaskName
-  readonly description: string
-  readonly args: JsonSchema | undefined
-  readonly result: JsonSchema | undefined
-  readonly timeoutMs: number
-  readonly idempotent: boolean
-  readonly dangerous: string | true | undefined
-  readonly jobTimeoutMs: number
-  readonly retries: number | undefined
-  readonly backoff: TaskBackoff | undefined
-  readonly keyed: Keyed | undefined
-  readonly onFailure: 'hold' | 'pass'
-  readonly batch: number
-  readonly maxPayloads: number
-  readonly scores: 'first' | 'last'
-  readonly serialize: ((payload: never) => unknown) | undefined
-  readonly threads: number | undefined
-  readonly module: string | undefined
-  readonly checkArgs: Validate | undefined
-  readonly checkResult: Validate | undefined
-  /** Changes when the schemas do; tells workers apart that declare one version in two ways. */
-  readonly digest: string
-  /** For the compiler alone: nothing is there. */
-  readonly [types]?: (args: Args) => Result
-}
-
 /** A task with its handler: give it to a Worker, or to `hub.call` for typed arguments and result. */
 export interface Task<Args = unknown, Result = unknown> extends Declaration<Args, Result> {
   readonly kind: 'task'
@@ -122,56 +75,38 @@ export interface Task<Args = unknown, Result = unknown> extends Declaration<Args
 }
 
 /** A task without its handler, for a file that its callers and its workers share. */
-export interface Contract<Args = unknown, Result = unknown> extends Declaration<Args, Result> {
+export interface Contract<Args = unknown, Result = unknown, Parsed = Args, Made = Result>
+  extends Declaration<Args, Result> {
   readonly kind: 'contract'
   /**
    * The task that a worker serves. The contract stays as it is.
    *
-   * @param handler its result is checked against the contract's schema, if that has one
+   * @param handler is given the arguments, as the validator of a library's schema made them; its result is checked against the contract's
+   *   schema, if that has one
    * @param serving how it is run, where that is not the contract's affair: `threads`, and `module`, which exports what this returns
    * @throws ConfigError
    */
   handler<Returned>(
-    handler: (args: Args, context: TaskContext) => unknown extends Result ? Returned : Result | Promise<Result>,
+    handler: (args: Parsed, context: TaskContext) => unknown extends Result ? Returned : Made | Promise<Made>,
     serving?: Serving,
   ): Task<Args, unknown extends Result ? Received<Awaited<Returned>> : Result>
 }
 
 /** The same of a task that merges its jobs. */
-export interface MergedContract<Payload = unknown> extends Declaration<Payload, unknown> {
+export interface MergedContract<Payload = unknown, Parsed = Payload> extends Declaration<Payload, unknown> {
   readonly kind: 'contract'
   /** As Contract.handler(). */
-  handler(handler: MergedHandler<Payload>, serving?: Serving): Task<Payload>
+  handler(handler: MergedHandler<Parsed>, serving?: Serving): Task<Payload>
 }
 
 /** What a handler may be given beside itself. */
 export type Serving = Pick<TaskOptions, 'threads' | 'module'>
 const servingNames = namesOf<Serving>({ threads: true, module: true })
 
-/** What follows a task that is called or enqueued: its arguments, which may be left out where `{}` would fit them, and options. */
-export type Given<Args, Options> =
-  Record<never, never> extends Args
-    ? [args?: NoInfer<Args> | undefined, options?: Options]
-    : [args: NoInfer<Args>, options?: Options]
-
-/** A task as it is called: by its name, or as what defineTask returned. */
-export type Called = string | Declaration<never>
-/** Undefined for what is no task, whatever its type says. */
-export const calledName = (task: Called): string => (typeof task === 'string' ? task : task?.name?.full)
-/** Of a task that is called; unknown of a name. */
-export type ArgsOf<T> = T extends Declaration<infer Args> ? Args : unknown
-/** The result of a task; unknown of a name. */
-export type ResultOf<T> = T extends Declaration<never, infer Result> ? Result : unknown
-/** The same for one of several, with its task. */
-export type Entry<T, Options> = readonly [
-  task: T,
-  ...given: Record<never, never> extends ArgsOf<T>
-    ? [args?: ArgsOf<T> | undefined, options?: Options]
-    : [args: ArgsOf<T>, options?: Options],
-]
-
-/** What a schema describes, anything where there is none. */
-type Described<S> = S extends undefined ? unknown : FromSchema<S>
+/** What the handler of merged jobs gets of a payload: what the validator of a library's schema makes of it, or what `deserialize` does. */
+type ParsedPayload<A, Payload> = A extends StandardSchema<unknown, infer Output> ? Output : Payload
+/** What is enqueued of it. */
+type GivenPayload<A, Payload> = A extends StandardSchema<infer Input, unknown> ? Input : Payload
 
 /** Marks what defineTask made, also across two copies of the package. */
 const taskMark: unique symbol = Symbol.for('pshub.task')
@@ -192,40 +127,41 @@ export function defineTask<
   const A = undefined,
   const R = undefined,
   const K extends Keyed | undefined = undefined,
-  Payload = Described<A>,
+  Payload = InputOf<A>,
 >(
   fullName: string,
   options: TaskOptions<A, R, K, Payload>,
-): K extends 'merged' ? MergedContract<Payload> : Contract<Described<A>, Described<R>>
+): K extends 'merged'
+  ? MergedContract<GivenPayload<A, Payload>, ParsedPayload<A, Payload>>
+  : Contract<InputOf<A>, ToldOf<R>, OutputOf<A>, InputOf<R>>
 // What the handler may return is said in a list of parameters, so that its literals keep their types (`state: 'ok'`).
 export function defineTask<
   const A = undefined,
   const R = undefined,
   const K extends Keyed | undefined = undefined,
-  Payload = Described<A>,
+  Payload = InputOf<A>,
   Returned = unknown,
 >(
   fullName: string,
   options: TaskOptions<A, R, K, Payload>,
   ...given: K extends 'merged'
-    ? [handler: MergedHandler<Payload>]
+    ? [handler: MergedHandler<ParsedPayload<A, Payload>>]
     : R extends undefined
-      ? [handler: (args: Described<A>, context: TaskContext) => Returned]
-      : [handler: Handler<Described<A>, FromSchema<R>>]
+      ? [handler: (args: OutputOf<A>, context: TaskContext) => Returned]
+      : [handler: Handler<OutputOf<A>, InputOf<R>>]
 ): K extends 'merged'
-  ? Task<Payload>
-  : Task<Described<A>, R extends undefined ? Received<Awaited<Returned>> : FromSchema<R>>
+  ? Task<GivenPayload<A, Payload>>
+  : Task<InputOf<A>, R extends undefined ? Received<Awaited<Returned>> : ToldOf<R>>
 export function defineTask(fullName: string, options: object, ...given: unknown[]): never {
   const contract = contractOf(fullName, options as TaskOptions)
-  return (
-    given.length === 0 ? contract : taskOf(contract, given[0], {}, (options as MergedOptions).deserialize)
-  ) as never
+  return (given.length === 0 ? contract : taskOf(contract, given[0], {}, options as TaskOptions)) as never
 }
 
 const contractOf = (fullName: string, options: TaskOptions): Contract => {
   const name = parseTaskName(fullName)
   checkOptions(fullName, options)
-  const { args, result } = options
+  const args = jsonSchemaOf(options.args, 'input', `${fullName}: 'args'`)
+  const result = jsonSchemaOf(options.result, 'output', `${fullName}: 'result'`)
   const contract: Contract & { [taskMark]: true } = {
     [taskMark]: true,
     kind: 'contract',
@@ -247,32 +183,49 @@ const contractOf = (fullName: string, options: TaskOptions): Contract => {
     serialize: options.serialize,
     threads: options.threads,
     module: options.module,
-    handler: (handler, serving = {}) => taskOf(contract, handler, serving, options.deserialize) as never,
-    checkArgs: args === undefined ? undefined : compileOwn(args, `${fullName}: 'args'`),
+    handler: (handler, serving = {}) => taskOf(contract, handler, serving, options) as never,
+    checkArgs: args === undefined ? undefined : checkOfArgs(fullName, args, options),
     checkResult: result === undefined ? undefined : compileOwn(result, `${fullName}: 'result'`),
     digest: createHash('sha256')
       .update(JSON.stringify([args, result]))
       .digest('hex')
       .slice(0, 12),
   }
-  checkLength(fullName, options)
+  checkLength(fullName, { description: contract.description, args, result })
   return Object.freeze(contract)
 }
 
-const taskOf = (
-  contract: Contract,
-  handler: unknown,
-  serving: Serving,
-  deserialize: ((json: unknown) => unknown) | undefined,
-): Task => {
+/** Payloads of merged jobs are checked one by one before a run, so that one which does not fit spoils none: also by the validator. */
+const checkOfArgs = (fullName: string, args: JsonSchema, { keyed, args: given }: TaskOptions): Validate => {
+  const check = compileOwn(args, `${fullName}: 'args'`)
+  if (keyed !== 'merged' || !isStandard(given)) return check
+  return (value, size) => {
+    const problems = check(value, size)
+    return problems.length > 0 ? problems : problemsBy(given, value)
+  }
+}
+
+const taskOf = (contract: Contract, handler: unknown, serving: Serving, options: TaskOptions): Task => {
   const { full } = contract.name
   if (typeof handler !== 'function')
     throw new ConfigError(`${full}: its handler must be a function, not ${typeof handler}.`)
   checkOptions(full, serving, servingNames)
   const { threads = contract.threads, module = contract.module } = serving
-  const isMerged = contract.keyed === 'merged'
-  const own = isMerged ? mergedHandler(handler as MergedHandler<unknown>, deserialize) : (handler as Handler)
+  const parse = parserOf(options.args, 'InvalidArgs', full)
+  const own =
+    contract.keyed === 'merged'
+      ? mergedHandler(handler as MergedHandler<unknown>, parse ?? options.deserialize)
+      : parsing(handler as Handler, parse, parserOf(options.result, 'InvalidResult', full))
   return Object.freeze({ ...contract, threads, module, kind: 'task', handler: own })
+}
+
+/** A handler between the validators of its schemas, where they have any: they run where it runs, in a thread too. */
+const parsing = (handler: Handler, parseArgs: Parse | undefined, parseResult: Parse | undefined): Handler => {
+  if (!parseArgs && !parseResult) return handler
+  return (given, context) => {
+    const value = afterwards(parseArgs ? parseArgs(given) : given, args => handler(args, context))
+    return parseResult ? afterwards(value, parseResult) : value
+  }
 }
 
 /** Whether defineTask made it, with a handler. */

@@ -40,6 +40,15 @@ export const parseCalledName = (called: string): CalledName | undefined => {
 /** Newest first. */
 export const newestFirst = (a: TaskName, b: TaskName): number => b.major - a.major || b.minor - a.minor
 
+/** What else these tasks can be called by, and the newest one that this leads to: `name:1` and `name`. Names of other forms are left out. */
+export const aliasesOf = (tasks: readonly string[]): Map<string, string> => {
+  const named = tasks.flatMap(full => tryParseTaskName(full) ?? []).sort(newestFirst)
+  const aliases = new Map<string, string>()
+  for (const { full, name, major } of named)
+    for (const alias of [`${name}:${major}`, name]) if (!aliases.has(alias)) aliases.set(alias, full)
+  return new Map([...aliases].sort(([a], [b]) => (a < b ? -1 : 1)))
+}
+
 /** Those of `known` that look most like `called`, best first, at most three. */
 export const nearNames = (called: string, known: Iterable<string>): string[] => {
   const wanted = called.split(':')[0]!.toLowerCase()

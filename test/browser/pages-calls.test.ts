@@ -155,7 +155,7 @@ describe('the page of slow calls', () => {
     await page.getByRole('combobox', { name: /^Task/ }).selectOption('think:1.0')
     await expect.poll(totals).toEqual([expect.stringMatching(/^backlog \d+ %$/), expect.stringMatching(/^run \d+ %$/)])
     await look(browser, page, 'slow')
-    await page.getByLabel('Longest part').selectOption('backlog')
+    await page.getByLabel('Longest phase').selectOption('backlog')
     await expect.poll(totals).toEqual([expect.stringMatching(/^backlog \d+ %$/)])
     expect(new URL(page.url()).search).toBe('?phase=backlog&task=think:1.0')
     await page.goBack()

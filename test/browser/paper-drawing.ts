@@ -1,10 +1,10 @@
+import type { Refs } from '../../registry/schema/refs.ts'
 import { arrayViewOf } from '../../registry/web/form/model/array-view.ts'
 import { anything, branchOf } from '../../registry/web/form/model/branches.ts'
 import { own, type Path, toPointer } from '../../registry/web/form/model/json.ts'
 import { parseNumber } from '../../registry/web/form/model/number-text.ts'
 import { type ObjectView, objectViewOf } from '../../registry/web/form/model/object-view.ts'
 import { isGroupView, type Opening, openingOf, type State, statesOf } from '../../registry/web/form/model/opening.ts'
-import type { Refs } from '../../registry/web/form/model/refs.ts'
 import { type Branch, shows, type View, viewOf } from '../../registry/web/form/model/view.ts'
 import { parseJson } from '../../registry/web/json/parse.ts'
 

@@ -13,6 +13,9 @@ const compilers = [
   ['5.4', 'typescript-5.4'],
 ] as const
 
+/** Of schemas. */
+const libraries = ['zod', 'valibot', '@valibot', 'arktype', 'typebox', '@sinclair']
+
 const programOf = (name: string): string => {
   try {
     return createRequire(import.meta.url).resolve(`${name}/bin/tsc`)
@@ -31,7 +34,7 @@ beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'pshub-types-'))
   mkdirSync(join(folder, 'node_modules'))
   symlinkSync(root, join(folder, 'node_modules/pshub'))
-  for (const name of ['pshub-registry', '@types', 'fastify'])
+  for (const name of ['pshub-registry', '@types', 'fastify', ...libraries])
     symlinkSync(join(root, 'node_modules', name), join(folder, 'node_modules', name))
 }, 120_000)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -61,7 +64,8 @@ const compile = (name: string, files: Record<string, string>, ...further: string
   return lines
 }
 
-const uses = readFileSync(join(root, 'test/packages/typed-uses.ts'), 'utf8')
+const usesIn = (name: string) => readFileSync(join(root, `test/packages/${name}.ts`), 'utf8')
+const uses = usesIn('typed-uses')
 
 const declared = `import { defineTask, Hub, type TaskContext } from 'pshub'
 declare const hub: Hub
@@ -113,6 +117,15 @@ describe.each(compilers)('by TypeScript %s', (_, name) => {
     expect(compile(name, { 'uses.mts': uses }, '--exactOptionalPropertyTypes', '--noUncheckedIndexedAccess')).toEqual(
       [],
     )
+  })
+
+  it('a hub that was told of its tasks knows them by their names', { timeout: 240_000 }, () => {
+    expect(compile(name, { 'hub.mts': usesIn('typed-hub') })).toEqual([])
+  })
+
+  // Types of the libraries themselves are not always fit for the older compiler.
+  it('schemas of libraries give types to handlers and callers', { timeout: 240_000 }, () => {
+    expect(compile(name, { 'libraries.mts': usesIn('typed-libraries') }, '--skipLibCheck')).toEqual([])
   })
 
   it('the message of a mistake is about that, and points at it', { timeout: 240_000 }, () => {

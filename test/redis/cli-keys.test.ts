@@ -43,7 +43,7 @@ describe('jobs with a key on the command line', () => {
     const card = { task: 'plain:1.0', queue: 'default', at: Math.floor(Date.now() / 1000) }
     await cli.redis.hset(`${cli.namespace}:tasks`, card.task, JSON.stringify(card))
     const told =
-      "Jobs of plain:1.0 have no keys: those of tasks have that are declared with keyed: 'ordered' or 'merged'."
+      "Jobs of plain:1.0 have no keys: only those of tasks that are declared with keyed: 'ordered' or 'merged' do."
     for (const name of ['plain:1.0', 'plain']) {
       const shown = await run(['key', name, 'a'])
       expect([shown.code, shown.out, shown.err]).toEqual([

@@ -2,7 +2,8 @@ import fastify from 'fastify'
 import { describe, expect, it } from 'vitest'
 import { type Role, roles } from '../../registry/contract.ts'
 import { defineTask } from '../../src/index.ts'
-import { addressOf, cookieOf, mountIn, type Route, statusOf, unsafe } from '../support/mounted-registry.ts'
+import { client, startLoginProvider } from '../support/login-provider.ts'
+import { addressOf, cookieOf, home, mountIn, type Route, statusOf, unsafe } from '../support/mounted-registry.ts'
 import { bearer, json, useRegistry } from '../support/registry-fixture.ts'
 
 const fixture = useRegistry()
@@ -39,6 +40,10 @@ const needed: Record<string, Role | 'anybody'> = {
   'POST /api/schedules/:queue/:name/resume': 'admin',
   'POST /api/schedules/:queue/:name/run': 'admin',
   'POST /api/schedules/:queue/:name/remove': 'admin',
+  'POST /api/jobs/:id/reveal': 'admin',
+  'GET /api/login': 'anybody',
+  'GET /login/provider': 'anybody',
+  'GET /login/callback': 'anybody',
   'POST /api/login': 'anybody',
   'POST /api/logout': 'anybody',
   'GET /api/session': 'view',
@@ -48,6 +53,7 @@ const needed: Record<string, Role | 'anybody'> = {
   'GET /api/workers': 'view',
   'GET /api/workers/*': 'view',
   'GET /api/queues': 'view',
+  'GET /api/search': 'view',
   'GET /api/slow': 'view',
   'GET /api/failures': 'view',
   'GET /api/refusals': 'view',
@@ -76,9 +82,42 @@ const needed: Record<string, Role | 'anybody'> = {
 const neededBy = ({ method, url }: Route) =>
   needed[`${method === 'HEAD' ? 'GET' : method} ${url.replace(/^\/hub/, '')}`]
 
+/** A registry that can be entered in every way: by token, as a session of it, by a proxy's header, and by a provider's word. */
+const withAllWays = async () => {
+  const provider = await startLoginProvider({})
+  fixture.onEnd(() => provider.close())
+  const access = {
+    roles: Object.fromEntries(roles.map(role => [role, [`group:of-${role}`, `user:${role}@example.com`]])),
+  }
+  const { app, routes } = await mounted({
+    ...{ userHeader: 'X-User', behindProxy: ['127.0.0.1'], access },
+    ...{ oidcIssuer: provider.issuer, oidcClientId: client.id, oidcClientSecret: client.secret },
+  })
+  const ask = (url: string, headers: object) => app.inject({ method: 'GET', url, headers: { host: home, ...headers } })
+  const cookieIn = (response: { headers: object }) =>
+    [(response.headers as Record<string, string | string[]>)['set-cookie']]
+      .flat()
+      .map(text => String(text).split(';')[0]!)
+      .find(pair => !pair.endsWith('='))!
+  const logIn = async (role: Role) => {
+    provider.state.user = { email: `somebody@example.com`, email_verified: true, groups: [`of-${role}`] }
+    const begun = await ask('/hub/login/provider', {})
+    const answered = await fetch(String(begun.headers.location), { redirect: 'manual' })
+    const { pathname, search } = new URL(answered.headers.get('location')!)
+    return { cookie: cookieIn(await ask(pathname + search, { cookie: cookieIn(begun) })) }
+  }
+  const shown: Record<string, (role: Role) => Promise<Record<string, string>>> = {
+    bearer: async role => bearer(role),
+    cookie: role => cookieOf(app, role),
+    proxy: async role => ({ 'x-user': `${role}@example.com` }),
+    provider: logIn,
+  }
+  return { app, routes, shown }
+}
+
 describe('who may do what', () => {
   it('is known of every route', async () => {
-    const { routes } = await mounted()
+    const { routes } = await withAllWays()
     expect(routes.filter(route => neededBy(route) === undefined)).toEqual([])
     const seen = new Set(routes.map(({ method, url }) => `${method} ${url.replace(/^\/hub/, '')}`))
     expect(Object.keys(needed).filter(route => !seen.has(route))).toEqual([])
@@ -86,31 +125,28 @@ describe('who may do what', () => {
 
   it('holds for each route, role, way to show it, method and site: nobody does what they may not', async () => {
     await fixture.worker([echo])
-    const { app, routes } = await mounted()
+    const { app, routes, shown } = await withAllWays()
     const wrong: string[] = []
     let asked = 0
     const paths = new Set(routes.map(({ url }) => url))
-    const cookies = {
-      view: await cookieOf(app, 'view'),
-      run: await cookieOf(app, 'run'),
-      admin: await cookieOf(app, 'admin'),
-    }
+    const kept = new Map<string, Record<string, string>>()
+    for (const role of roles)
+      for (const [way, show] of Object.entries(shown)) kept.set(`${role} ${way}`, await show(role))
     for (const url of paths) {
       if (url === '/hub/api/live') continue
       for (const method of ['GET', 'HEAD', 'OPTIONS', ...unsafe]) {
         const route = routes.find(known => known.url === url && known.method === method)
         const need = route && neededBy(route)
         for (const role of [undefined, ...roles]) {
-          for (const way of role ? ['bearer', 'cookie'] : ['nothing']) {
+          for (const way of role ? Object.keys(shown) : ['nothing']) {
             for (const site of ['same-origin', 'cross-site', 'same-site']) {
-              const shown = role ? (way === 'bearer' ? bearer(role) : cookies[role]) : {}
-              const headers = { ...json, ...shown, 'sec-fetch-site': site }
+              const headers = { ...json, ...kept.get(`${role} ${way}`), 'sec-fetch-site': site }
               const { statusCode } = await statusOf(app, method, addressOf({ method, url }), headers)
               asked++
               // The session that it was sent with is over.
-              if (url.endsWith('/logout') && role) cookies[role] = await cookieOf(app, role)
+              if (url.endsWith('/logout') && role) kept.set(`${role} ${way}`, await shown[way]!(role))
               const has = role === undefined ? -1 : roles.indexOf(role)
-              const isPage = need === 'anybody' && !url.includes('/api/') && !url.includes('healthz')
+              const isPage = need === 'anybody' && !/\/api\/|healthz|login\/provider/.test(url)
               const isOurs = site === 'same-origin' || isPage
               const may = need !== undefined && isOurs && (need === 'anybody' || has >= roles.indexOf(need))
               // A file, a worker, a job or a schedule that is not there: that is said to who may know.
@@ -127,8 +163,29 @@ describe('who may do what', () => {
       }
     }
     expect(wrong).toEqual([])
-    expect(asked).toBeGreaterThan(3000)
+    expect(asked).toBeGreaterThan(6000)
   }, 120_000)
+
+  it('is said by nobody but the proxy, for any route and method', async () => {
+    const { app, routes } = await withAllWays()
+    const spoofed = {
+      ...json,
+      'x-user': 'admin@example.com',
+      'x-forwarded-for': '127.0.0.1',
+      'sec-fetch-site': 'same-origin',
+    }
+    const letIn: string[] = []
+    for (const route of routes.filter(each => neededBy(each) !== 'anybody')) {
+      const { method, url } = route
+      const { statusCode } = await app.inject({
+        ...{ method: method as 'GET', url: addressOf(route), remoteAddress: '192.0.2.1' },
+        headers: { host: home, ...spoofed },
+        ...(unsafe.includes(method) ? { payload: '{}' } : {}),
+      })
+      if (statusCode !== 403) letIn.push(`${method} ${url}: ${statusCode}`)
+    }
+    expect(letIn).toEqual([])
+  })
 
   it('holds for the stream too', async () => {
     const registry = await fixture.registry()

@@ -32,7 +32,7 @@ describe('failures and slow calls of many workers', () => {
     expect(slow.calls.map(({ us }) => us.exec)).toEqual([7909, 7909, 7909, 7909, 7909])
   })
 
-  it('are chosen by task, code, part and words, and found beyond the first thousand', async () => {
+  it('are chosen by task, code, phase and words, and found beyond the first thousand', async () => {
     const one = await read<FailureOverview>('api/failures?task=task_3:1.0&code=Expired')
     expect(one).toMatchObject({ fitting: 300, total: 6000 })
     expect(one.calls.every(({ task, code }) => task === 'task_3:1.0' && code === 'Expired')).toBe(true)
@@ -40,15 +40,15 @@ describe('failures and slow calls of many workers', () => {
     expect((await read<FailureOverview>('api/failures?text=CALL-29-7-9%20luck')).calls).toMatchObject([
       { id: 'call-29-7-9', worker: 'failing-29', task: 'task_7:1.0' },
     ])
-    expect(await read('api/slow?part=backlog')).toMatchObject({ fitting: 0, total: 6000 })
-    expect(await read('api/slow?part=exec&task=task_3:1.0&limit=1')).toMatchObject({ fitting: 300 })
+    expect(await read('api/slow?phase=backlog')).toMatchObject({ fitting: 0, total: 6000 })
+    expect(await read('api/slow?phase=exec&task=task_3:1.0&limit=1')).toMatchObject({ fitting: 300 })
   })
 
   it('refuse what cannot be asked, and say what can', async () => {
     for (const [query, says] of [
       ['failures?limit=1001', "'limit' must be a whole number from 0 to 1000."],
-      ['failures?part=exec', "There is no 'part' here. Known are task, code, text, limit."],
-      ['slow?part=sleep', "'part' must be one of backlog, queue, exec."],
+      ['failures?phase=exec', "There is no 'phase' here. Known are task, code, text, limit."],
+      ['slow?phase=sleep', "'phase' must be one of backlog, queue, exec."],
       [`slow?text=${'x'.repeat(201)}`, "'text' must be a text of up to 200 characters."],
       ['refusals?task=a&task=b', "'task' must be a text of up to 256 characters."],
     ]) {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
+import { eventually } from '../support/hub-fixture.ts'
 import { bodyOf, errorOf } from '../support/print-jobs.ts'
 import { queueKeys } from '../support/queue-keys.ts'
 import { jsonOf, type TestRegistry, useRegistry } from '../support/registry-fixture.ts'
@@ -15,6 +16,8 @@ const withKeys = async (options: Parameters<typeof fixture.registry>[0] = {}): P
   const registry = await fixture.registry(options)
   const merged = defineTask('merge:1.0', { keyed: 'merged' }, () => undefined)
   await (await fixture.worker([merged, defineTask('line:1.0', { keyed: 'ordered' }, () => undefined)])).stop()
+  // Arguments of a task that it does not know yet are not shown.
+  await eventually(async () => (await registry.get('api/tasks/line:1.0')).status === 200)
   return registry
 }
 const query = (key: string, task = 'merge:1.0') => new URLSearchParams({ task, key }).toString()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { longestTemplate, mostTemplates, readTemplate } from '../../src/catalogue/kept-templates.ts'
-import { Hub } from '../../src/index.ts'
+import { defineTask, Hub } from '../../src/index.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { jsonOf, useRegistry } from '../support/registry-fixture.ts'
 
@@ -8,8 +8,15 @@ const fixture = useRegistry()
 const path = 'api/templates/order:1.0'
 const keyOf = (place: number) => makeKeys(fixture.namespace).template('order:1.0', place)
 
+const order = defineTask(
+  'order:1.0',
+  { args: { type: 'object', properties: { password: { type: 'string', writeOnly: true } } } },
+  () => null,
+)
+
 describe('templates', () => {
   it('are saved, replaced and deleted by who may run, and seen by who may look', async () => {
+    await fixture.worker([order])
     const registry = await fixture.registry()
     const listed = async () => (await jsonOf(await registry.get(path, 'view'))).templates
     const save = (name: string, args: unknown) => registry.post(path, { name, args }, { role: 'run' })
@@ -32,6 +39,17 @@ describe('templates', () => {
     expect((await listed()).map(({ name }: { name: string }) => name)).toEqual(['big ones'])
     expect(await fixture.redis.pttl(keyOf(0))).toBeGreaterThan(360 * 24 * 3600_000)
     await remove('big ones')
+  })
+
+  it('are shown without what is secret, and without those of tasks that one may not see', async () => {
+    await fixture.worker([order])
+    const registry = await fixture.registry({ access: { tasks: [{ who: ['role:run'], see: ['order:*'] }] } })
+    const save = { name: 'a', args: { count: 1, password: 'p' } }
+    expect((await registry.post(path, save, { role: 'run' })).status).toBe(200)
+    const { templates } = await jsonOf(await registry.get(path, 'run'))
+    expect(templates).toMatchObject([{ name: 'a', args: { count: 1, password: '<secret>' }, isWhole: false }])
+    expect((await jsonOf(await registry.get(path, 'view'))).templates).toEqual([])
+    await registry.post('api/template-removal/order:1.0', { name: 'a' }, { role: 'run' })
   })
 
   it('are refused to who may only look, where the task may not be run, and where they are none', async () => {

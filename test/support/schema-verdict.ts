@@ -1,4 +1,4 @@
-import { type ChangeKind, compareSchemas } from '../../registry/schema-diff/index.ts'
+import { type ChangeKind, compareSchemas } from '../../src/schema-diff/index.ts'
 
 export type Worst = ChangeKind | 'none'
 

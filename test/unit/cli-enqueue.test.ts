@@ -75,7 +75,7 @@ describe('enqueuing from a file', () => {
         return { ids: entries.map(String), twins: 0 }
       },
     }
-    const invocation = { positionals: [], flags: { json: 'true' }, output: makeOutput() }
+    const invocation = { positionals: [], flags: { json: 'true' }, output: makeOutput(), commands: async () => [] }
     return enqueueLines(hub as unknown as Hub, lines, {}, invocation, new AbortController().signal)
   }
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { type Matches, makeRefs } from '../../registry/schema/refs.ts'
 import { bestBranch, fits } from '../../registry/web/form/model/fits.ts'
 import { flatten } from '../../registry/web/form/model/flatten.ts'
 import { givenOf, initialOf } from '../../registry/web/form/model/initial.ts'
 import { parsePointer, setIn, toPointer } from '../../registry/web/form/model/json.ts'
 import { parseNumber } from '../../registry/web/form/model/number-text.ts'
 import { objectViewOf } from '../../registry/web/form/model/object-view.ts'
-import { type Matches, makeRefs } from '../../registry/web/form/model/refs.ts'
 import { viewOf } from '../../registry/web/form/model/view.ts'
 
 const view = (schema: unknown) => viewOf(schema, makeRefs(schema))

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { type FieldCard, KeptCards } from '../../src/catalogue/kept-cards.ts'
+import { type FieldCard, KeptCards } from '../../src/catalogue/cards.ts'
 
 const fieldsOf = (count: number) => Array.from({ length: count }, (_, at) => `task_${at}:1.0`)
 const cards = (fields: string[], description: string) =>

@@ -21,6 +21,7 @@ const documentedShape = (key: string) =>
     .replace('unique:*', 'unique:<text>')
     .replace('session:*', 'session:<digest>')
     .replace('chart:*:*', 'chart:<step>:<number>')
+    .replace('template:*:*', 'template:<task>:<place>')
     .replace(/(line|merged):\*:\*/, '$1:<task>:<key>')
     .replace(/(keys|running|tried|next):\*/, '$1:<task>')
     .replace(/(lock|rate|told):{<id>}/, '$1:{<name>}')

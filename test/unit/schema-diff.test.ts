@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { compareSchemas } from '../../registry/schema-diff/index.ts'
+import { compareSchemas } from '../../src/schema-diff/index.ts'
 import { type Worst, worst } from '../support/schema-verdict.ts'
 
 const object = (properties: object, more: object = {}) => ({

@@ -24,7 +24,7 @@ describe('src/README.md', () => {
 
   it('lists the rooms and the functions, each of them', () => {
     const folders = readdirSync(source, { withFileTypes: true }).filter(entry => entry.isDirectory())
-    const listed = [...guide.matchAll(/^\| `(\w+)` \|/gm)].map(([, room]) => room)
+    const listed = [...guide.matchAll(/^\| `([\w-]+)` \|/gm)].map(([, room]) => room)
     expect(listed.toSorted()).toEqual(folders.map(({ name }) => name).sort())
     for (const file of readdirSync(new URL('queue/lua/', source))) expect(guide).toContain(`\`queue/lua/${file}\``)
   })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { makeRefs } from '../../registry/web/form/model/refs.ts'
+import { makeRefs } from '../../registry/schema/refs.ts'
 import { cursorIn } from '../../registry/web/try-it/completion/cursor.ts'
 import { mostOffers, offersAt } from '../../registry/web/try-it/completion/offers.ts'
 

@@ -1,6 +1,6 @@
 import type { FailureOverview, RefusalOverview, SlowCallOverview } from 'pshub'
 import { describe, expect, it } from 'vitest'
-import { longestPart } from '../../registry/contract.ts'
+import { longestPhase } from '../../registry/contract.ts'
 import { failureGroups, failurePage, failuresQuery, failureView, timesOf } from '../../registry/web/rows/failures.ts'
 import { shareOf, slowPage, slowQuery, slowView } from '../../registry/web/rows/slow-calls.ts'
 
@@ -72,7 +72,7 @@ describe('failures', () => {
     )
     expect(failuresQuery(failureView({}))).toBe('')
     expect(failuresQuery(failureView({ code: 'x'.repeat(99) }))).toBe(`?code=${'x'.repeat(64)}`)
-    expect(slowQuery(slowView({ phase: 'queue' }))).toBe('?part=queue')
+    expect(slowQuery(slowView({ phase: 'queue' }))).toBe('?phase=queue')
     expect(slowQuery(slowView({ phase: 'nonsense' }))).toBe('')
   })
   it('are sorted by their number, their task or their age', () => {
@@ -106,9 +106,9 @@ describe('slow calls', () => {
   const list = (query: Record<string, string>) => slowPage(calls, slowView(query)).found.map(({ id }) => id)
 
   it('spend most of their time in one part', () => {
-    expect(calls.map(longestPart)).toEqual(['exec', 'backlog', 'queue'])
-    expect(longestPart(call('e', [5, 5, 5]))).toBe('backlog')
-    expect(calls.map(each => shareOf(each, longestPart(each)))).toEqual([0.9, 0.6, 0.75])
+    expect(calls.map(longestPhase)).toEqual(['exec', 'backlog', 'queue'])
+    expect(longestPhase(call('e', [5, 5, 5]))).toBe('backlog')
+    expect(calls.map(each => shareOf(each, longestPhase(each)))).toEqual([0.9, 0.6, 0.75])
     expect(shareOf(call('0', [0, 0, 0]), 'exec')).toBe(0)
   })
   it('are sorted by the whole or a part', () => {

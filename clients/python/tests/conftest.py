@@ -64,16 +64,27 @@ def with_connection(url: str, act: Callable[[Connection], Coroutine[Any, Any, An
     return asyncio.run(run())
 
 
+class PortTaken(Exception):
+    """A port that was free a moment ago may be another's by now: many tests start servers at the same time."""
+
+
 class Server:
     """A redis-server on a free port, in a directory of its own."""
 
     def __init__(self, *arguments: str) -> None:
-        self.port = free_port()
-        self.url = f"redis://127.0.0.1:{self.port}"
         self.dir = tempfile.mkdtemp(prefix="pshub-redis-")
         self.process: subprocess.Popen[bytes] | None = None
-        self.client = redispy.Redis(port=self.port, decode_responses=True)
-        self.start(*arguments)
+        for last in (False, False, False, False, True):
+            self.port = free_port()
+            self.url = f"redis://127.0.0.1:{self.port}"
+            self.client = redispy.Redis(port=self.port, decode_responses=True)
+            try:
+                self.start(*arguments)
+                return
+            except PortTaken:
+                self.client.close()
+                if last:
+                    raise
 
     def start(self, *arguments: str) -> None:
         command = [os.environ.get("PSHUB_TEST_SERVER", "redis-server"), "--port", str(self.port), "--bind", "127.0.0.1"]
@@ -82,8 +93,12 @@ class Server:
         eventually(self._is_up, 10, "the start of redis-server")
 
     def _is_up(self) -> bool:
+        """And it is this one that answers."""
+        assert self.process is not None
+        if self.process.poll() is not None:
+            raise PortTaken(f"redis-server ended by itself; its port {self.port} may be another's")
         try:
-            return bool(self.client.ping())
+            return bool(self.client.ping()) and self.client.info("server")["process_id"] == self.process.pid
         except redispy.ConnectionError:
             return False
 

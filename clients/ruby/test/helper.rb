@@ -39,19 +39,29 @@ module Support
   class Server
     attr_reader :url, :port, :client, :pid
 
+    # A port that was free a moment ago may be another's by now: many tests start servers at the same time.
+    class PortTaken < StandardError; end
+    MOST_PORTS = 5
+
     def initialize(*arguments)
-      @port = Support.free_port
-      @url = "redis://127.0.0.1:#{@port}"
       @dir = Dir.mktmpdir("pshub-redis-")
-      @client = Redis.new(url: @url, reconnect_attempts: 1)
-      start(*arguments)
+      tries = 0
+      begin
+        @port = Support.free_port
+        @url = "redis://127.0.0.1:#{@port}"
+        @client = Redis.new(url: @url, reconnect_attempts: 1)
+        start(*arguments)
+      rescue PortTaken
+        @client.close
+        (tries += 1) < MOST_PORTS ? retry : raise
+      end
     end
 
     def start(*arguments)
       program = ENV.fetch("PSHUB_TEST_SERVER", "redis-server")
       options = ["--port", @port.to_s, "--bind", "127.0.0.1", "--dir", @dir, "--save", "", "--appendonly", "no"]
       @pid = Process.spawn(program, *options, *arguments, out: IO::NULL)
-      Support.eventually("the start of redis-server") { up? }
+      Support.eventually("the start of redis-server") { up? || look_for_end }
     end
 
     def kill
@@ -93,10 +103,18 @@ module Support
       @client.call("CLIENT", "LIST").lines.any? { |line| line.match?(/name=pshub-#{owner}-blocking .*flags=b/) }
     end
 
+    # And it is this one that answers.
     def up?
-      @client.ping
+      @client.ping && @client.info("server")["process_id"].to_i == @pid
     rescue Redis::BaseConnectionError
       false
+    end
+
+    def look_for_end
+      return unless Process.wait(@pid, Process::WNOHANG)
+
+      @pid = nil
+      raise PortTaken, "redis-server ended by itself; its port #{@port} may be another's"
     end
   end
 

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
+import { makeRefs, type Refs } from '../../schema/refs.ts'
 import { PatternJudge } from './check/pattern-judge.ts'
-import { makeRefs, type Refs } from './model/refs.ts'
 
 /** What a schema refers to. Another object when it became known which texts match its patterns: the form is drawn anew then. */
 export const useRefs = (schema: unknown): Refs => {

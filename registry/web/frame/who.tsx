@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import { Badge } from '../parts/badge.tsx'
+import { Text } from '../parts/text.tsx'
 import { access, session } from '../session/access.ts'
 import { logOut } from '../session/login.ts'
 import { printable } from '../text/printable.ts'
@@ -26,9 +27,13 @@ export const Who = () => {
       <Badge tone="quiet" title="Your role">
         {value.readOnly ? 'read-only' : value.role}
       </Badge>
-      <button type="button" class="small" onClick={() => void leave()}>
-        Log out
-      </button>
+      {value.user !== undefined && <Text class="short quiet">{value.user}</Text>}
+      {/* What a proxy says of somebody lasts as long as it says so. */}
+      {value.by !== 'proxy' && (
+        <button type="button" class="small" onClick={() => void leave()}>
+          Log out
+        </button>
+      )}
     </div>
   )
 }

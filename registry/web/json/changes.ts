@@ -1,4 +1,4 @@
-import { escapePointer } from '../../schema-diff/pointer.ts'
+import { escapePointer } from '../../../src/schema-diff/pointer.ts'
 import type { JsonNode } from './text.ts'
 
 /** One place where two results differ; `before` or `after` is missing where there was nothing. */

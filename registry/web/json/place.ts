@@ -1,4 +1,4 @@
-import { parsePointer } from '../../schema-diff/pointer.ts'
+import { parsePointer } from '../../../src/schema-diff/pointer.ts'
 import { type JsonNode, readJson } from './text.ts'
 
 /** Where the value that a JSON Pointer names starts in a text; its nearest parent's place when it is not there. */

@@ -1,4 +1,4 @@
-import { toPointer } from '../../schema-diff/pointer.ts'
+import { toPointer } from '../../../src/schema-diff/pointer.ts'
 import type { JsonNode } from './text.ts'
 
 /** A list of objects as a table: a row for each, a column for each member that any of them has. */

@@ -6,7 +6,7 @@ import { Boundary } from '../parts/boundary.tsx'
 import { access } from '../session/access.ts'
 import { FailuresPage } from './failures.tsx'
 import { JobsPage } from './jobs/index.tsx'
-import { LoginPage } from './login.tsx'
+import { LoginPage, RefusedPage } from './login.tsx'
 import { OverviewPage } from './overview/index.tsx'
 import { QueuePage } from './queue.tsx'
 import { QueuesPage } from './queues.tsx'
@@ -58,8 +58,15 @@ const NoPage = guarded(UnknownPage)
 
 export const App = () =>
   access.value === 'unknown' ? null : (
-    <LocationProvider scope={base}>{access.value === 'out' ? <LoginPage /> : <Pages />}</LocationProvider>
+    <LocationProvider scope={base}>
+      <Place />
+    </LocationProvider>
   )
+
+const Place = () => {
+  if (access.value === 'out') return <LoginPage />
+  return access.value === 'refused' ? <RefusedPage /> : <Pages />
+}
 
 const Pages = () => (
   <Frame>

@@ -1,11 +1,77 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
+import { type LoginProblem, type LoginWays, loginProblems } from '../../login-contract.ts'
 import { PageHead } from '../parts/page-head.tsx'
 import { ThemeChoice } from '../parts/theme-choice.tsx'
-import { logIn } from '../session/login.ts'
+import { refusedWhy } from '../session/access.ts'
+import { goToProvider, logIn, loginWays } from '../session/login.ts'
 import type { ApiFailure } from '../session/request.ts'
+import { printable } from '../text/printable.ts'
 
-/** Shown in place of every page while the service asks for a token; the address stays, and its page comes after it. */
+/** Why the provider's log-in did not lead in; the address says no more than which of these it is. */
+const problems: Record<LoginProblem, string> = {
+  away: 'The provider of log-ins cannot be asked at the moment. Try it again soon; the log of the registry says why.',
+  denied: 'The provider did not log you in.',
+  refused:
+    'What the provider answered could not be verified, so nobody was logged in. The log of the registry says why.',
+  name: 'The provider does not say who you are in a way that this registry takes. The log of the registry says why.',
+  role: 'You are logged in at the provider, but have no role in this registry: ask whoever runs it for one.',
+  begun: 'This log-in was begun in another browser, or more than ten minutes ago. Begin it again.',
+  often: 'Too many log-ins failed from here. Try it again in a minute.',
+}
+
+const problemIn = (search: string): string | undefined => {
+  const said = new URLSearchParams(search).get('problem')
+  const known = loginProblems.find(name => name === said)
+  return known && problems[known]
+}
+
+/** Shown in place of every page while the service asks who it is; the address stays, and its page comes after it. */
 export const LoginPage = () => {
+  const [ways, setWays] = useState<LoginWays>()
+  useEffect(() => void loginWays().then(setWays), [])
+  if (!ways) return null
+  const problem = problemIn(location.search)
+  return (
+    <main class="login">
+      {ways.provider && (
+        <section class="panel">
+          <PageHead title="Log in" />
+          {problem !== undefined && (
+            <p class="problem" role="alert">
+              {problem}
+            </p>
+          )}
+          <button type="button" class="main" onClick={goToProvider}>
+            Log in at the provider
+          </button>
+        </section>
+      )}
+      {ways.token && <TokenForm isOnly={!ways.provider} />}
+      {!ways.provider && !ways.token && (
+        <section class="panel">
+          <PageHead title="Log in" />
+          <p>
+            You log in at the proxy in front of this registry, which says nothing of you. Open it through the proxy.
+          </p>
+        </section>
+      )}
+      <ThemeChoice />
+    </main>
+  )
+}
+
+/** Whoever is known, and may not come in. */
+export const RefusedPage = () => (
+  <main class="login">
+    <section class="panel">
+      <PageHead title="You cannot come in" />
+      <p role="alert">{printable(refusedWhy.value)}</p>
+    </section>
+    <ThemeChoice />
+  </main>
+)
+
+const TokenForm = ({ isOnly }: { isOnly: boolean }) => {
   const [problem, setProblem] = useState<string>()
   const [isBusy, setBusy] = useState(false)
   const submit = async (event: SubmitEvent) => {
@@ -22,43 +88,40 @@ export const LoginPage = () => {
     }
   }
   return (
-    <main class="login">
-      <form class="panel" method="post" action="" onSubmit={submit}>
-        <PageHead title="Log in" />
-        <p class="quiet">The registry printed an address with a token when it started.</p>
-        {/* A name, so that a password manager knows where to put the token. */}
+    <form class="panel" method="post" action="" onSubmit={submit}>
+      {isOnly ? <PageHead title="Log in" /> : <h2>With a token</h2>}
+      <p class="quiet">The registry printed an address with a token when it started.</p>
+      {/* A name, so that a password manager knows where to put the token. */}
+      <input
+        class="visually-hidden"
+        type="text"
+        name="username"
+        value="pshub"
+        autocomplete="username"
+        readOnly
+        tabIndex={-1}
+        aria-hidden="true"
+      />
+      <label class="field-tall">
+        Token
         <input
-          class="visually-hidden"
-          type="text"
-          name="username"
-          value="pshub"
-          autocomplete="username"
-          readOnly
-          tabIndex={-1}
-          aria-hidden="true"
+          type="password"
+          name="token"
+          autocomplete="current-password"
+          required
+          autofocus={isOnly}
+          aria-invalid={problem !== undefined}
+          aria-describedby={problem === undefined ? undefined : 'login-problem'}
         />
-        <label class="field-tall">
-          Token
-          <input
-            type="password"
-            name="token"
-            autocomplete="current-password"
-            required
-            autofocus
-            aria-invalid={problem !== undefined}
-            aria-describedby={problem === undefined ? undefined : 'login-problem'}
-          />
-        </label>
-        {problem !== undefined && (
-          <p id="login-problem" class="problem" role="alert">
-            {problem}
-          </p>
-        )}
-        <button type="submit" class="main" disabled={isBusy}>
-          {isBusy ? 'Asking…' : 'Log in'}
-        </button>
-      </form>
-      <ThemeChoice />
-    </main>
+      </label>
+      {problem !== undefined && (
+        <p id="login-problem" class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <button type="submit" class={isOnly ? 'main' : ''} disabled={isBusy}>
+        {isBusy ? 'Asking…' : 'Log in'}
+      </button>
+    </form>
   )
 }

@@ -75,7 +75,7 @@ const Listed = ({ list, listed: { shown, page, pages }, view, state }: ListedPro
         <SearchField name="Search slow calls" state={state} />
         <NameField label="Task" name="task" names={list.tasks} value={view.task} state={state} />
         <ChoiceField
-          label="Longest part"
+          label="Longest phase"
           name="phase"
           value={view.phase}
           state={state}

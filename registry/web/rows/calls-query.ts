@@ -1,7 +1,7 @@
 import { withQuery } from '../address/query.ts'
 
 /** As long as the service takes them; an address may have more. */
-const mostLengths = { task: 256, code: 64, part: 20, text: 200 }
+const mostLengths = { task: 256, code: 64, phase: 20, text: 200 }
 
 /** With its `?`, where anything is asked for. */
 export const callsQuery = (asked: Partial<Record<keyof typeof mostLengths, string>>): string =>

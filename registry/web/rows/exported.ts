@@ -1,6 +1,6 @@
 import type { Load, QueuedJob, SlowCallOverview } from 'pshub'
 import type { QueueRow, TaskRow, WorkerRow } from '../../contract.ts'
-import { longestPart } from '../../contract.ts'
+import { longestPhase } from '../../contract.ts'
 import type { ScheduleRow } from '../../job-contract.ts'
 import type { Cell } from '../text/csv.ts'
 import type { FailureEntry, FailureGroup } from './failures.ts'
@@ -115,7 +115,7 @@ export const exportedSlowCalls: Exported<SlowCallOverview> = {
   endedAt: ({ at }) => moment(at / 1000),
   task: ({ task }) => task,
   totalUs: ({ totalUs }) => totalUs,
-  longest: call => phaseNames[longestPart(call)],
+  longest: call => phaseNames[longestPhase(call)],
   backlogUs: ({ us }) => us.backlog,
   queueUs: ({ us }) => us.queue,
   runUs: ({ us }) => us.exec,

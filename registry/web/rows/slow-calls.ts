@@ -1,11 +1,11 @@
 import type { SlowCallOverview } from 'pshub'
-import { type CallPart, callParts } from '../../contract.ts'
+import { type CallPhase, callPhases } from '../../contract.ts'
 import { choiceOf, compare, sortOf } from '../address/query.ts'
 import { callsQuery } from './calls-query.ts'
 import { pageOfRows, type RowsPage } from './page.ts'
 
-export const phases = callParts
-export type Phase = CallPart
+export const phases = callPhases
+export type Phase = CallPhase
 
 export const phaseNames: Record<Phase, string> = { backlog: 'backlog', queue: 'queue', exec: 'run' }
 
@@ -34,7 +34,7 @@ export const slowView = (query: Readonly<Record<string, string>>): SlowView => (
 
 /** The query that asks the service for them. */
 export const slowQuery = ({ task, phase, search }: SlowView): string =>
-  callsQuery({ task, part: phase === 'all' ? '' : phase, text: search })
+  callsQuery({ task, phase: phase === 'all' ? '' : phase, text: search })
 
 /** A share of the whole time, 0 to 1. */
 export const shareOf = (call: SlowCallOverview, phase: Phase): number =>

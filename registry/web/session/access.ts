@@ -4,8 +4,10 @@ import { type Role, roles, type Session } from '../../contract.ts'
 /** Who looks, and at what; undefined until the service said it, and after it asked for a token. */
 export const session = signal<Session | undefined>(undefined)
 
-/** `unknown` at first; `out`: the service asks for a token; `away`: it cannot be asked. */
-export const access = signal<'unknown' | 'in' | 'out' | 'away'>('unknown')
+/** `unknown` at first; `out`: the service asks who it is; `refused`: it knows, and lets nobody in; `away`: it cannot be asked. */
+export const access = signal<'unknown' | 'in' | 'out' | 'refused' | 'away'>('unknown')
+/** Why, where it is refused. */
+export const refusedWhy = signal('')
 
 /** Whether who looks may do what needs this role, with the reason why not. */
 export const refusal = (needed: Role): string | undefined => {

@@ -1,5 +1,7 @@
 import type { Session } from '../../contract.ts'
-import { access, session } from './access.ts'
+import type { LoginWays } from '../../login-contract.ts'
+import { at, base } from '../address/paths.ts'
+import { access, refusedWhy, session } from './access.ts'
 import { forgetKept } from './kept.ts'
 import { type ApiFailure, post, request } from './request.ts'
 
@@ -9,8 +11,21 @@ export const openSession = async (): Promise<void> => {
     session.value = await request<Session>('session')
     access.value = 'in'
   } catch (error) {
-    access.value = (error as ApiFailure).status === 401 ? 'out' : 'away'
+    const { status, message } = error as ApiFailure
+    refusedWhy.value = message
+    access.value = status === 401 ? 'out' : status === 403 ? 'refused' : 'away'
   }
+}
+
+/** How one can log in; with a token where the service cannot be asked. */
+export const loginWays = (): Promise<LoginWays> =>
+  request<LoginWays>('login').catch(() => ({ token: true, provider: false }))
+
+/** Leaves the pages for the provider, which sends the browser back to the page that was asked for. */
+export const goToProvider = (): void => {
+  const isLogin = location.pathname === at('login')
+  const back = isLogin ? base : location.pathname + location.search
+  location.assign(`${at('login/provider')}?back=${encodeURIComponent(back)}`)
 }
 
 /** Throws ApiFailure when the token is refused. */

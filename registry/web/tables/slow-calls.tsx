@@ -1,5 +1,5 @@
 import type { SlowCallOverview } from 'pshub'
-import { longestPart } from '../../contract.ts'
+import { longestPhase } from '../../contract.ts'
 import { taskPath } from '../address/paths.ts'
 import type { QueryState } from '../address/use-query.ts'
 import { Text } from '../parts/text.tsx'
@@ -109,7 +109,7 @@ const Row = ({ call, longest, of }: { call: SlowCallOverview; longest: number; o
 
 /** As a bar, and the largest part in words. */
 const Where = ({ call, longest }: { call: SlowCallOverview; longest: number }) => {
-  const most = longestPart(call)
+  const most = longestPhase(call)
   return (
     <span class="where">
       <span class="phases" aria-hidden="true">

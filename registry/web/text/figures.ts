@@ -91,8 +91,14 @@ export const plural = (value: number, one: string, many = `${one}s`): string =>
 
 /** Date and time in the chosen zone, which the tooltip names. */
 export const dateTime = (atMs: number): string =>
-  Number.isFinite(new Date(atMs).getTime()) ? `${inZone(atMs).toISOString().slice(0, 10)} ${clock(atMs)}` : unknown
+  isDate(inZone(atMs)) ? `${partsOf(atMs)[0]} ${clock(atMs)}` : unknown
 
-export const clock = (atMs: number): string => inZone(atMs).toISOString().slice(11, 19)
+export const clock = (atMs: number): string => (isDate(inZone(atMs)) ? partsOf(atMs)[1]!.slice(0, 8) : unknown)
+
+/** Years beyond 9999 have a sign and six digits, so that nothing is at a fixed place. */
+const partsOf = (atMs: number): string[] => inZone(atMs).toISOString().split('T')
+
+/** The last moments that a date can have are beyond it in another zone. */
+const isDate = (date: Date): boolean => Number.isFinite(date.getTime())
 
 const isKnown = (value: number | undefined | null): value is number => Number.isFinite(value)

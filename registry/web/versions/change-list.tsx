@@ -1,4 +1,4 @@
-import type { ChangeKind, SchemaChange } from '../../schema-diff/index.ts'
+import type { ChangeKind, SchemaChange } from '../../../src/schema-diff/index.ts'
 import { printable } from '../text/printable.ts'
 
 export const kindWords: Record<ChangeKind, string> = {

@@ -1,5 +1,5 @@
+import { type ChangeKind, compareSchemas, type SchemaChange } from '../../../src/schema-diff/index.ts'
 import type { TaskVersion } from '../../contract.ts'
-import { type ChangeKind, compareSchemas, type SchemaChange } from '../../schema-diff/index.ts'
 import { ms } from '../text/figures.ts'
 
 /** All that differs between two versions of a task. */

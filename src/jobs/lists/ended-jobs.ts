@@ -3,12 +3,13 @@ import { command, near, serversOf } from '../../redis/client.ts'
 import type { Redis } from '../../redis/connection.ts'
 import { isId, isQueueName, type Keys } from '../../wire/keys.ts'
 import { hasEnded, readJobRecord } from '../job-record.ts'
-import { holdsText, type QueuedJob } from './job-search.ts'
+import { holdsText, type JobLook, type QueuedJob } from './job-search.ts'
 
 interface EndedQuery {
   queue?: string | undefined
   task?: string | undefined
   text?: string | undefined
+  look?: JobLook | undefined
   limit: number
   from?: string | undefined
 }
@@ -30,7 +31,7 @@ export const readEndedJobs = async (
   client: Redis,
   catalogue: Catalogue,
   keys: Keys,
-  { queue = '*', task, text, limit, from = '0:0' }: EndedQuery,
+  { queue = '*', task, text, look, limit, from = '0:0' }: EndedQuery,
 ): Promise<{ jobs: QueuedJob[]; next: string | undefined }> => {
   const pattern = keys.queue(queue).job('*')
   const servers = queue === '*' ? serversOf(client) : [near(client, keys.queue(queue).jobs)]
@@ -49,7 +50,7 @@ export const readEndedJobs = async (
       const read = await Promise.all(names.slice(at, at + page).map(name => readOne(client, catalogue, keys, name)))
       for (const [index, job] of read.entries()) {
         if (jobs.length >= limit) return { jobs, next: place(at + index) }
-        if (job && matches(job, task, text)) jobs.push(job)
+        if (job && (!look || look.sees(job.task)) && matches(job, task, text)) jobs.push(job)
       }
     }
     cursor = next

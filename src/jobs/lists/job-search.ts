@@ -44,8 +44,17 @@ export interface QueuedJob {
   worker: string | undefined
 }
 
+/** What may be looked at by whoever asks. */
+export interface JobLook {
+  /** A job of any other task is not there. */
+  sees(task: string): boolean
+  /** What is looked through for a text, in the place of the arguments. */
+  args(task: string, args: unknown): unknown
+}
+
 /** Which of them; what is not said does not matter. */
 export interface JobMatch {
+  look?: JobLook | undefined
   id?: string | undefined
   task?: string | undefined
   key?: string | undefined
@@ -242,10 +251,17 @@ const hasKey = (job: JobPart | undefined, key: string): boolean =>
 const matches = ({ id, task, from, job, args }: Request, match: JobMatch): boolean => {
   if (match.id !== undefined && match.id !== id) return false
   if (match.task !== undefined && match.task !== task) return false
+  if (match.look && !match.look.sees(task)) return false
   if (match.key !== undefined && !hasKey(job, match.key)) return false
   if (match.text === undefined) return true
   const failures = (job?.errors ?? []).flatMap(({ code, message }) => [code, message])
-  return holdsText(match.text, [id, task, from ?? '', ...failures, JSON.stringify(args)])
+  return holdsText(match.text, [
+    id,
+    task,
+    from ?? '',
+    ...failures,
+    JSON.stringify(match.look ? match.look.args(task, args) : args),
+  ])
 }
 
 /** Whether one of these has it, in whatever case. */

@@ -10,6 +10,7 @@ import { type JobRecord, readJobRecord } from '../job-record.ts'
 import { isEndedPlace, readEndedJobs } from './ended-jobs.ts'
 import {
   type FoundJob,
+  type JobLook,
   type JobMatch,
   JobSearch,
   type LyingState,
@@ -20,6 +21,7 @@ import {
 import { type Places, placesOf, placesText } from './places.ts'
 
 export { type QueuedJob, type QueuedState, queuedStates } from './job-search.ts'
+export { type FoundKeys, findKeys } from './key-search.ts'
 
 /** `done`: tracked jobs that ended and are kept, but for the dead ones: done, expired or cancelled. */
 export const listedStates = ['waiting', 'running', 'scheduled', 'retrying', 'dead', 'done'] as const
@@ -45,6 +47,8 @@ export interface JobsQuery {
   limit?: number | undefined
   /** Where to go on: `next` of the listing before. */
   from?: string | undefined
+  /** What of all this may be looked at. Default: all of it. */
+  look?: JobLook | undefined
 }
 
 /** A page of jobs, and how many there are in all. */
@@ -71,6 +75,7 @@ const queryNames = namesOf<JobsQuery>({
   text: true,
   limit: true,
   from: true,
+  look: true,
 })
 
 /** @throws HubError InvalidArgs */
@@ -142,8 +147,8 @@ const findSome = async (
   match: JobMatch,
   limit: number,
 ): Promise<FoundInQueue> => {
-  const { task, key, text } = match
-  const finding = search.find(queue, { task, key, text }, new SearchBudget(), { from })
+  const { task, key, text, look } = match
+  const finding = search.find(queue, { task, key, text, look }, new SearchBudget(), { from })
   const jobs: FoundJob[] = []
   for (;;) {
     const step = await finding.next()

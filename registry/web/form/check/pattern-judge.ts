@@ -1,4 +1,4 @@
-import type { Matches } from '../model/refs.ts'
+import type { Matches } from '../../../schema/refs.ts'
 import { startCheckWorker } from './trusted.ts'
 import type { Answer } from './worker.ts'
 

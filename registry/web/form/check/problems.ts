@@ -1,5 +1,5 @@
 import type { Problem } from 'pshub'
-import { decodeFragment } from '../../../schema-diff/pointer.ts'
+import { decodeFragment } from '../../../../src/schema-diff/pointer.ts'
 import { getIn, has, isObject, own, ownArray, ownObject, parsePointer, toPointer } from '../model/json.ts'
 import { wordsOf } from './words.ts'
 

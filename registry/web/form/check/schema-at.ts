@@ -1,4 +1,4 @@
-import { decodeFragment, parsePointer } from '../../../schema-diff/pointer.ts'
+import { decodeFragment, parsePointer } from '../../../../src/schema-diff/pointer.ts'
 import { own } from '../model/json.ts'
 import type { SchemaAt } from './problems.ts'
 

@@ -1,7 +1,7 @@
+import type { Refs } from '../../../schema/refs.ts'
 import { bestBranch } from './fits.ts'
 import { initialOf } from './initial.ts'
 import { isObject, own, ownObject } from './json.ts'
-import type { Refs } from './refs.ts'
 import { type Branch, shows, viewOf } from './view.ts'
 
 /** To choose from where a schema says nothing. */

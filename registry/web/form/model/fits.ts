@@ -1,6 +1,6 @@
+import type { Refs } from '../../../schema/refs.ts'
 import { typesOf } from './flatten.ts'
 import { equal, has, isObject, type JsonObject, own, ownArray, ownNumber, ownObject, ownText, typeOf } from './json.ts'
-import type { Refs } from './refs.ts'
 
 /**
  * Whether a value fits a schema, as far as the form must know it between two key strokes: to choose a branch and to show what

@@ -1,5 +1,5 @@
+import type { Refs } from '../../../schema/refs.ts'
 import { equal, has, isObject, type JsonObject, own, ownArray, ownObject, ownText } from './json.ts'
-import type { Refs } from './refs.ts'
 
 export type Schema = JsonObject | boolean
 

@@ -1,7 +1,7 @@
+import type { Refs } from '../../../schema/refs.ts'
 import { getIn, ownText, parsePointer } from './json.ts'
 import { isGroupView, openingOf, statesOf } from './opening.ts'
 import { type Part, partsOf, pointerOf } from './parts.ts'
-import type { Refs } from './refs.ts'
 import { startsTall, type View, viewOf } from './view.ts'
 
 /** What of a form is folded at first: a large value would fill dozens of screens. */

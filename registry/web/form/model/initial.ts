@@ -1,7 +1,7 @@
+import type { Refs } from '../../../schema/refs.ts'
 import { arrayViewOf } from './array-view.ts'
 import { has, own, ownNumber } from './json.ts'
 import { objectViewOf } from './object-view.ts'
-import type { Refs } from './refs.ts'
 import { viewOf } from './view.ts'
 
 /** Required parts within required parts are made down to this depth: a schema may ask for endless ones. */

@@ -1,4 +1,4 @@
-import { isObject } from '../../../schema-diff/schema.ts'
+import { isObject } from '../../../../src/schema-diff/schema.ts'
 
 /** Values as JSON has them, and how parts of them are named, read and replaced. */
 export type JsonObject = { readonly [key: string]: unknown }
@@ -43,7 +43,7 @@ export const equal = (a: unknown, b: unknown): boolean => {
   return keys.length === Object.keys(b).length && keys.every(key => has(b, key) && equal(a[key], b[key]))
 }
 
-export { parsePointer, toPointer } from '../../../schema-diff/pointer.ts'
+export { parsePointer, toPointer } from '../../../../src/schema-diff/pointer.ts'
 
 export const getIn = (value: unknown, path: Path): unknown => {
   let found = value

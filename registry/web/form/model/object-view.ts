@@ -1,7 +1,7 @@
+import type { Refs } from '../../../schema/refs.ts'
 import { fits } from './fits.ts'
 import { type Flat, flatten } from './flatten.ts'
 import { has, isObject, type JsonObject, own, ownArray, ownObject } from './json.ts'
-import type { Refs } from './refs.ts'
 
 export interface Field {
   readonly name: string

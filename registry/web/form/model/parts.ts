@@ -1,9 +1,9 @@
+import type { Refs } from '../../../schema/refs.ts'
 import { arrayViewOf } from './array-view.ts'
 import { anything, branchOf } from './branches.ts'
 import { isObject, own, type Path, toPointer } from './json.ts'
 import { objectViewOf } from './object-view.ts'
 import { openingOf } from './opening.ts'
-import type { Refs } from './refs.ts'
 import { type View, viewOf } from './view.ts'
 
 /** A part of the value that has a field of its own. */

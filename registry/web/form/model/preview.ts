@@ -1,6 +1,6 @@
+import type { Refs } from '../../../schema/refs.ts'
 import { isObject, own, type Path } from './json.ts'
 import { innerView, partsOf } from './parts.ts'
-import type { Refs } from './refs.ts'
 import { type View, viewOf } from './view.ts'
 
 const maxLength = 60

@@ -1,7 +1,7 @@
+import type { Refs } from '../../../schema/refs.ts'
 import { isOfType } from './fits.ts'
 import { asSchema, type Flat, flatten, likelyTypes, type Schema, typesOf } from './flatten.ts'
 import { has, isObject, type JsonObject, own, ownArray, ownNumber, ownText } from './json.ts'
-import type { Refs } from './refs.ts'
 
 export type TextKind = 'line' | 'lines' | 'secret' | 'file'
 

@@ -1,8 +1,8 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
+import type { Refs } from '../../../schema/refs.ts'
 import type { Folds } from '../model/folds.ts'
 import type { Path } from '../model/json.ts'
-import type { Refs } from '../model/refs.ts'
 
 /** What every field of one form needs. The same object for the life of the form. */
 export interface FormActions {

@@ -1,6 +1,7 @@
 import '../../looks/routes.css'
 import { useMemo, useState } from 'preact/hooks'
 import type { JsonSchema } from 'pshub'
+import { withPlaceholders } from '../../../schema/secrets.ts'
 import { at, taskPath } from '../../address/paths.ts'
 import { Markdown } from '../../parts/markdown.tsx'
 import { SchemaView } from '../../parts/schema-view.tsx'
@@ -12,7 +13,6 @@ import { jsonLiteral } from '../../text/literals.ts'
 import { CopyButton } from '../../try-it/parts/copy-button.tsx'
 import { noCallChoices } from '../../try-it/run/call-choices.ts'
 import { examplesOf } from '../../try-it/schema/examples.ts'
-import { withPlaceholders } from '../../try-it/schema/secrets.ts'
 import { curlSnippet } from '../../try-it/snippets/texts.ts'
 
 /** One route: its line, and what there is to know of it once it is opened. */

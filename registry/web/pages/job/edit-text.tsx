@@ -32,7 +32,7 @@ export const EditText = ({ text: before, retry }: { text: string; retry(text: st
         They have numbers that a form would round: whole ones are exact up to 9007199254740991 there. As a text they are
         sent as they are written, and checked by the worker.
       </p>
-      <JsonTab text={text} problem={problem} goTo={wishes.current} onText={setText} />
+      <JsonTab text={text} problem={problem} schema={undefined} goTo={wishes.current} onText={setText} />
       <div class="run-controls">
         <button type="button" class="main" disabled={isBusy} onClick={() => void send()}>
           Try again with these arguments

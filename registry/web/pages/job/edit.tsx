@@ -46,7 +46,8 @@ const Editor = ({ detail, job, retry }: EditProps & { detail: TaskDetail }) => {
   const send = async (isSentAnyway: boolean) => {
     if (args.textProblem) return notice.show('The arguments cannot be sent: they are no JSON.')
     if (args.value === undefined) return notice.show('There are no arguments yet.')
-    if (!isSentAnyway && checks.isRefusing()) return checks.refuse()
+    // What stands for a hidden value need not fit: the service puts that in its place, and the worker has the last word.
+    if (!isSentAnyway && !job.hidden?.args && checks.isRefusing()) return checks.refuse()
     setBusy(true)
     try {
       await retry({ args: args.value })
@@ -57,6 +58,11 @@ const Editor = ({ detail, job, retry }: EditProps & { detail: TaskDetail }) => {
   }
   return (
     <section class="part tryit" aria-label="Edit the arguments">
+      {job.hidden?.args && (
+        <p class="note">
+          What is hidden stays as it is where you leave <code>{'<secret>'}</code>; write something else to replace it.
+        </p>
+      )}
       <ArgumentsEditor
         detail={detail}
         args={args}

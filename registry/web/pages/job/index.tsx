@@ -13,14 +13,14 @@ import { PageHead } from '../../parts/page-head.tsx'
 import { Text, WrappedText } from '../../parts/text.tsx'
 import { Moment } from '../../parts/time.tsx'
 import { WorkerLink } from '../../parts/worker-link.tsx'
-import { argsTextOf, seenState } from '../../rows/jobs.ts'
+import { seenState } from '../../rows/jobs.ts'
 import { count } from '../../text/figures.ts'
 import { JobActions } from './actions.tsx'
 import { BatchPicture } from './batch.tsx'
 import { ChainPicture } from './chain.tsx'
 import { Failures } from './failures.tsx'
 import { Timeline } from './timeline.tsx'
-import { Value } from './value.tsx'
+import { Values } from './values.tsx'
 
 const refreshMs = 2000
 
@@ -77,8 +77,7 @@ const Details = ({ job, read, isGone }: { job: JobDetail; read: Repeated<JobDeta
     {job.chain && <ChainPicture chain={job.chain} self={job.id} onDone={read.again} />}
     {job.batch && <BatchPicture batch={job.batch} />}
     <Failures of={job} />
-    {job.hasMessage && <Value title="Arguments" text={argsTextOf(job)} />}
-    {job.result !== undefined && <Value title="Result" text={job.result} />}
+    <Values job={job} />
     {job.state === 'done' && job.result === undefined && <p class="quiet">Its result is not kept.</p>}
   </>
 )

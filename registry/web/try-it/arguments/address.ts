@@ -1,4 +1,4 @@
-import { type Judged, withoutSecrets } from '../schema/secrets.ts'
+import { type Judged, withoutSecrets } from '../../../schema/secrets.ts'
 import { argsToFragment } from './share-link.ts'
 
 /** The part of the page's address that says how arguments are written. */

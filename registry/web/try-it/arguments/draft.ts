@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { type Judged, withoutSecrets } from '../../../schema/secrets.ts'
+import { isObject } from '../../../schema/steps.ts'
 import { session } from '../../session/access.ts'
 import { placeToKeep } from '../../session/kept.ts'
-import { type Judged, withoutSecrets } from '../schema/secrets.ts'
-import { isObject } from '../schema/steps.ts'
 
 /** Keeping waits for a pause: a large value is not written again with every key. */
 const pauseMs = 300

@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { TaskDetail } from '../../../contract.ts'
+import { own } from '../../../schema/steps.ts'
 import { initialValue } from '../../form/index.tsx'
 import { parseJson, type TextProblem, textOf } from '../../json/parse.ts'
-import { own } from '../schema/steps.ts'
 import { useDraft } from './draft.ts'
 import { argsFromFragment } from './share-link.ts'
 

@@ -1,5 +1,5 @@
 import type { Problem } from 'pshub'
-import { parsePointer, partAt } from '../../../schema-diff/pointer.ts'
+import { parsePointer, partAt } from '../../../../src/schema-diff/pointer.ts'
 
 /** What a run said about its arguments. */
 export interface Verdict {

@@ -1,7 +1,7 @@
+import { itemSchemas, memberSchemas, Steps, spread, TooTangled } from '../../../schema/applying.ts'
+import type { Refs } from '../../../schema/refs.ts'
+import { isObject, type Loose, listOf, own } from '../../../schema/steps.ts'
 import { typesOf } from '../../form/model/flatten.ts'
-import type { Refs } from '../../form/model/refs.ts'
-import { itemSchemas, memberSchemas, Steps, spread, TooTangled } from '../schema/applying.ts'
-import { isObject, type Loose, listOf, own } from '../schema/steps.ts'
 import type { Cursor } from './cursor.ts'
 
 /** Something to write at the cursor. */

@@ -1,6 +1,6 @@
 import type { RefObject } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { makeRefs } from '../../form/model/refs.ts'
+import { makeRefs } from '../../../schema/refs.ts'
 import { caretPlace } from './caret.ts'
 import { type Cursor, cursorIn } from './cursor.ts'
 import { type Offer, offersAt } from './offers.ts'

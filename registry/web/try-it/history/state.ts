@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
+import { type Judged, withoutSecrets } from '../../../schema/secrets.ts'
 import { session } from '../../session/access.ts'
 import type { FinishedRun } from '../run/finished.ts'
-import { type Judged, withoutSecrets } from '../schema/secrets.ts'
 import { addRun, clearRuns, type PastRun, readRuns, type Store } from './store.ts'
 
 /** Runs of one task that this browser keeps. */

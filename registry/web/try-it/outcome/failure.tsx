@@ -1,9 +1,9 @@
 import type { Problem } from 'pshub'
+import { own } from '../../../schema/steps.ts'
 import { nodeOf } from '../../json/text.ts'
 import { JsonTree } from '../../json/tree.tsx'
 import { printable, printableLines } from '../../text/printable.ts'
 import type { Failure } from '../run/finished.ts'
-import { own } from '../schema/steps.ts'
 import { meaningOf, ranText, repeatText } from './explain.ts'
 
 /** How a run failed, what that means, whether it ran, and whether it may be tried again. */

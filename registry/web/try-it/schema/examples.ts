@@ -1,5 +1,5 @@
-import { makeRefs, type Refs } from '../../form/model/refs.ts'
-import { isObject, type Loose, listOf, own } from './steps.ts'
+import { makeRefs, type Refs } from '../../../schema/refs.ts'
+import { isObject, type Loose, listOf, own } from '../../../schema/steps.ts'
 
 /** Values a schema offers as examples of the whole, else one put together from defaults, examples and limits of its parts. */
 export const examplesOf = (schema: unknown): unknown[] => {

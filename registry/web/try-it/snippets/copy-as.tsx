@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'preact/hooks'
+import { type Judged, withPlaceholders } from '../../../schema/secrets.ts'
 import { CopyButton } from '../parts/copy-button.tsx'
 import { Tabs } from '../parts/tabs.tsx'
-import { type Judged, withPlaceholders } from '../schema/secrets.ts'
 import { type CallToWrite, snippets } from './texts.ts'
 
 /**

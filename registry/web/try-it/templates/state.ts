@@ -2,11 +2,11 @@ import { useState } from 'preact/hooks'
 import type { Template } from 'pshub'
 import type { TaskDetail } from '../../../contract.ts'
 import type { TemplateChange, TemplateList } from '../../../job-contract.ts'
+import { withoutSecrets } from '../../../schema/secrets.ts'
 import { inAddress } from '../../address/in-address.ts'
 import { refusal } from '../../session/access.ts'
 import { post, request } from '../../session/request.ts'
 import type { Arguments } from '../arguments/state.ts'
-import { withoutSecrets } from '../schema/secrets.ts'
 
 export interface Templates {
   /** Undefined before they were asked for. */

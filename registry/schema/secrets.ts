@@ -1,5 +1,5 @@
-import { makeRefs, type Refs } from '../../form/model/refs.ts'
 import { itemSchemas, memberSchemas, Steps, spread, TooTangled } from './applying.ts'
+import { makeRefs, type Refs } from './refs.ts'
 import { isObject, type Loose } from './steps.ts'
 
 /** Of a task: the schema of its arguments, and why that is not used. */

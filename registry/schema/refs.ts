@@ -1,4 +1,5 @@
-import { isObject, own, ownText, parsePointer } from './json.ts'
+import { parsePointer } from 'pshub/schema-diff'
+import { isObject, own } from './steps.ts'
 
 /** What a part of a schema cannot say alone. */
 export interface Refs {
@@ -12,6 +13,11 @@ export interface Refs {
 export type Matches = (pattern: string, text: string) => boolean | undefined
 
 const unknown: Matches = () => undefined
+
+const ownText = (value: unknown, key: string): string | undefined => {
+  const found = own(value, key)
+  return typeof found === 'string' ? found : undefined
+}
 
 const noHost = 'http://schema.invalid/'
 

@@ -1,4 +1,4 @@
-import type { Refs } from '../../form/model/refs.ts'
+import type { Refs } from './refs.ts'
 import { isObject, type Loose, listOf, own } from './steps.ts'
 
 /** Which parts of a schema may have a say at a place of a value. */

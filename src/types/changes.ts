@@ -1,0 +1,40 @@
+import { compareSchemas, type SchemaChange } from '../schema-diff/index.ts'
+import { whyUnusable } from '../task/schema.ts'
+import type { TaskSchemas } from './schemas.ts'
+
+/** What became of one task, for those who call it. */
+export interface TaskChange extends SchemaChange {
+  /** `name:version`; empty where schemas without a task are compared. */
+  task: string
+  of: 'args' | 'result' | 'task'
+}
+
+/** What is different of the later one, in the order of arguments and result. */
+export const changesOf = (before: TaskSchemas, after: TaskSchemas): TaskChange[] =>
+  (['args', 'result'] as const).flatMap(of => {
+    const told = (change: SchemaChange): TaskChange => ({ task: after.task, of, ...change })
+    const unusable = [before, after].map(side => side[of]).find(schema => schema !== undefined && whyUnusable(schema))
+    if (unusable !== undefined)
+      return [told({ pointer: '', kind: 'unclear', text: `It cannot be compared: ${whyUnusable(unusable)}.` })]
+    return compareSchemas(before[of], after[of], of).map(told)
+  })
+
+/** The same of many: a task that is gone breaks its callers, a new one nobody. */
+export const changesOfAll = (before: readonly TaskSchemas[], after: readonly TaskSchemas[]): TaskChange[] => {
+  const whole = (task: string, kind: TaskChange['kind'], text: string): TaskChange => ({
+    task,
+    of: 'task',
+    pointer: '',
+    kind,
+    text,
+  })
+  const now = new Map(after.map(each => [each.task, each]))
+  const known = new Set(before.map(({ task }) => task))
+  return [
+    ...before.flatMap(old => {
+      const found = now.get(old.task)
+      return found ? changesOf(old, found) : [whole(old.task, 'breaks', 'It is not there any more.')]
+    }),
+    ...after.filter(({ task }) => !known.has(task)).map(({ task }) => whole(task, 'fits', 'It is new.')),
+  ]
+}

@@ -1,0 +1,144 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { pythonOf } from '../../src/types/python.ts'
+import { schemasOf } from '../../src/types/schemas.ts'
+import { typescriptOf } from '../../src/types/typescript.ts'
+import { ensureBuild, root } from '../support/cli-fixture.ts'
+import { typedTasks } from '../support/typed-tasks.ts'
+
+/** What `pshub types` writes, in the hands of callers: a small project with each compiler, and mypy. */
+let folder: string
+
+beforeAll(() => {
+  ensureBuild()
+  folder = mkdtempSync(join(tmpdir(), 'pshub-generated-'))
+  mkdirSync(join(folder, 'node_modules'))
+  symlinkSync(root, join(folder, 'node_modules/pshub'))
+  symlinkSync(join(root, 'node_modules/@types'), join(folder, 'node_modules/@types'))
+  writeFileSync(join(folder, 'tasks.d.mts'), typescriptOf(schemasOf(typedTasks)))
+  writeFileSync(join(folder, 'tasks.pyi'), pythonOf(schemasOf(typedTasks)))
+}, 120_000)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const caller = `
+import { Hub, type Job } from 'pshub'
+import type { Shapes1_0Args, Tasks } from './tasks.mjs'
+type IsSame<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+function is<Expected>() {
+  return { of<Actual>(_value: Actual, ..._same: IsSame<Actual, Expected> extends true ? [] : [never]): void {} }
+}
+const hub = new Hub<Tasks>()
+is<number>().of(await hub.call('add:1.0', { a: 1, b: 2 }))
+is<number>().of(await hub.call('add:1', { a: 1 }))
+is<number>().of(await hub.call('add'))
+const job: Job<number> = await hub.enqueue('add:1.0', { a: 1, b: 2 })
+const tree = await hub.call('image/re-size_it:2.1', { 'a-b': 'x', class: 1, '*/': 'a', 'q"u\\\\o\\nte': null })
+is<string | undefined>().of(tree.children?.[0]?.children?.[0]?.value)
+const found = await hub.gather({ list: ['shapes:1.0', { kind: 'circle', either: { n: 1 }, both: { left: 'a', right: 'b' }, pair: ['a', 1],
+  open: { any: 1 }, more: { id: 'a', other: 1 }, maybe: null, lost: 5, none: {}, free: { a: 1 }, self: { kind: 'circle' } }] })
+if (found.list.ok) is<null | boolean[]>().of(found.list.value)
+is<unknown>().of(await hub.call('circle:1.0', 1))
+is<unknown>().of(await hub.call('nothing:1.0'))
+is<[string, number] | undefined>().of(({} as Shapes1_0Args).pair)
+`
+/** Each of them alone is an error. */
+const mistakes = [
+  "hub.call('ad:1.0', {})",
+  "hub.call('add:1.0', { a: '1', b: 2 })",
+  "hub.call('add:1.0', { a: 1 })",
+  "hub.call('add:1.0', { a: 1, b: 2, c: 3 })",
+  "(await hub.call('image/re-size_it:2.1', { 'a-b': 1 })).valeu",
+  "hub.call('image/re-size_it:2.1', { 'a-b': 'z' })",
+  "hub.enqueue('add:1.0', { a: 1, b: false })",
+  "hub.gather({ a: ['shapes:1.0', { kind: 'square' }] })",
+  "hub.call('shapes:1.0', { kind: 'circle', pair: ['a', 1, 2] })",
+  "hub.call('shapes:1.0', { kind: 'circle', both: { left: 'a' } })",
+  "hub.call('shapes:1.0', { kind: 'circle', none: { a: 1 } })",
+]
+
+const compile = (compiler: string): string[] => {
+  const program = join(root, 'node_modules', compiler, 'bin/tsc')
+  const options = [
+    '--noEmit',
+    '--strict',
+    '--target',
+    'es2022',
+    '--lib',
+    'es2022',
+    '--module',
+    'nodenext',
+    '--types',
+    'node',
+  ]
+  const args = [program, ...options, '--pretty', 'false', 'caller.mts']
+  const { stdout } = spawnSync(process.execPath, args, { cwd: folder, encoding: 'utf8' })
+  return stdout.split('\n').filter(line => line !== '')
+}
+
+describe.each(['typescript', 'typescript-5.4'])('by %s', compiler => {
+  it('types of live tasks make each mistake an error', { timeout: 240_000 }, () => {
+    writeFileSync(join(folder, 'caller.mts'), caller)
+    expect(compile(compiler)).toEqual([])
+    writeFileSync(join(folder, 'caller.mts'), `${caller}\n${mistakes.map(code => `;${code}`).join('\n')}\n`)
+    const first = caller.split('\n').length + 1
+    const lines = compile(compiler).flatMap(line => /^caller\.mts\((\d+)/.exec(line)?.[1] ?? [])
+    expect([...new Set(lines)].map(line => mistakes[Number(line) - first])).toEqual(mistakes)
+  })
+})
+
+const python = join(root, 'clients/python/.venv/bin/python')
+const hasMypy = existsSync(python) && spawnSync(python, ['-m', 'mypy', '--version']).status === 0
+const pythonCaller = `
+from __future__ import annotations
+from typing import TYPE_CHECKING, Any
+from typing_extensions import assert_type
+from pshub import AsyncHub, Hub
+if TYPE_CHECKING:
+    from tasks import ImageReSizeIt2_1ResultTree, Shapes1_0Args, TypedAsyncHub, TypedHub
+
+hub: TypedHub = Hub()
+assert_type(hub.call("add:1.0", {"a": 1, "b": 2}), float)
+assert_type(hub.call("add"), float)
+tree = hub.call("image/re-size_it:2.1", {"a-b": "x", "class": 1})
+assert_type(tree["value"], str)
+assert_type(tree["children"][0]["value"], str)
+args: Shapes1_0Args = {"kind": "circle", "either": {"n": 1}, "open": {"any": 1.5}, "maybe": None, "self": {"kind": "circle"}}
+assert_type(hub.call("shapes:1.0", args), None | list[bool])
+assert_type(hub.call("nothing:1.0"), Any)
+job = hub.enqueue("add:1.0", {"a": 1, "b": 2}, delay_ms=5)
+assert_type(job.result(), float)
+
+async def later(hub: TypedAsyncHub) -> float:
+    return await hub.call("add:1.0", {"a": 1, "b": 2}, timeout=5)
+
+def made() -> TypedAsyncHub:
+    return AsyncHub()
+`
+const pythonMistakes = [
+  'hub.call("ad:1.0", {})',
+  'hub.call("add:1.0", {"a": "1", "b": 2})',
+  'hub.call("add:1.0", {"a": 1})',
+  'hub.call("add:1.0")',
+  'tree["valeu"]',
+  'hub.call("image/re-size_it:2.1", {"a-b": "z"})',
+  'hub.enqueue("add:1.0", {"a": 1, "c": 2})',
+]
+
+describe.runIf(hasMypy)('by mypy --strict', () => {
+  it('types of live tasks make each mistake an error', { timeout: 240_000 }, () => {
+    const check = (text: string) => {
+      writeFileSync(join(folder, 'caller.py'), text)
+      const { stdout } = spawnSync(python, ['-m', 'mypy', '--strict', 'caller.py'], { cwd: folder, encoding: 'utf8' })
+      return stdout.split('\n').filter(line => line.includes('error:'))
+    }
+    expect(check(pythonCaller)).toEqual([])
+    const first = pythonCaller.split('\n').length
+    const lines = check(`${pythonCaller}${pythonMistakes.join('\n')}\n`).flatMap(
+      line => /^caller\.py:(\d+)/.exec(line)?.[1] ?? [],
+    )
+    expect([...new Set(lines)].map(line => pythonMistakes[Number(line) - first])).toEqual(pythonMistakes)
+  })
+})

@@ -1,0 +1,131 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { chmodSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { percentilesOf } from '../../src/cli/bench-picture.ts'
+import { root, useCli } from '../support/cli-fixture.ts'
+
+const cli = useCli()
+const { run } = cli
+
+describe('pshub bench', () => {
+  it('calls for a while and shows how long calls took, and where', async () => {
+    await cli.startWorker()
+    const shown = await run(['bench', 'add', '{"a":1}', '--duration', '700ms', '--concurrency', '3'])
+    expect(shown).toMatchObject({ code: 0, err: '' })
+    const [first, , ...rows] = shown.out.split('\n')
+    expect(first).toMatch(/^\d+ ok in 0\.\d s, [\d.]+ calls\/s; none failed$/)
+    expect(rows.map(row => row.split(' ')[0])).toEqual(['p50', 'p90', 'p99', 'p99.9', 'max', '', 'mean', ''])
+    expect(rows[0]).toMatch(/^p50 +[\d.]+ ms {2}[▒▓█░]+$/)
+    const told = JSON.parse(
+      (await run(['bench', 'add:1.0', '{"a":1}', '--duration', '1s', '--rate', '20', '--json'])).out,
+    )
+    expect(told.ok).toBe(20)
+    expect(told.us.p50.total).toBeGreaterThan(0)
+    expect(Object.keys(told.us)).toEqual(['p50', 'p90', 'p99', 'p99.9', 'max'])
+  }, 60_000)
+
+  it('asks first where a task may not be run twice, and counts what fails by its code', async () => {
+    await cli.startWorker()
+    const refused = await run(['bench', 'echo'])
+    expect(refused).toMatchObject({ code: 2, err: expect.stringMatching(/^echo:1\.2 does not say .* --yes\n/) })
+    expect(await run(['bench', 'echo', '--yes', '--duration', '200ms'])).toMatchObject({ code: 0 })
+    expect(await run(['bench', 'fail', '--yes', '--duration', '200ms'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('TaskFailed'),
+    })
+    expect(await run(['bench', 'ad:1.0'])).toMatchObject({
+      code: 3,
+      err: expect.stringContaining('Did you mean add:1.0'),
+    })
+    expect(await run(['bench', 'add', '{}'])).toMatchObject({ code: 3, err: expect.stringContaining('InvalidArgs') })
+    for (const flags of [
+      ['--rate', '0'],
+      ['--concurrency', '0'],
+      ['--duration', '0'],
+      ['--concurrency', '1e3'],
+    ])
+      expect((await run(['bench', 'add', '{"a":1}', ...flags])).code, flags.join(' ')).toBe(2)
+  }, 60_000)
+
+  it('shows what there is at Ctrl-C', async () => {
+    await cli.startWorker()
+    const running = cli.start(['bench', 'slow', '{"ms":1}', '--yes', '--duration', '10m'])
+    await expect
+      .poll(async () => JSON.parse((await run(['tasks', 'slow:1.0', '--json'])).out)[0].totals.ok)
+      .toBeGreaterThan(3)
+    running.signal('SIGINT')
+    expect(await running.ended).toMatchObject({ code: 130, out: expect.stringMatching(/^\d+ ok in .*none failed\n/) })
+  }, 60_000)
+
+  it('has the parts of the calls around each percentile', () => {
+    const waits = Array.from({ length: 100 }, (_, at) => ({
+      backlog: 0,
+      queue: 0,
+      exec: at * 10,
+      reply: 5,
+      total: at * 10 + 5,
+    }))
+    const rows = percentilesOf([...waits].reverse())
+    expect(rows.map(({ name, total }) => [name, total])).toEqual([
+      ['p50', 495],
+      ['p90', 895],
+      ['p99', 985],
+      ['p99.9', 995],
+      ['max', 995],
+    ])
+    expect(rows.at(-1)).toMatchObject({ exec: 990, reply: 5 })
+    expect(percentilesOf([])).toEqual([])
+  })
+})
+
+describe('pshub completion', () => {
+  const words = async (...typed: string[]) =>
+    (await run(['completion', 'words', '--', ...typed])).out.split('\n').filter(Boolean)
+
+  it('knows commands, options, and live tasks', async () => {
+    await cli.startWorker()
+    expect(await words('fo')).toEqual(['forward', 'forget'])
+    expect(await words('')).toContain('help')
+    expect(await words('help', 'ty')).toEqual(['types'])
+    expect(await words('call', '--ti')).toEqual(['--timeout'])
+    expect(await words('call', 'add')).toEqual(['add:1.0'])
+    expect(await words('call', '--timeout', '')).toEqual([])
+    expect(await words('workers', 'a')).toEqual([])
+    expect(await words('nonsense', 'a')).toEqual([])
+    // Who presses Tab is not told that Redis is away.
+    expect(await words('call', '--redis', 'redis://127.0.0.1:1', 'add')).toEqual([])
+    expect(await run(['completion', 'powershell'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('bash, zsh, fish'),
+    })
+  }, 60_000)
+
+  it('completes in bash, where names have colons', async () => {
+    await cli.startWorker()
+    const program = join(cli.folder, 'pshub')
+    writeFileSync(program, `#!/bin/sh\nexec ${process.execPath} ${join(root, 'dist/cli/main.js')} "$@"\n`)
+    chmodSync(program, 0o755)
+    const env = { PATH: `${cli.folder}:${process.env.PATH}`, PSHUB_REDIS: cli.url, PSHUB_NAMESPACE: cli.namespace }
+    const complete = (line: string) => {
+      const code = `source <(pshub completion bash); COMP_LINE=${JSON.stringify(line)}; COMP_POINT=\${#COMP_LINE}; _pshub; printf '%s\\n' "\${COMPREPLY[@]}"`
+      return execFileSync('bash', ['-c', code], { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
+        .split('\n')
+        .filter(Boolean)
+    }
+    expect(complete('pshub sche')).toEqual(['schedules'])
+    expect(complete('pshub call a')).toEqual(['add:1.0'])
+    // Bash replaces what stands behind the last colon.
+    expect(complete('pshub call add:')).toEqual(['1.0'])
+    expect(complete('pshub call add:1')).toEqual(['1.0'])
+    expect(complete('pshub call --json ').sort()).toContain('add:1.0')
+  }, 60_000)
+
+  it.each(['bash', 'zsh', 'fish'])('has a script that %s can read', async shell => {
+    const { code, out } = await run(['completion', shell])
+    expect(code).toBe(0)
+    expect(out).toContain('pshub completion words --')
+    const { error, status, stderr } = spawnSync(shell, ['-n'], { input: out, encoding: 'utf8' })
+    if (!error) expect([status, stderr]).toEqual([0, ''])
+  })
+})
