@@ -12,7 +12,7 @@ export const integerOf = (text: string | undefined): number => {
 export const rangeOf = (first: string | undefined, last: string | undefined, length: number): [number, number] => {
   const from = integerOf(first)
   const to = integerOf(last)
-  return [Math.max(0, from < 0 ? length + from : from), Math.min(length, (to < 0 ? length + to : to) + 1)]
+  return [Math.max(0, from < 0 ? length + from : from), Math.max(0, Math.min(length, (to < 0 ? length + to : to) + 1))]
 }
 
 /** What follows is a duration, or a time since 1970; so many milliseconds long is each one of it. */
@@ -102,9 +102,13 @@ const scan = (keys: Keyspace, [cursor, ...words]: string[]): Reply => {
   return ['0', found]
 }
 
+/** Unlike that of a list, a range of a text that ends before its first character has that one. */
 const getrange = (keys: Keyspace, [key, first, last]: string[]): Reply => {
   const text = keys.get(key!, 'string')?.text ?? ''
-  return text.slice(...rangeOf(first, last, text.length))
+  const [from, to] = [integerOf(first), integerOf(last)]
+  if (from < 0 && to < 0 && from > to) return ''
+  const start = Math.max(0, from < 0 ? text.length + from : from)
+  return text.slice(start, Math.max(0, to < 0 ? text.length + to : to) + 1)
 }
 
 /** Of any key, and of those with a text. */
