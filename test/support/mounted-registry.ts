@@ -41,6 +41,7 @@ export const addressOf = ({ url }: Route) =>
     .replace('/api/call/*', '/api/call/echo:1.0')
     .replace('/api/tasks/*', '/api/tasks/echo:1.0')
     .replace('/api/enqueue/*', '/api/enqueue/echo:1.0')
+    .replace(/\/api\/(templates|template-removal)\/\*/, '/api/$1/echo:1.0')
     .replace(/:(queue|name|id)\//g, 'x/')
     .replace(/[:*][a-z]*$/, 'x')
 
