@@ -39,8 +39,6 @@ import { OpenStreams } from './streams/open-streams.ts'
 import { progressListener } from './streams/progress-listener.ts'
 import { type StreamOptions, wrongStream } from './streams/stream-options.ts'
 
-export type { HubOptions } from './call-options.ts'
-
 /** How long Redis may take to tell of a task, and how long close() waits for a connection to clean up over. */
 const patienceMs = 1000
 

@@ -1,4 +1,5 @@
-import { Hub, type HubOptions } from '../hub/hub.ts'
+import type { HubOptions } from '../hub/call-options.ts'
+import { Hub } from '../hub/hub.ts'
 import type { Called, Task } from '../task/task.ts'
 import { ConfigError } from '../wire/errors.ts'
 import type { WorkerOptions } from '../worker/worker.ts'

@@ -1,4 +1,5 @@
-import { Hub, type HubOptions } from '../hub/hub.ts'
+import type { HubOptions } from '../hub/call-options.ts'
+import { Hub } from '../hub/hub.ts'
 import type { Tracing } from '../outlets/tracing.ts'
 import { measuringSettings, type Settings } from '../settings/read.ts'
 import type { NestedOptions } from '../task/task.ts'
