@@ -23,6 +23,7 @@ import { KeptHistory } from './kept-history.ts'
 import { keyRoutes } from './key-routes.ts'
 import { makeLimits } from './limits.ts'
 import { liveRoutes } from './live-routes.ts'
+import { mcpRoutes } from './mcp/routes.ts'
 import { addPages } from './page-routes.ts'
 import { Proxies } from './proxies.ts'
 import { queueRoutes } from './queue-routes.ts'
@@ -57,7 +58,7 @@ export interface RegistryOptions extends Partial<Setup>, Omit<HubOptions, 'name'
 
 const hubSettings = ['redis', 'namespace', 'maxPayloadBytes', 'maxBacklog', ...measuringSettings] as const
 
-const makeHub = (setup: Readonly<Settings>, more: HubOptions | undefined): Hub => {
+export const makeHub = (setup: Readonly<Settings>, more: HubOptions | undefined): Hub => {
   const options = Object.fromEntries(hubSettings.map(name => [name, setup[name]]))
   return new Hub({ name: 'registry', ...options, ...more })
 }
@@ -121,6 +122,8 @@ export const addRegistry = async (
   await app.register(readRoutes, { hub, readings, history, proxies, mayRun })
   await app.register(liveRoutes, { readings, history, sessions })
   await app.register(callRoutes, { hub, limits: access.limits, mayRun })
+  const isNamed = (task: string) => setup.runTasks.includes(task)
+  await app.register(mcpRoutes, { hub, readings, limits: access.limits, mayRun, isNamed })
   await app.register(queueRoutes, { hub })
   await app.register(jobRoutes, { hub, mayRun })
   await app.register(keyRoutes, { hub, mayRun })

@@ -31,6 +31,7 @@ const commands: Record<string, () => Promise<Command>> = {
   failures: async () => (await import('./failures.ts')).failuresCommand,
   top: async () => (await import('./top.ts')).topCommand,
   registry: async () => (await import('./registry-command.ts')).registryCommand,
+  mcp: async () => (await import('./mcp.ts')).mcpCommand,
   metrics: async () => (await import('./metrics.ts')).metricsCommand,
   check: async () => (await import('./check.ts')).checkCommand,
   install: async () => (await import('./install.ts')).installCommand,
