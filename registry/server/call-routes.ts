@@ -125,7 +125,7 @@ const sendCallError = (failure: HubError, reply: FastifyReply): FastifyReply => 
 }
 
 /** Tells equal arguments from others, and nothing of what they are. */
-const hashOf = (body: unknown): string =>
+export const hashOf = (body: unknown): string =>
   createHash('sha256')
     .update(JSON.stringify(body ?? {}))
     .digest('hex')

@@ -8,6 +8,7 @@ import {
   version,
   whyUnusable,
 } from 'pshub'
+import { isCallable } from './callable.ts'
 
 interface About {
   /** Where the service is, as whoever asks sees it. */
@@ -17,18 +18,16 @@ interface About {
 
 /** All schemas of a document together, in characters of JSON; what comes after is left open. */
 const maxSchemasLength = 8 * 1024 * 1024
-const namePattern = /^[A-Za-z][A-Za-z0-9_./-]{0,99}:\d{1,6}\.\d{1,6}$/
 
 /** An OpenAPI 3.1 description of the gateway: one operation for each task that a live worker provides and that can be called. */
 export const openApiDocument = ({ tasks }: Overview, { server, namespace }: About): object => {
   const schemas = new Schemas()
-  const live = tasks.filter(
-    ({ task, workers, keyed }) => workers.length > 0 && keyed !== 'merged' && namePattern.test(task),
-  )
-  const paths = live.map(task => [
-    `/api/call/${encodeURIComponent(task.task).replaceAll('%3A', ':')}`,
-    { post: operation(task, schemas) },
-  ])
+  const paths = tasks
+    .filter(isCallable)
+    .map(task => [
+      `/api/call/${encodeURIComponent(task.task).replaceAll('%3A', ':')}`,
+      { post: operation(task, schemas) },
+    ])
   return {
     openapi: '3.1.0',
     info: {

@@ -24,6 +24,7 @@ import { keyRoutes } from './key-routes.ts'
 import { makeLimits } from './limits.ts'
 import { liveRoutes } from './live-routes.ts'
 import { Masks } from './masks.ts'
+import { mcpRoutes } from './mcp/routes.ts'
 import { addPages } from './page-routes.ts'
 import { Provider } from './provider.ts'
 import { providerRoutes } from './provider-routes.ts'
@@ -72,7 +73,7 @@ export interface RegistryOptions extends Partial<Setup>, Omit<HubOptions, 'name'
 
 const hubSettings = ['redis', 'namespace', 'maxPayloadBytes', 'maxBacklog', ...measuringSettings] as const
 
-const makeHub = (setup: Readonly<Settings>, more: HubOptions | undefined): Hub => {
+export const makeHub = (setup: Readonly<Settings>, more: HubOptions | undefined): Hub => {
   const options = Object.fromEntries(hubSettings.map(name => [name, setup[name]]))
   return new Hub({ name: 'registry', ...options, ...more })
 }
@@ -157,6 +158,8 @@ export const addRegistry = async (
   await app.register(readRoutes, { hub, readings, history, proxies })
   await app.register(liveRoutes, { readings, history, sessions })
   await app.register(callRoutes, { hub, limits: access.limits })
+  const isNamed = (task: string) => setup.runTasks.includes(task)
+  await app.register(mcpRoutes, { hub, readings, limits: access.limits, isNamed })
   await app.register(queueRoutes, { hub })
   await app.register(jobRoutes, { hub, masks })
   await app.register(keyRoutes, { hub, masks })

@@ -12,7 +12,7 @@ export interface Rights {
 }
 
 /** `*` stands for any characters. A task is judged by the name it is called by: who may run mail:1.0 only may not run mail. */
-const matcher = (patterns: readonly string[]): ((text: string) => boolean) => {
+export const matcher = (patterns: readonly string[]): ((text: string) => boolean) => {
   const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\/-]/g, '\\$&')
   const expressions = patterns.map(pattern => new RegExp(`^${pattern.split('*').map(escaped).join('.*')}$`, 's'))
   return text => expressions.some(expression => expression.test(text))

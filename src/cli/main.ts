@@ -34,6 +34,7 @@ const commands: Record<string, () => Promise<Command>> = {
   types: async () => (await import('./types.ts')).typesCommand,
   diff: async () => (await import('./diff.ts')).diffCommand,
   registry: async () => (await import('./registry-command.ts')).registryCommand,
+  mcp: async () => (await import('./mcp.ts')).mcpCommand,
   metrics: async () => (await import('./metrics.ts')).metricsCommand,
   bench: async () => (await import('./bench.ts')).benchCommand,
   check: async () => (await import('./check.ts')).checkCommand,

@@ -1,59 +1,17 @@
-import { createRequire } from 'node:module'
 import { isIP } from 'node:net'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import type { Settings } from '../settings/read.ts'
 import { ConfigError } from '../wire/errors.ts'
-import { version } from '../wire/version.ts'
 import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { exitCodes, signalCodes } from './exit-codes.ts'
 import { callerOptions } from './options.ts'
 import type { Output } from './output.ts'
+import { loadRegistryPackage } from './registry-package.ts'
 import { onStopSignals } from './stop-signals.ts'
-
-/** What is used of the package pshub-registry, which is built on this library, and not the other way round. */
-interface Service {
-  startRegistry(
-    settings: Partial<Settings>,
-  ): Promise<{ url: string; token: string | undefined; code: string | undefined; close(): Promise<void> }>
-}
-
-const service = 'pshub-registry'
-
-/**
- * The package as the project has it in which this was started, else the one beside pshub itself.
- * @throws ConfigError where it is not installed, or is of another version
- */
-const loadService = async (): Promise<Service> => {
-  for (const folder of [process.cwd(), import.meta.dirname]) {
-    const require = createRequire(join(folder, 'index.js'))
-    const path = foundBy(require, service)
-    if (path === undefined) continue
-    const { version: other } = require(`${service}/package.json`) as { version: string }
-    if (other !== version)
-      throw new ConfigError(
-        `${service} ${other} does not fit pshub ${version}: install both in one version, as in: npm install pshub@${version} ${service}@${version}`,
-      )
-    return import(pathToFileURL(path).href)
-  }
-  throw new ConfigError(
-    `The pages are in the package ${service}, which is not installed: npm install ${service}@${version}, and start this again.`,
-  )
-}
-
-const foundBy = (require: NodeJS.Require, name: string): string | undefined => {
-  try {
-    return require.resolve(name)
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'MODULE_NOT_FOUND') return undefined
-    throw error
-  }
-}
 
 const run = async (invocation: Invocation): Promise<number> => {
   const settings = settingsOf('registry', registryCommand, invocation, 'info')
-  const { startRegistry } = await loadService()
+  const { startRegistry } = await loadRegistryPackage('The pages are')
   let stop = (): void => undefined
   const stopped = new Promise<void>(resolve => {
     stop = resolve

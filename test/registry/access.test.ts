@@ -44,6 +44,9 @@ const needed: Record<string, Role | 'anybody'> = {
   'GET /api/templates/*': 'view',
   'POST /api/templates/*': 'run',
   'POST /api/template-removal/*': 'run',
+  'GET /mcp': 'run',
+  'POST /mcp': 'run',
+  'DELETE /mcp': 'run',
   'GET /api/login': 'anybody',
   'GET /login/provider': 'anybody',
   'GET /login/callback': 'anybody',
@@ -151,11 +154,15 @@ describe('who may do what', () => {
               const has = role === undefined ? -1 : roles.indexOf(role)
               const isPage = need === 'anybody' && !/\/api\/|healthz|login\/provider/.test(url)
               const isOurs = site === 'same-origin' || isPage
-              const may = need !== undefined && isOurs && (need === 'anybody' || has >= roles.indexOf(need))
+              // Agents' tools are for programs: no login of a page is let in.
+              const isLogin = url === '/hub/mcp' && ['cookie', 'provider'].includes(way)
+              const may = need !== undefined && isOurs && !isLogin && (need === 'anybody' || has >= roles.indexOf(need))
               // A file, a worker, a job or a schedule that is not there: that is said to who may know.
               const isMissing =
                 statusCode === 404 && /\/(assets|api\/workers)\/\*$|\/api\/(jobs|schedules)\/:/.test(url)
-              const served = statusCode < 400 || isMissing || statusCode === 400
+              // Who may speak to agents' tools, and does not as these do, hears 406.
+              const isUnspoken = url === '/hub/mcp' && statusCode === 406
+              const served = statusCode < 400 || isMissing || isUnspoken || statusCode === 400
               const refused = [401, 403, 404].includes(statusCode)
               // A login with {} gets as far as being told so; a wrong one and a missing file count as served.
               if (may ? !served && !(url.endsWith('/login') && statusCode === 400) : !refused)

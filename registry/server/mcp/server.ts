@@ -1,0 +1,80 @@
+import type { AuthInfo } from '@modelcontextprotocol/sdk/server/auth/types.js'
+import type { Server } from '@modelcontextprotocol/sdk/server/index.js'
+import { type Hub, HubError, version } from 'pshub'
+import { toldOf } from '../refusal.ts'
+import type { Sdk } from './sdk.ts'
+import { callTool, codeOf, failureOf } from './tool-call.ts'
+import type { Tools } from './tools.ts'
+
+export interface ServerParts {
+  sdk: Sdk
+  hub: Hub
+  tools: Tools
+  /**
+   * A run is to begin. Returns what is told how it ended: `ok` or the code of its error.
+   * @throws Refusal where there are too many
+   */
+  begin(task: string, args: unknown, who: AuthInfo | undefined): Promise<(code: string) => void>
+  /** What went wrong here, and nobody else is told. */
+  onFault(error: unknown): void
+}
+
+/** The server of one connection; it is given its transport. */
+export const makeToolServer = (parts: ServerParts): Server => {
+  const { sdk, tools, onFault } = parts
+  const { ListToolsRequestSchema, CallToolRequestSchema } = sdk.types
+  const server = new sdk.Server(
+    { name: 'pshub', title: `Tasks of ${parts.hub.namespace}`, version },
+    { capabilities: { tools: { listChanged: true } } },
+  )
+  server.setRequestHandler(ListToolsRequestSchema, ({ params }) =>
+    tools.page(params?.cursor).catch(error => {
+      throw asProtocolError(sdk, error, onFault)
+    }),
+  )
+  server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal, authInfo }) =>
+    runTool(parts, params, signal, authInfo),
+  )
+  let leave: (() => void) | undefined
+  server.oninitialized = () => {
+    leave ??= tools.onChange(() => void server.sendToolListChanged().catch(onFault))
+  }
+  server.onclose = () => leave?.()
+  server.onerror = onFault
+  return server
+}
+
+const runTool = async (
+  { sdk, hub, tools, begin, onFault }: ServerParts,
+  { name, arguments: given }: { name: string; arguments?: Record<string, unknown> | undefined },
+  signal: AbortSignal,
+  who: AuthInfo | undefined,
+) => {
+  let end: (code: string) => void = () => undefined
+  try {
+    const known = await tools.find(name)
+    if (!known) {
+      const { McpError, ErrorCode } = sdk.types
+      const shown = JSON.stringify(name.slice(0, 100))
+      throw new McpError(ErrorCode.InvalidParams, `There is no tool ${shown} now; list the tools for those there are.`)
+    }
+    end = await begin(known.task, given, who)
+    const result = await callTool(hub, known, given, { signal })
+    end('ok')
+    return result
+  } catch (thrown) {
+    if (thrown instanceof sdk.types.McpError) throw thrown
+    end(codeOf(thrown))
+    if (codeOf(thrown) === 'Internal') onFault(thrown)
+    return failureOf(thrown)
+  }
+}
+
+const asProtocolError = (
+  { types: { McpError, ErrorCode } }: Sdk,
+  error: unknown,
+  onFault: (error: unknown) => void,
+) => {
+  if (!(error instanceof HubError)) onFault(error)
+  return new McpError(ErrorCode.InternalError, toldOf(error).error.message)
+}

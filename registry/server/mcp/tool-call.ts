@@ -1,0 +1,63 @@
+import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
+import { type CallOptions, type Hub, HubError } from 'pshub'
+import { Refusal, toldOf } from '../refusal.ts'
+import { isObject } from './tool-schema.ts'
+import type { TaskTool } from './tools.ts'
+
+/** A model reads all of a result: a longer one, in bytes of JSON, would drown what it is asked about. */
+export const maxResultBytes = 256 * 1024
+/** As long as the gateway waits at most. */
+const maxTimeoutMs = 10 * 60_000
+
+/** What the SDK tells of a request, as far as it matters here. */
+export interface Asked {
+  signal: AbortSignal
+}
+
+/** Calls the task of a tool. What the call rejects with is thrown. */
+export const callTool = async (hub: Hub, known: TaskTool, given: unknown, asked: Asked): Promise<CallToolResult> => {
+  const result = await hub.call(known.task, argsOf(known, given), callOptionsOf(known, asked))
+  return resultOf(known, result ?? null)
+}
+
+/** How a request of a client becomes a call. The one place where a listener for its progress belongs, as it has a `progressToken`. */
+const callOptionsOf = ({ timeoutMs }: TaskTool, { signal }: Asked): CallOptions => ({
+  signal,
+  timeoutMs: Math.min(timeoutMs, maxTimeoutMs),
+})
+
+const argsOf = ({ isWrapped }: TaskTool, given: unknown): unknown =>
+  isWrapped ? (isObject(given) && Object.hasOwn(given, 'args') ? given.args : {}) : (given ?? {})
+
+const resultOf = ({ task, tool }: TaskTool, result: unknown): CallToolResult => {
+  const text = JSON.stringify(result)
+  const bytes = Buffer.byteLength(text)
+  if (bytes > maxResultBytes)
+    throw new HubError(
+      'InvalidResult',
+      `${task} ran, but its result has ${bytes} bytes and an agent is given at most ${maxResultBytes}: ask for less of it.`,
+      { task },
+    )
+  if (!isObject(result)) {
+    // Clients refuse to read such a result.
+    if (tool.outputSchema) throw new HubError('InvalidResult', `${task} ran, but its result is no object.`, { task })
+    return { content: [{ type: 'text', text }] }
+  }
+  return { content: [{ type: 'text', text }], structuredContent: result }
+}
+
+/** What the model is told of a failure: the code, whether the task ran and may be tried again; never a stack. */
+export const failureOf = (thrown: unknown): CallToolResult => {
+  const error = {
+    ...toldOf(thrown).error,
+    ...(thrown instanceof HubError && thrown.data !== undefined && { data: thrown.data }),
+  }
+  const whole = JSON.stringify({ error })
+  const { data: _, ...short } = error
+  const text = Buffer.byteLength(whole) > maxResultBytes ? JSON.stringify({ error: short }) : whole
+  return { isError: true, content: [{ type: 'text', text }] }
+}
+
+/** What the log says of an end. */
+export const codeOf = (thrown: unknown): string =>
+  thrown instanceof HubError || thrown instanceof Refusal ? thrown.code : 'Internal'
