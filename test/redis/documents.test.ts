@@ -68,7 +68,17 @@ const place = ({ document, line }: Block) => `${document}:${line}`
 describe('code in README and docs', () => {
   it('says what it is', () => {
     expect(blocks.length).toBeGreaterThan(25)
-    const known = ['js', 'sh', 'python outline', 'ruby outline', 'nginx outline', 'text', 'js outline', 'sh outline']
+    const known = [
+      'js',
+      'sh',
+      'python outline',
+      'ruby outline',
+      'nginx outline',
+      'text',
+      'js outline',
+      'sh outline',
+      'ts outline',
+    ]
     for (const block of blocks)
       expect(known, place(block)).toContain(`${block.language}${block.isOutline ? ' outline' : ''}`)
   })
@@ -195,6 +205,7 @@ describe('code in README and docs', () => {
   it.each([
     ['js', 'mjs', process.execPath, ['--check']],
     ['sh', 'sh', 'sh', ['-n']],
+    ['ts', 'ts', join(root, 'node_modules/.bin/esbuild'), ['--log-level=error']],
     ['python', 'py', 'python3', ['-m', 'py_compile']],
     ['ruby', 'rb', 'ruby', ['-c']],
   ] as const)('can be parsed where it is an outline in %s', (language, extension, program, args) => {
