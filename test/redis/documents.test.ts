@@ -78,9 +78,14 @@ describe('code in README and docs', () => {
       'js outline',
       'sh outline',
       'ts outline',
+      'json',
     ]
     for (const block of blocks)
       expect(known, place(block)).toContain(`${block.language}${block.isOutline ? ' outline' : ''}`)
+  })
+
+  it('is JSON where it says so', () => {
+    for (const block of ofLanguage('json', false)) expect(() => JSON.parse(block.text), place(block)).not.toThrow()
   })
 
   it('is short in README: 250 lines at most', () => {
