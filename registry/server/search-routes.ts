@@ -33,7 +33,7 @@ export const searchRoutes = (app: FastifyInstance, { hub, readings, slowCalls, f
     return turns.take(async () => {
       const [job, found, failed, slow] = [
         await searchJob(hub, text, rights.sees),
-        await hub.findKeys(text, 6),
+        await hub.findKeys(text, 6, rights.sees),
         await failures(),
         await slowCalls(),
       ]
@@ -45,7 +45,7 @@ export const searchRoutes = (app: FastifyInstance, { hub, readings, slowCalls, f
         ],
         text,
       )
-      return { ...names, jobs: seen(job.jobs), keys: seen(found.keys), calls, isCut: job.isCut || found.isCut }
+      return { ...names, jobs: seen(job.jobs), keys: found.keys, calls, isCut: job.isCut || found.isCut }
     })
   })
 }

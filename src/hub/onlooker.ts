@@ -142,13 +142,13 @@ export abstract class Onlooker {
 
   /**
    * Keys of jobs with this text, or that begin with it in whatever case, of all tasks and queues: those of which something waits or runs. At most
-   * `limit` (default 10), and 10,000 are looked at.
+   * `limit` (default 10), and 10,000 are looked at. `sees`: keys of any task of which it says false are not there (default: all are).
    *
    * @throws HubError NotEnqueued when Redis is away or this user may not read it, HubClosed
    */
-  async findKeys(text: string, limit = 10): Promise<FoundKeys> {
+  async findKeys(text: string, limit = 10, sees: (task: string) => boolean = () => true): Promise<FoundKeys> {
     return this.ask(
-      client => findKeys(client, new Catalogue(this.keys, this.tellUnreadable), this.keys, text, limit),
+      client => findKeys(client, new Catalogue(this.keys, this.tellUnreadable), this.keys, text, limit, sees),
       'The keys could not be read',
     )
   }

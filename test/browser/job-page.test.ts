@@ -124,7 +124,7 @@ describe('the values of a job', () => {
       fixture.redis.zadd(
         keys().dead,
         5000,
-        `{"at":1000,"ttl":0,"id":"${id}","job":{"tries":1,"errors":[{"at":5000,"code":"TaskFailed","message":"no"}]},"task":"away:1.0","args":{"z": ${exact}, "a": 1.50}}`,
+        `{"at":1000,"ttl":0,"id":"${id}","job":{"tries":1,"errors":[{"at":5000,"code":"TaskFailed","message":"no"}]},"task":"print:1.0","args":{"z": ${exact}, "a": 1.50}}`,
       )
     await bury('exact')
     const page = await openPage(browser, registry, 'jobs/exact?queue=office&state=dead')

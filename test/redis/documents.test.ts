@@ -68,9 +68,24 @@ const place = ({ document, line }: Block) => `${document}:${line}`
 describe('code in README and docs', () => {
   it('says what it is', () => {
     expect(blocks.length).toBeGreaterThan(25)
-    const known = ['js', 'sh', 'python outline', 'ruby outline', 'nginx outline', 'text', 'js outline', 'sh outline']
+    const known = [
+      'js',
+      'sh',
+      'python outline',
+      'ruby outline',
+      'nginx outline',
+      'text',
+      'js outline',
+      'sh outline',
+      'ts outline',
+      'json',
+    ]
     for (const block of blocks)
       expect(known, place(block)).toContain(`${block.language}${block.isOutline ? ' outline' : ''}`)
+  })
+
+  it('is JSON where it says so', () => {
+    for (const block of ofLanguage('json', false)) expect(() => JSON.parse(block.text), place(block)).not.toThrow()
   })
 
   it('is short in README: 250 lines at most', () => {
@@ -195,6 +210,7 @@ describe('code in README and docs', () => {
   it.each([
     ['js', 'mjs', process.execPath, ['--check']],
     ['sh', 'sh', 'sh', ['-n']],
+    ['ts', 'ts', join(root, 'node_modules/.bin/esbuild'), ['--log-level=error']],
     ['python', 'py', 'python3', ['-m', 'py_compile']],
     ['ruby', 'rb', 'ruby', ['-c']],
   ] as const)('can be parsed where it is an outline in %s', (language, extension, program, args) => {

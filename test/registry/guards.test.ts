@@ -46,6 +46,26 @@ describe('the log', () => {
     fixture.allowLeftovers()
   })
 
+  it('has a line for each template that is saved or deleted, and none of what is in it', async () => {
+    const { app, lines } = await logged()
+    const post = (url: string, payload: object) =>
+      app.inject({
+        method: 'POST',
+        url: `/hub/api/${url}/order:1.0`,
+        headers: { ...bearer('run'), ...json, host: '127.0.0.1' },
+        payload,
+      })
+    expect((await post('templates', { name: 'big', args: { note: 'private' } })).statusCode).toBe(200)
+    expect((await post('template-removal', { name: 'big' })).statusCode).toBe(200)
+    const told = lines.map(line => JSON.parse(line)).filter(({ audit }) => audit === 'template')
+    const [who, task, name] = [expect.stringMatching(/^run:/), 'order:1.0', 'big']
+    expect(told).toMatchObject([
+      { msg: 'template saved', who, task, name },
+      { msg: 'template deleted', who, task, name, changed: true },
+    ])
+    expect(lines.join()).not.toContain('private')
+  })
+
   it('has a line for each log-in, log-out and refusal: who, from where and why, and never a token', async () => {
     const { app, lines, audited } = await logged()
     const { cookie } = await cookieOf(app, 'run')

@@ -75,6 +75,27 @@ describe('a task that is hidden', () => {
     ])
   })
 
+  it('takes no place among the keys that are found, nor is told by there being more of them', async () => {
+    fixture.allowLeftovers()
+    const hidden = defineTask('pay/in:1.0', { keyed: 'ordered' }, () => 1)
+    await (await fixture.worker([hidden, mail])).stop()
+    const hub = fixture.hub()
+    for (let at = 0; at < 7; at++) {
+      await hub.enqueue('pay/in:1.0', {}, { key: `order ${at}`, delayMs: 60_000 })
+      await hub.enqueue('pay/in:1.0', {}, { key: `order ${at}` })
+    }
+    await hub.enqueue('mail/send:1.0', {}, { key: 'order 9', delayMs: 60_000 })
+    const registry = await fixture.registry({ access })
+    const found = async (text: string, role: 'view' | 'admin') => {
+      const { keys, isCut } = await jsonOf(await registry.get(`api/search?text=${text}`, role))
+      return [keys.map(({ key }: { key: string }) => key), isCut]
+    }
+    expect(await found('order', 'view')).toEqual([['order 9'], false])
+    expect(await found('order%203', 'view')).toEqual([[], false])
+    const [keys, isCut] = await found('order', 'admin')
+    expect([keys.length, isCut]).toEqual([6, true])
+  })
+
   it('is in no live stream', async () => {
     const { registry } = await withBoth()
     const first = async (role: 'view' | 'admin') => {

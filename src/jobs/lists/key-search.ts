@@ -29,15 +29,20 @@ interface KeySet {
   task: string
 }
 
-/** Keys whose text is this one, in any queue, then those that begin with it, in whatever case: nothing indexes them by their beginning. */
+/**
+ * Keys whose text is this one, in any queue, then those that begin with it, in whatever case: nothing indexes them by their beginning.
+ *
+ * @param sees keys of any other task are not there: they take no place among those that are found
+ */
 export const findKeys = async (
   client: Redis,
   catalogue: Catalogue,
   keys: Keys,
   text: string,
   limit: number,
+  sees: (task: string) => boolean,
 ): Promise<FoundKeys> => {
-  const sets = await keySets(client, catalogue, keys)
+  const sets = await keySets(client, catalogue, keys, sees)
   const found = new Map<string, FoundKey>()
   const add = ({ queue, task }: KeySet, key: string) => {
     const one = { queue: wholeQueue(queue), task, key }
@@ -47,7 +52,7 @@ export const findKeys = async (
   const small = text.toLowerCase()
   let searched = 0
   for await (const { set, members } of pagesOf(client, catalogue, keys, sets)) {
-    for (const key of members) if (key.toLowerCase().startsWith(small)) add(set, key)
+    if (sees(set.task)) for (const key of members) if (key.toLowerCase().startsWith(small)) add(set, key)
     searched += members.length
     if (found.size >= limit || searched >= mostSearched)
       return { keys: [...found.values()].slice(0, limit), isCut: true }
@@ -55,7 +60,12 @@ export const findKeys = async (
   return { keys: [...found.values()].slice(0, limit), isCut: sets.length >= mostSets }
 }
 
-const keySets = async (client: Redis, catalogue: Catalogue, keys: Keys): Promise<KeySet[]> => {
+const keySets = async (
+  client: Redis,
+  catalogue: Catalogue,
+  keys: Keys,
+  sees: (task: string) => boolean,
+): Promise<KeySet[]> => {
   const sets: KeySet[] = []
   const whole = await catalogue.queues(client)
   for (const some of chunks(whole, setsAtOnce)) {
@@ -66,7 +76,7 @@ const keySets = async (client: Redis, catalogue: Catalogue, keys: Keys): Promise
       [...places].map(async queue => {
         const range = [0, mostTasks - 1]
         const tasks = await catalogue.askIfAllowed<string[]>(client, [], 'zrange', keys.queue(queue).keyed, ...range)
-        return (tasks ?? []).map(task => ({ queue, task }))
+        return (tasks ?? []).filter(sees).map(task => ({ queue, task }))
       }),
     )
     sets.push(...tasksOf.flat())
