@@ -68,7 +68,17 @@ const place = ({ document, line }: Block) => `${document}:${line}`
 describe('code in README and docs', () => {
   it('says what it is', () => {
     expect(blocks.length).toBeGreaterThan(25)
-    const known = ['js', 'sh', 'python outline', 'ruby outline', 'nginx outline', 'text', 'js outline', 'sh outline']
+    const known = [
+      'js',
+      'sh',
+      'python outline',
+      'ruby outline',
+      'nginx outline',
+      'text',
+      'js outline',
+      'ts outline',
+      'sh outline',
+    ]
     for (const block of blocks)
       expect(known, place(block)).toContain(`${block.language}${block.isOutline ? ' outline' : ''}`)
   })
