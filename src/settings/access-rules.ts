@@ -13,6 +13,7 @@ export interface AccessRules {
   tasks?: readonly TaskRule[]
 }
 
+/** Which tasks somebody may see, and which of these they may run. */
 export interface TaskRule {
   who: readonly string[]
   /** What is not among these is not there for them: in lists, searches, figures and documents. */

@@ -40,9 +40,7 @@ class InlineHub:
     :raises ConfigError: for a task that merges its jobs, and for what is no task
     """
 
-    def __init__(
-        self, *tasks: Task[..., Any], jobs: str = "wait", queue: str = "default", max_payload_bytes: int = 1 << 20
-    ) -> None:
+    def __init__(self, *tasks: Task[..., Any], jobs: str = "wait", queue: str = "default", max_payload_bytes: int = 1 << 20) -> None:
         if jobs not in ("wait", "inline"):
             raise ConfigError(f"jobs must be 'wait' or 'inline', not {jobs!r}.")
         for each in tasks:
@@ -183,9 +181,7 @@ class InlineHub:
         if queue is not None and queue != self._queue:
             return None
         own = [each for each in self._tasks.values() if each.name.name == wanted.name]
-        fitting = [
-            each for each in own if wanted.major in (None, each.name.major) and wanted.minor in (None, each.name.minor)
-        ]
+        fitting = [each for each in own if wanted.major in (None, each.name.major) and wanted.minor in (None, each.name.minor)]
         return min(fitting, key=lambda each: newest_first(each.name)) if fitting else None
 
     def _no_such_task(self, called: Any) -> NoSuchTask:
