@@ -125,7 +125,7 @@ it('says that a file does not load, here and to every page, and serves on with w
   await expect.poll(notice).toMatch(/do not load: tasks\.mjs.*Unexpected token.*\nWhat loaded before goes on serving/)
   expect(await dev.hub().call('say:1.0', {})).toBe('first')
   dev.write('tasks.mjs', taskFile("() => 'third'"))
-  await dev.shows(/The tasks load again\.[^]*Reloaded/)
+  await dev.shows(/The tasks load again\.[\s\S]*Reloaded/)
   await expect.poll(notice).toBeUndefined()
   expect(await dev.hub().call('say:1.0', {})).toBe('third')
 })
@@ -153,9 +153,9 @@ const noticesOf = async (dev: Dev): Promise<() => string | undefined> => {
 
 it('waits for a file, and for an import, that is not there yet', async () => {
   const dev = start({})
-  await dev.shows(/do not load: There is no module tasks\.mjs[^]*Nothing is served/)
+  await dev.shows(/do not load: There is no module tasks\.mjs[\s\S]*Nothing is served/)
   dev.write('tasks.mjs', taskFile('() => word', "import { word } from './lib/word.mjs'"))
-  await dev.shows(/do not load: [^]*lib\/word\.mjs/)
+  await dev.shows(/do not load: [\s\S]*lib\/word\.mjs/)
   mkdirSync(join(dev.folder, 'lib'))
   dev.write('lib/word.mjs', 'export const word = 7\n')
   await dev.shows('Serving:')
@@ -215,7 +215,7 @@ it('takes a free port where its own is taken, and refuses one that was named', a
   expect(await named.ended).toBe(2)
   expect(named.said()).toContain(`port ${port} is taken; choose another --port`)
   const other = start({ 'tasks.mjs': taskFile('() => 1') }, [], { PSHUB_REGISTRY_PORT: String(port) })
-  await other.shows(/is taken; the pages are at a free one\.\nRegistry: http[^]*Serving:/)
+  await other.shows(/is taken; the pages are at a free one\.\nRegistry: http[\s\S]*Serving:/)
 })
 
 it('leaves 6379 to whoever has it', async () => {
