@@ -219,6 +219,8 @@ export interface LiveReading {
   tasks?: Delta<TaskRow>
   workers?: Delta<WorkerRow>
   queues?: Delta<QueueRow>
+  /** What every page shows at its top meanwhile: `pshub dev` says there that a task file does not load. */
+  notice?: string
 }
 
 /** What a page can ask a stream for; joined by commas. */

@@ -37,7 +37,7 @@ export type { BatchDetails, ChainDetails, JobDetails, JobPlace } from './jobs/jo
 export type { JobKey, KeyState, KeyStatus } from './jobs/job-key.ts'
 export type { JobState, JobStatus } from './jobs/job-record.ts'
 export type { JobLook, LyingState } from './jobs/lists/job-search.ts'
-export type { FoundKeys } from './jobs/lists/key-search.ts'
+export type { FoundKey, FoundKeys } from './jobs/lists/key-search.ts'
 export type { JobCounts, JobsListing, JobsQuery, ListedState, QueuedJob, QueuedState } from './jobs/lists/listing.ts'
 export type { Schedule, Schedules } from './jobs/schedules.ts'
 export { type Logger, type LogOptions, makeLogger } from './outlets/log.ts'

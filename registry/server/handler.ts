@@ -23,7 +23,7 @@ export interface RegistryHandler {
  * @throws ConfigError
  */
 export const registryHandler = async (options: HandlerOptions = {}): Promise<RegistryHandler> => {
-  const { hub: _hub, ...own } = options
+  const { hub: _hub, notice: _notice, ...own } = options
   const setup = readSettings('registry', { options: own, env: process.env })
   const prefix = setup.basePath.replace(/\/$/, '')
   const app = makeServer(new Proxies(setup.behindProxy), makeLogger(setup))

@@ -13,6 +13,8 @@ export interface LiveParts {
   readings: Readings
   history: HistoryStore
   sessions: Sessions
+  /** What every page shows at its top. */
+  notice: () => string | undefined
 }
 
 /** Open pages of one token; there are three at most, so that none takes the place of others. */
@@ -21,7 +23,10 @@ const maxStreams = 33
 const maxStreamMs = 15 * 60_000
 
 /** What changes, as it changes: GET api/live. */
-export const liveRoutes = async (app: FastifyInstance, { readings, history, sessions }: LiveParts): Promise<void> => {
+export const liveRoutes = async (
+  app: FastifyInstance,
+  { readings, history, sessions, notice }: LiveParts,
+): Promise<void> => {
   const streams = new Map<LiveStream, string>()
   // Before the server waits for its connections to end.
   app.addHook('preClose', async () => {
@@ -38,8 +43,7 @@ export const liveRoutes = async (app: FastifyInstance, { readings, history, sess
     const isCompressed = /\bgzip\b/.test(String(request.headers['accept-encoding'] ?? ''))
     const stream = new LiveStream(
       openStream(reply, isCompressed),
-      wanted.length > 0 ? wanted : topics,
-      history,
+      { topics: wanted.length > 0 ? wanted : topics, trends: history, notice },
       isCompressed,
     )
     streams.set(stream, token)

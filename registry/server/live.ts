@@ -54,13 +54,19 @@ export class LiveStream implements Watcher {
   readonly #gzip: Gzip | undefined
   readonly #topics: readonly Topic[]
   readonly #trends: Trends
+  readonly #notice: () => string | undefined
   readonly #told = { tasks: new Told(), workers: new Told(), queues: new Told() }
   readonly #ping: NodeJS.Timeout
   #stuckSince: number | undefined
 
   /** @param isCompressed the response has said so */
-  constructor(response: ServerResponse, topics: readonly Topic[], trends: Trends, isCompressed: boolean) {
+  constructor(
+    response: ServerResponse,
+    { topics, trends, notice }: { topics: readonly Topic[]; trends: Trends; notice: () => string | undefined },
+    isCompressed: boolean,
+  ) {
     this.#response = response
+    this.#notice = notice
     if (isCompressed) {
       this.#gzip = createGzip({ level: constants.Z_BEST_SPEED })
       this.#gzip.pipe(response)
@@ -80,6 +86,8 @@ export class LiveStream implements Watcher {
     if (this.#isStuck()) return
     const rows = rowsOf(reading, this.#trends)
     const message: LiveReading = { atMs: reading.overview.atMs, tookMs: reading.tookMs }
+    const notice = this.#notice()
+    if (notice !== undefined) message.notice = notice
     for (const topic of this.#topics) {
       if (topic === 'summary') message.summary = rows.summary
       else message[topic] = this.#told[topic].delta(rows[topic] as KeyedRow<unknown>[]) as never

@@ -69,6 +69,8 @@ type Setup = Pick<
 export interface RegistryOptions extends Partial<Setup>, Omit<HubOptions, 'name'> {
   /** A hub of your own instead of what `redis` and the like say, or more to make one with. Only what was made is closed. */
   hub?: Hub | HubOptions
+  /** What every page shows at its top while this gives a text; asked with each reading. Default nothing. */
+  notice?: () => string | undefined
 }
 
 const hubSettings = ['redis', 'namespace', 'maxPayloadBytes', 'maxBacklog', ...measuringSettings] as const
@@ -92,7 +94,7 @@ const checkUsers = (setup: Readonly<Settings>): void => {
 /** Adds it to an instance of its own. `ownsServer`: what leads nowhere outside of the prefix is the registry's to answer too. `code`: logs an admin in, once. */
 export const addRegistry = async (
   app: FastifyInstance,
-  { hub: given, ...options }: RegistryOptions,
+  { hub: given, notice = () => undefined, ...options }: RegistryOptions,
   ownsServer: boolean,
   code?: string,
 ): Promise<void> => {
@@ -156,7 +158,7 @@ export const addRegistry = async (
   }
   const masks = new Masks(readings, setup.hideValues === 'all')
   await app.register(readRoutes, { hub, readings, history, proxies })
-  await app.register(liveRoutes, { readings, history, sessions })
+  await app.register(liveRoutes, { readings, history, sessions, notice })
   await app.register(callRoutes, { hub, limits: access.limits })
   const isNamed = (task: string) => setup.runTasks.includes(task)
   await app.register(mcpRoutes, { hub, readings, limits: access.limits, isNamed })

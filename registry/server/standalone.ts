@@ -23,7 +23,7 @@ export interface RunningRegistry {
  * The registry as a server of its own.
  * @throws ConfigError; what the system says of an address that cannot be had
  */
-export const startRegistry = async ({ hub, ...options }: StandaloneOptions = {}): Promise<RunningRegistry> => {
+export const startRegistry = async ({ hub, notice, ...options }: StandaloneOptions = {}): Promise<RunningRegistry> => {
   const { host, port, basePath, ...setup } = readSettings('registry', { options: { ...options }, env: process.env })
   // Where users log in elsewhere nobody needs a token.
   const hasWay = setup.viewToken ?? setup.runToken ?? setup.adminToken ?? setup.userHeader ?? setup.oidcIssuer
@@ -33,6 +33,7 @@ export const startRegistry = async ({ hub, ...options }: StandaloneOptions = {})
   const given = {
     ...options,
     ...(hub === undefined ? {} : { hub }),
+    ...(notice === undefined ? {} : { notice }),
     ...(token === undefined ? {} : { adminToken: token }),
   }
   const { host: _host, port: _port, basePath: _basePath, ...rest } = given

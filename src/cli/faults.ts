@@ -1,5 +1,6 @@
 import type { Logger } from '../outlets/log.ts'
 import { messageOf } from '../wire/errors.ts'
+import { speak } from '../worker/hooks.ts'
 
 /**
  * Faults of tasks that nothing catches. A rejection of a promise nobody awaits concerns that one task: it is logged,
@@ -22,3 +23,10 @@ const described = (thrown: unknown): { reason: string; stack?: string } => ({
   reason: messageOf(thrown),
   ...(thrown instanceof Error && thrown.stack ? { stack: thrown.stack } : {}),
 })
+
+/** Each of those that modules export is told, and has so long as all of them. */
+export const lastWordsOf =
+  (hooks: () => readonly ((error: unknown) => unknown)[]) =>
+  async (error: unknown): Promise<void> => {
+    await Promise.all(hooks().map(hook => speak(hook, error)))
+  }

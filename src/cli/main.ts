@@ -10,6 +10,8 @@ import { report } from './report.ts'
 
 /** Each loads what it needs, and nothing else: a command begins sooner. */
 const commands: Record<string, () => Promise<Command>> = {
+  init: async () => (await import('./init.ts')).initCommand,
+  dev: async () => (await import('./dev.ts')).devCommand,
   worker: async () => (await import('./worker.ts')).workerCommand,
   forward: async () => (await import('./forward.ts')).forwardCommand,
   call: async () => (await import('./call.ts')).callCommand,

@@ -1,12 +1,9 @@
-import { isIP } from 'node:net'
-import type { Settings } from '../settings/read.ts'
-import { ConfigError } from '../wire/errors.ts'
 import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { exitCodes, signalCodes } from './exit-codes.ts'
 import { callerOptions } from './options.ts'
-import type { Output } from './output.ts'
 import { loadRegistryPackage } from './registry-package.ts'
+import { explained, tell } from './registry-service.ts'
 import { onStopSignals } from './stop-signals.ts'
 
 const run = async (invocation: Invocation): Promise<number> => {
@@ -29,52 +26,6 @@ const run = async (invocation: Invocation): Promise<number> => {
     endOfSignals()
   }
 }
-
-const reasons: Record<string, string> = {
-  EADDRINUSE: 'is taken; choose another --port, or 0 for a free one',
-  EACCES: 'needs rights that this user does not have; choose a --port above 1023',
-  EADDRNOTAVAIL: 'is none of this machine; see --host',
-  ENOTFOUND: 'is not known; see --host',
-}
-
-const explained = (error: NodeJS.ErrnoException, { host, port }: Readonly<Settings>): Error => {
-  const reason = reasons[error.code ?? '']
-  return reason === undefined ? error : new ConfigError(`${host} port ${port} ${reason}.`)
-}
-
-const tell = (
-  { url, token, code }: { url: string; token: string | undefined; code: string | undefined },
-  settings: Readonly<Settings>,
-  { out, err }: Output,
-): void => {
-  const { readOnly, behindProxy, host } = settings
-  // What follows # stays in the browser: no server and no log sees it.
-  out.line(`Registry: ${code === undefined ? url : `${url}#token=${code}`}`)
-  const { userHeader, oidcIssuer } = settings
-  if (oidcIssuer !== undefined)
-    out.line(`Users log in at ${oidcIssuer}, which has to know the address <here>/login/callback.`)
-  if (userHeader !== undefined) out.line(`The proxies say in ${userHeader} who asks.`)
-  if (token !== undefined || rolesOf(settings) !== '')
-    out.line(
-      token === undefined
-        ? `Tokens are set for ${rolesOf(settings)}.`
-        : `The address logs in once, within 15 minutes. The admin's token, until it stops: ${token}`,
-    )
-  if (readOnly) out.line('It is read-only: nobody can run or change anything.')
-  if (isLoopback(host) || behindProxy.length > 0) return
-  err.line(err.paint(['bold', 'red'], `WARNING: it can be reached from other machines (${host}), and without TLS:`))
-  err.line('tokens, arguments and results can be read on the way. Put a proxy with TLS in front of it and set')
-  err.line('--behind-proxy and --allowed-hosts, or bind 127.0.0.1.')
-}
-
-const rolesOf = ({ viewToken, runToken, adminToken }: Readonly<Settings>): string =>
-  Object.entries({ view: viewToken, run: runToken, admin: adminToken })
-    .filter(([, token]) => token !== undefined)
-    .map(([role]) => role)
-    .join(', ')
-
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'))
 
 export const registryCommand: Command = {
   name: 'registry',

@@ -5,11 +5,18 @@ import type { Settings } from '../settings/read.ts'
 import { ConfigError } from '../wire/errors.ts'
 import { version } from '../wire/version.ts'
 
+/** The pages as they are served. */
+export interface RunningService {
+  url: string
+  token: string | undefined
+  code: string | undefined
+  close(): Promise<void>
+}
+
 /** What is used of the package pshub-registry, which is built on this library, and not the other way round. */
 interface Service {
-  startRegistry(
-    settings: Partial<Settings>,
-  ): Promise<{ url: string; token: string | undefined; code: string | undefined; close(): Promise<void> }>
+  /** `notice` is asked with every reading. */
+  startRegistry(settings: Partial<Settings> & { notice?: () => string | undefined }): Promise<RunningService>
   serveToolsOverStdio(settings: Partial<Settings>): Promise<{ ended: Promise<void>; close(): Promise<void> }>
 }
 

@@ -1,8 +1,7 @@
-import { speak } from '../worker/hooks.ts'
 import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
-import { watchFaults } from './faults.ts'
+import { lastWordsOf, watchFaults } from './faults.ts'
 import { lookLines } from './look-text.ts'
 import { servingOptions } from './options.ts'
 import { orStuck } from './or-stuck.ts'
@@ -35,13 +34,6 @@ const run = async (invocation: Invocation): Promise<number> => {
     onFatal = listener
   })
 }
-
-/** Each of those that modules export is told, and has so long as all of them. */
-const lastWordsOf =
-  (hooks: () => readonly ((error: unknown) => unknown)[]) =>
-  async (error: unknown): Promise<void> => {
-    await Promise.all(hooks().map(hook => speak(hook, error)))
-  }
 
 export const workerCommand: Command = {
   name: 'worker',

@@ -165,6 +165,7 @@ export const retryDead = (client: Redis, queue: JobQueue, texts: readonly string
   )
 
 const filterNames = namesOf<DeadFilter>({ ids: true, task: true, code: true, key: true, beforeMs: true })
+/** What dead jobs are tried again with. */
 export interface RetryOptions {
   args?: unknown
   argsText?: string

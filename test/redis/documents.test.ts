@@ -199,7 +199,7 @@ describe('code in README and docs', () => {
         .toBe(3)
       const { url } = await fixture.registry()
       // A registry does not end by itself; that it starts is its own tests' affair.
-      const lines = here(text, url).replace(/^pshub registry\b.*$/m, '')
+      const lines = here(text, url).replace(/^pshub (registry|trace)\b.*$/gm, '')
       const { status, said } = await run('sh', '-e', '-c', lines)
       expect(status, said).toBe(0)
       expect(said).not.toMatch(/error"|Error:/)

@@ -124,7 +124,9 @@ const slowResponse = () => {
 describe('a stream whose page does not read', () => {
   it('skips readings, of which the next one tells all the same', () => {
     const { response, written } = slowResponse()
-    const stream = new LiveStream(response as never, ['tasks'], { of: () => [], earliest: () => undefined }, false)
+    const trends = { of: () => [], earliest: () => undefined }
+    const parts = { topics: ['tasks'] as const, trends, notice: () => undefined }
+    const stream = new LiveStream(response as never, parts, false)
     const load = {}
     const reading = (...tasks: string[]) => {
       const rows = tasks.map(task => ({

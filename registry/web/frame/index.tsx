@@ -13,6 +13,7 @@ import { ConnectionBanner } from './connection-banner.tsx'
 import { Help } from './help.tsx'
 import { isHelpOpen, startKeyboard } from './keyboard.ts'
 import { LiveState } from './live-state.tsx'
+import { NoticeBanner } from './notice-banner.tsx'
 import { NotLoggedOut, Who } from './who.tsx'
 
 const places = [
@@ -100,6 +101,7 @@ export const Frame = ({ children }: { children: ComponentChildren }) => {
         </div>
       </header>
       <ConnectionBanner />
+      <NoticeBanner />
       <NotLoggedOut />
       <main id="content" tabIndex={-1}>
         {children}

@@ -16,6 +16,9 @@ export type LiveState = 'connecting' | 'live' | 'paused' | 'hidden' | 'lost' | '
 export const state = signal<LiveState>('connecting')
 export const problem = signal<string | undefined>(undefined)
 
+/** What the service has every page say at its top. */
+export const notice = signal<string | undefined>(undefined)
+
 /** When the last reading came, on the clock of performance.now(), which nobody sets; undefined before the first. */
 const receivedAt = signal<number | undefined>(undefined)
 /** Redis' clock at the last reading. */
@@ -33,6 +36,7 @@ export const redisNowMs = (): number => (readAtMs.value ?? Date.now()) + (dataAg
 export const take = (reading: LiveReading): void => {
   state.value = 'live'
   problem.value = undefined
+  notice.value = reading.notice
   readAtMs.value = reading.atMs
   receivedAt.value = performance.now()
   if (reading.summary) summary.value = reading.summary

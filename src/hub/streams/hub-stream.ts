@@ -87,6 +87,7 @@ export class HubStream<Chunk = unknown, Result = unknown>
     this.#stop = stop
   }
 
+  /** Itself: what was read is not read again. */
   [Symbol.asyncIterator](): this {
     return this
   }

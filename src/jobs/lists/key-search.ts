@@ -9,6 +9,7 @@ export interface FoundKey {
   key: string
 }
 
+/** What a search for keys found. */
 export interface FoundKeys {
   /** The one of exactly this text first, if there is one. */
   keys: FoundKey[]

@@ -1,0 +1,193 @@
+import { resolve } from 'node:path'
+import type { Settings } from '../settings/read.ts'
+import { ConfigError, messageOf } from '../wire/errors.ts'
+import { settingsOf } from './arguments.ts'
+import type { Command, Invocation } from './command.ts'
+import { type Part, startPart, thisPart } from './dev-parts.ts'
+import { Reload } from './dev-reload.ts'
+import { exitCodes, signalCodes } from './exit-codes.ts'
+import type { Output } from './output.ts'
+import { loadRegistryPackage, type RunningService } from './registry-package.ts'
+import { explained, tell } from './registry-service.ts'
+import { onStopSignals } from './stop-signals.ts'
+
+/** Stands for none that somebody named. */
+const ownRedis = 'redis://own.invalid'
+
+const run = async (invocation: Invocation): Promise<number> => {
+  const part = thisPart()
+  if (part === 'redis') return (await import('./dev-redis.ts')).keepRedis()
+  const settings = settingsOf('worker', devCommand, invocation, 'info', { redis: ownRedis })
+  if (part === 'worker') return (await import('./dev-worker.ts')).serveForDev(invocation.positionals, settings)
+  return new Dev(invocation, settings).run()
+}
+
+/** All of it: Redis, pages, and the worker that follows the files. */
+class Dev {
+  readonly #invocation: Invocation
+  readonly #settings: Readonly<Settings>
+  readonly #output: Output
+  readonly #parts: { redis?: Part; reload?: Reload; service?: RunningService } = {}
+  #stop: (code: number) => void = () => undefined
+  #broken: string | undefined
+  #isEnding = false
+
+  constructor(invocation: Invocation, settings: Readonly<Settings>) {
+    this.#invocation = invocation
+    this.#settings = settings
+    this.#output = invocation.output
+  }
+
+  async run(): Promise<number> {
+    const stopped = new Promise<number>(done => {
+      this.#stop = done
+    })
+    const endOfSignals = onStopSignals(
+      () => this.#stop(exitCodes.ok),
+      signal => process.exit(signalCodes[signal]),
+    )
+    try {
+      // A signal while it starts is heeded too.
+      const failed = this.#start().then(
+        () => new Promise<never>(() => undefined),
+        error => Promise.reject(error),
+      )
+      return await Promise.race([stopped, failed])
+    } finally {
+      await this.#end()
+      endOfSignals()
+    }
+  }
+
+  async #start(): Promise<void> {
+    const redis = await this.#redis()
+    await this.#pages(redis)
+    this.#parts.reload = new Reload({
+      files: this.#invocation.positionals.map(name => resolve(name)),
+      env: { PSHUB_REDIS: redis },
+      onServing: (tasks, isReload) => this.#onServing(tasks, isReload),
+      onBroken: (message, isServing) => this.#onBroken(message, isServing),
+      onDied: how => this.#output.err.line(`The worker ended (${how}); another one follows.`),
+    })
+  }
+
+  async #end(): Promise<void> {
+    this.#isEnding = true
+    const { reload, service, redis } = this.#parts
+    await reload?.end(this.#settings.graceMs)
+    await service?.close()
+    redis?.stop(0)
+    await redis?.ended
+  }
+
+  async #redis(): Promise<string> {
+    const { out } = this.#output
+    const { redis } = this.#settings
+    if (redis !== ownRedis) {
+      if (typeof redis !== 'string') throw new ConfigError('pshub dev needs the address of one Redis.')
+      out.line('Redis: the one that you named')
+      return redis
+    }
+    const { url, what } = await new Promise<{ url: string; what: string }>((found, failed) => {
+      const part = startPart('redis', {}, message => {
+        if (message.kind === 'redis') found(message)
+        if (message.kind === 'failed') failed(new ConfigError(message.message))
+      })
+      this.#parts.redis = part
+      void part.ended.then(how => {
+        if (this.#isEnding) return
+        failed(new Error(`Redis could not be started (${how}).`))
+        this.#output.err.line(`Redis ended (${how}).`)
+        this.#stop(exitCodes.failed)
+      })
+    })
+    const elsewhere = url.endsWith(':6379') ? '' : `; 6379 is taken: other commands need --redis ${url}`
+    out.line(`Redis: ${what}, at ${url}, empty and gone when this ends${elsewhere}`)
+    return url
+  }
+
+  async #pages(redis: string): Promise<void> {
+    const given = settingsOf('registry', devCommand, this.#invocation, 'warn')
+    const start = async (port: number) => {
+      const { startRegistry } = await loadRegistryPackage('The pages are')
+      return startRegistry({ ...given, redis, port, notice: () => this.#broken })
+    }
+    try {
+      this.#parts.service = await start(given.port).catch(error => {
+        if (error.code !== 'EADDRINUSE' || this.#invocation.flags.port !== undefined) throw explained(error, given)
+        this.#output.out.line(`Port ${given.port} is taken; the pages are at a free one.`)
+        return start(0)
+      })
+      tell(this.#parts.service, given, this.#output)
+    } catch (error) {
+      if (!(error instanceof ConfigError) || !messageOf(error).includes('which is not installed')) throw error
+      this.#output.err.line(`${messageOf(error)} It goes on without pages.`)
+    }
+  }
+
+  #onServing(tasks: string[], isReload: boolean): void {
+    const { url } = this.#parts.service ?? {}
+    this.#output.out.line(isReload ? 'Reloaded; new calls have the new code:' : 'Serving:')
+    for (const task of tasks) this.#output.out.line(url === undefined ? `  ${task}` : `  ${task}  ${url}tasks/${task}`)
+  }
+
+  #onBroken(message: string | undefined, isServing: boolean): void {
+    const was = this.#broken
+    const meanwhile = isServing ? 'What loaded before goes on serving.' : 'Nothing is served until they do.'
+    this.#broken = message && `The tasks do not load: ${message}\n${meanwhile}`
+    const { err } = this.#output
+    if (this.#broken !== undefined) err.line(err.paint(['bold', 'red'], this.#broken))
+    else if (was !== undefined) err.line('The tasks load again.')
+  }
+}
+
+export const devCommand: Command = {
+  name: 'dev',
+  usage: 'dev <module...>',
+  summary: 'serve tasks while you write them, with a Redis and the pages',
+  about: [
+    'Starts a Redis, the pages of the registry, and a worker of the modules, which is made anew when one of them or a file that they import ' +
+      'changes. The new worker serves before the old one takes no more: no call fails, and what runs finishes with the old code.',
+    'The Redis is a redis-server or valkey-server on the PATH, else the package js-redis-server where it is installed, in memory alone; ' +
+      'with --redis (or PSHUB_REDIS) it is the one that you name. The pages are the package pshub-registry.',
+    'A module that does not load is said here and on every page until it does; what loaded before goes on serving. Ctrl-C ends all of it.',
+  ],
+  arity: { min: 1, max: Number.POSITIVE_INFINITY, missing: 'a module that exports tasks, as in: pshub dev tasks.mjs' },
+  options: [
+    {
+      flag: 'port',
+      value: 'n',
+      about: 'of the pages; without it another one is taken if it is taken',
+      setting: 'port',
+    },
+    { flag: 'queue', value: 'name', isList: true, about: 'queue to serve', setting: 'queue', fallback: "'default'" },
+    { flag: 'slots', value: 'n', about: 'calls to run at once', setting: 'slots' },
+    {
+      flag: 'grace',
+      value: 'time',
+      about: 'what runs may take when it is told to stop',
+      setting: 'graceMs',
+      isDuration: true,
+      fallback: '10s',
+    },
+    {
+      flag: 'log-level',
+      value: 'level',
+      about: 'debug, info, warn, error or silent',
+      setting: 'logLevel',
+      fallback: 'info',
+    },
+    { flag: 'log-format', value: 'format', about: 'json, pretty, or auto: pretty on a terminal', setting: 'logFormat' },
+  ],
+  examples: [
+    { line: 'pshub dev tasks.mjs', about: 'open the address that it prints, and edit' },
+    { line: 'pshub dev tasks.mjs --redis redis://127.0.0.1:6379', about: 'with a Redis of your own' },
+  ],
+  exitCodes: {
+    0: 'ended by Ctrl-C or SIGTERM',
+    1: 'it failed, or its Redis ended',
+    2: 'the command line, a setting or an address is wrong, or there is no Redis',
+    130: 'ended at once by a second Ctrl-C (143 by a second SIGTERM)',
+  },
+  run,
+}
