@@ -149,6 +149,8 @@ const importers: Record<string, string[]> = {
   '@opentelemetry': ['outlets/tracing'],
   amqplib: ['forward/targets/amqp'],
   'wasmoon-lua5.1': ['testing/redis/lua-machine'],
+  // In the text of a file that it writes.
+  pshub: ['cli/first-files'],
 }
 
 /** A file is understood in one sitting. */
