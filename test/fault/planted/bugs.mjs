@@ -17,7 +17,7 @@ export const bugs = [
       ['worker/roles/intake.js', 'if (workerId !== this.#context.workerId())', 'if (false)'],
       ['worker/roles/settle.js', 'if (batch.workerId === current && !isReleased)', 'if (!isReleased)'],
       ['worker/roles/settle.js', 'if (batch.workerId === workerId)', 'if (true)'],
-      ['worker/roles/settle.js', 'workerId === this.#context.workerId(); attempt++', 'true; attempt++'],
+      ['worker/answers/until-done.js', 'workerId === current(); attempt++', 'true; attempt++'],
       ['worker/roles/settle.js', 'if (workerId !== this.#context.workerId())', 'if (false)'],
     ],
   },
@@ -60,7 +60,7 @@ export const bugs = [
       [
         'worker/roles/settle.js',
         'async #deliver(batch) {',
-        'async #deliver(batch) { const { queue, commands } = this.#context; await commands.send(client => queue.release(client, batch.workerId, batch.ids)); await sleep(200);',
+        'async #deliver(batch) { const { queue, commands } = this.#context; await commands.send(client => queue.release(client, batch.workerId, batch.ids)); await new Promise(done => globalThis.setTimeout(done, 200));',
       ],
     ],
   },
