@@ -3,6 +3,7 @@ import { type EnqueueOptions, errorTable, type Hub, HubError } from 'pshub'
 import type { EnqueueAnswer } from '../job-contract.ts'
 import { identityOf, rightsOf } from './access.ts'
 import { auditOf } from './audit.ts'
+import { hashOf } from './call-routes.ts'
 import { Fields } from './fields.ts'
 import type { Limits } from './limits.ts'
 import { notToBeRun } from './rules.ts'
@@ -49,7 +50,7 @@ export const enqueueRoutes = async (app: FastifyInstance, options: EnqueueRoutes
       try {
         const job = await hub.enqueue(task, args, optionsOf(new Fields(fields.any('options'), optionNames)))
         const { id, queue, isTwin } = job
-        audit(request, 'job enqueued', { task: job.task, queue, id, isTwin })
+        audit(request, 'job enqueued', { task: job.task, argsHash: hashOf(args), queue, id, isTwin })
         return { id, queue, task: job.task, isTwin }
       } catch (error) {
         if (!(error instanceof HubError)) throw error

@@ -46,6 +46,21 @@ describe('the log', () => {
     fixture.allowLeftovers()
   })
 
+  it('has a line for each job that is enqueued, with a digest of its arguments', async () => {
+    await fixture.worker([defineTask('order:1.0', {}, () => null)])
+    const { app, lines } = await logged()
+    const headers = { ...bearer('run'), ...json, host: '127.0.0.1' }
+    const payload = { args: { note: 'private' }, options: { delayMs: 60_000 } }
+    const answer = await app.inject({ method: 'POST', url: '/hub/api/enqueue/order:1.0', headers, payload })
+    const told = lines.map(line => JSON.parse(line)).filter(({ audit }) => audit === 'enqueue')
+    const argsHash = expect.stringMatching(/^[0-9a-f]{8,}$/)
+    expect(told).toMatchObject([
+      { who: expect.stringMatching(/^run:/), task: 'order:1.0', argsHash, id: answer.json().id },
+    ])
+    expect(lines.join()).not.toContain('private')
+    fixture.allowLeftovers()
+  })
+
   it('has a line for each template that is saved or deleted, and none of what is in it', async () => {
     const { app, lines } = await logged()
     const post = (url: string, payload: object) =>
