@@ -34,6 +34,7 @@ it('comes from an empty folder to an answer in the browser with the commands of 
     await page.locator('[data-pointer="/name"]').fill('Ada')
     await page.keyboard.press('Control+Enter')
     await page.getByText('Hello, Ada!').first().waitFor()
+    await page.close()
     expect(performance.now() - startedAt).toBeLessThan(5 * 60_000)
     console.log(
       `answered after ${Math.round((performance.now() - startedAt) / 1000)} s and ${commands.length} commands`,
