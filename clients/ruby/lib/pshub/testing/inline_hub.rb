@@ -224,8 +224,9 @@ module Pshub
       record.state = ending.outcome == "dead" ? "dead" : "retrying"
     end
 
+    # A class, a pattern or a range is met as in `case`.
     def fits?(expected, actual)
-      return expected === actual unless expected.is_a?(Hash) && actual.is_a?(Hash)
+      return expected === actual unless expected.is_a?(Hash) && actual.is_a?(Hash) # rubocop:disable Style/CaseEquality
 
       expected.transform_keys(&:to_s).keys.sort == actual.keys.sort && expected.all? { |name, each| fits?(each, actual[name.to_s]) }
     end

@@ -37,6 +37,7 @@ module Pshub
     # A hub that runs these tasks in the example; further options are those of InlineHub.
     def inline_hub(*tasks, **options) = InlineHub.new(*tasks, **options)
 
-    def have_enqueued(task) = HaveEnqueued.new(task)
+    # Matchers are named so in RSpec.
+    def have_enqueued(task) = HaveEnqueued.new(task) # rubocop:disable Naming/PredicateName
   end
 end
