@@ -6,15 +6,8 @@ import { type ErrorCode, fromWire, HubError, type HubErrorDetails } from '../wir
 import { newId } from '../wire/ids.ts'
 import { type Reply, requestBesideArgs, requestBody } from '../wire/message.ts'
 import type { Phases } from '../wire/phases.ts'
-import type { Asked, StreamPart } from '../wire/stream.ts'
 import type { Outbox } from './outbox.ts'
-import type { Parcel, Placed } from './parcel.ts'
-
-/** Who wants to hear of a call before its reply. */
-export interface Listener {
-  readonly asked: Asked
-  onPart(part: StreamPart): void
-}
+import type { Listener, Parcel, Placed } from './parcel.ts'
 
 /** Who waits for a call. */
 export interface Caller {

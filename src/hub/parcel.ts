@@ -1,4 +1,5 @@
 import type { ErrorCode, HubErrorDetails } from '../wire/errors.ts'
+import type { Asked, StreamPart } from '../wire/stream.ts'
 
 /** Where a message is in its list: with its time and ttl, which make its exact text, and its place there if that is known. */
 export interface Placed {
@@ -29,4 +30,10 @@ export interface Parcel {
   setback: string | undefined
   /** It will not get there. */
   refused(code: ErrorCode, message: string, details?: HubErrorDetails): void
+}
+
+/** Who wants to hear of a call before its reply. */
+export interface Listener {
+  readonly asked: Asked
+  onPart(part: StreamPart): void
 }

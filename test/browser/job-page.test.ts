@@ -127,6 +127,8 @@ describe('the values of a job', () => {
         `{"at":1000,"ttl":0,"id":"${id}","job":{"tries":1,"errors":[{"at":5000,"code":"TaskFailed","message":"no"}]},"task":"print:1.0","args":{"z": ${exact}, "a": 1.50}}`,
       )
     await bury('exact')
+    // The worker hears of it with its next beat, long before the job is tried again: it stays where it can be looked at.
+    await fixture.redis.set(keys().paused, '1000')
     const page = await openPage(browser, registry, 'jobs/exact?queue=office&state=dead')
     const value = page.locator('.job-value')
     await heading(page, 'Job exact')
@@ -145,7 +147,6 @@ describe('the values of a job', () => {
     await page.getByText('The arguments cannot be sent: they are no JSON.').waitFor()
     await look(browser, page, 'job-exact')
     await field.fill(`{"z": ${exact}5}`)
-    await fixture.redis.set(keys().paused, '1000')
     await page.getByRole('button', { name: 'Try again with these arguments' }).click()
     await page.getByText('It is tried again.').waitFor()
     const [text] = await fixture.redis.lrange(keys().jobs, 0, -1)

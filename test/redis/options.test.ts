@@ -87,7 +87,10 @@ describe('an option that there is not', () => {
         "bulkStep: there is no option 'until'; did you mean 'untilMs'?",
         () => hub.bulkStep(undefined, any({ state: 'dead', until: 1 })),
       ],
-      ["dead jobs: there is no option 'arg'; did you mean 'args'?", () => hub.dead('q').retry({}, any({ arg: 1 }))],
+      [
+        "dead jobs: there is no option 'arg'; did you mean 'args' or 'argsText'?",
+        () => hub.dead('q').retry({}, any({ arg: 1 })),
+      ],
       [`result of job ${job.id}: ${meant}`, () => job.result(typo)],
       [`result of chain ${chain.id}: ${meant}`, () => chain.result(typo)],
     ]
@@ -145,7 +148,7 @@ describe('an option that there is not', () => {
 
   it('shows all there are where none is near; what is no object is said to be none', async () => {
     const hub = it_.hub()
-    const known = 'Known are timeoutMs, queue, signal, traceparent, tracestate, phases.'
+    const known = 'Known are timeoutMs, queue, signal, traceparent, tracestate, phases, onProgress.'
     expect((await failure(hub.call('a:1.0', {}, { zzz: 1 } as never))).message).toBe(
       `call a:1.0: there is no option 'zzz'. ${known}`,
     )

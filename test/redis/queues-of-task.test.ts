@@ -130,7 +130,7 @@ describe('workers that are killed', () => {
       server.onEnd(() => workers[stays].signal('SIGKILL'))
       expect(elsewhere(workers.prod)).toEqual([])
       const told = new Set(elsewhere(workers.default).map(({ task }) => task))
-      expect(told).toEqual(new Set(['once:1.0', 'again:1.0', 'block:1.0', 'crash:1.0']))
+      expect(told).toEqual(new Set(['once:1.0', 'again:1.0', 'block:1.0', 'crash:1.0', 'ticks:1.0']))
       expect(elsewhere(workers.default)[0]).toMatchObject({ level: 40, queue: 'default', first: 'prod' })
       const hub = server.hub()
       const call = () => hub.call('again:1.0', { n: 1, ms: 0 }, { timeoutMs: 300 }) as Promise<{ pid: number }>

@@ -8,7 +8,7 @@ export const claimWhole = async (fixture: Fixture, url: string): Promise<void> =
   const { redis } = fixture
   const { calls, bell, held, leases, jobs, jobBell, args } = queueKeys(fixture)
   const { username, password } = new URL(url)
-  const client = redis.duplicate({ username, password, connectionName: 'whole' })
+  const client = redis.duplicate({ username, password, connectionName: 'whole', disableClientInfo: true })
   await redis.zadd(leases, 9e12, 'whole')
   await redis.set(args('whole'), '[1]')
   await redis.lpush(calls, '{"at":1,"ttl":0,"id":"whole","beside":3,"task":"own:1.0"}')

@@ -104,7 +104,7 @@ class TestJobRules < Minitest::Test
   end
 
   def test_the_arguments_of_a_job_are_measured_without_what_it_carries
-    executor = Pshub::Executor.new({}, Pshub::SlotThreads.new(1), 1024, nil)
+    executor = Pshub::Executor.new({}, Pshub::SlotThreads.new(1), 1024, nil, nil)
     large = ->(**more) { executor.send(:too_large?, Pshub::Message.decode_request(JSON.generate(more), "x", Pshub::Keys.new("pshub"))) }
     steps = [{ "args" => "x" * 9000 }]
     assert_equal([true, false, true], [large[task: "t:1.0", args: "x" * 4000], large[task: "t:1.0", args: "x", then: steps],

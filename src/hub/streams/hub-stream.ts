@@ -3,8 +3,8 @@ import type { Timed } from '../../wire/deadlines.ts'
 import { HubError } from '../../wire/errors.ts'
 import type { CallPhases } from '../../wire/phases.ts'
 import { type Asked, type StreamPart, streamWindow } from '../../wire/stream.ts'
-import type { Listener } from '../call.ts'
 import type { WithPhases } from '../call-options.ts'
+import type { Listener } from '../parcel.ts'
 
 /** What a stream needs of its hub. */
 export interface StreamHost {

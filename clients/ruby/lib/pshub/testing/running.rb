@@ -31,10 +31,17 @@ module Pshub
       def run(run) = run.conclude(run.execute)
     end
 
+    # Nobody reads chunks as they come, or hears how far a run is.
+    class Unheard
+      def call = self
+      def tell(_request, _progress) = nil
+      def open(_request, _context) = nil
+    end
+
     # The block calls a task: with its name, arguments and options.
     def initialize(tasks, max_payload_bytes, &call)
       @call = call
-      @executor = Executor.new(tasks, Here.new, max_payload_bytes, self)
+      @executor = Executor.new(tasks, Here.new, max_payload_bytes, self, Unheard.new)
     end
 
     # A request as it would have been in its list.
