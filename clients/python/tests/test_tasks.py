@@ -214,6 +214,7 @@ def test_foreign_schemas_that_could_cost_much_are_not_used() -> None:
 
 def test_merged_jobs_yield_nothing() -> None:
     options: Any = {"keyed": "merged"}
+
     async def later(by_key: Any) -> Any:
         yield by_key
 

@@ -80,9 +80,7 @@ def read_progress(value: Any) -> Progress | None:
     if not isinstance(value, dict) or not is_amount(value.get("done")):
         return None
     total, message = value.get("total"), value.get("message")
-    return Progress(
-        value["done"], total if is_amount(total) else None, message[:_LONGEST_MESSAGE] if isinstance(message, str) else None
-    )
+    return Progress(value["done"], total if is_amount(total) else None, message[:_LONGEST_MESSAGE] if isinstance(message, str) else None)
 
 
 def read_progress_text(raw: Any) -> Progress | None:

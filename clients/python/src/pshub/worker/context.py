@@ -23,9 +23,7 @@ NestedCall = Callable[["Context", Called, Any, float | None, str | None], Pendin
 class Context(TaskContext):
     """What a handler is told about its call; give it a parameter named ``ctx``, or one with this class as its hint."""
 
-    def __init__(
-        self, request: Request, end: float, nested_call: NestedCall, tell: Callable[[Request, Progress], None]
-    ) -> None:
+    def __init__(self, request: Request, end: float, nested_call: NestedCall, tell: Callable[[Request, Progress], None]) -> None:
         self._tell = tell
         self._request = request
         self._end = end
