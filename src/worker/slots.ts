@@ -18,8 +18,6 @@ const shareMs = 60_000
 export class Slots {
   readonly #pool: SlotPool
   readonly #known = new Set<string>()
-  /** What Redis said is held while it was not known here, and since when: monotonic milliseconds of the first look that found it so. */
-  #suspects = new Map<string, number>()
   #busy = 0
   readonly #released = new RecentIds()
   #busyJobs = 0
@@ -75,23 +73,8 @@ export class Slots {
   know(id: string): boolean {
     if (this.#known.has(id)) return false
     this.#known.add(id)
-    this.#suspects.delete(id)
     this.#pool.held++
     return true
-  }
-
-  /**
-   * Looks through what Redis says is held here.
-   * @param held ids that came with a beat
-   * @param sentAt when that was sent, monotonic milliseconds
-   * @returns those that were found unknown at a look before `sentAt`, and did not become known since
-   */
-  lost(held: readonly string[], sentAt: number): string[] {
-    const unknown = held.filter(each => !this.#known.has(each))
-    const lost = unknown.filter(each => (this.#suspects.get(each) ?? Number.POSITIVE_INFINITY) < sentAt)
-    const now = monotonicMs()
-    this.#suspects = new Map(unknown.map(each => [each, this.#suspects.get(each) ?? now]))
-    return lost
   }
 
   knownIds(): string[] {
@@ -154,7 +137,6 @@ export class Slots {
     this.#account()
     this.#pool.held -= this.#known.size
     this.#known.clear()
-    this.#suspects.clear()
     this.#identity++
     this.#giveBack(this.#busy, this.#busyJobs)
   }

@@ -1,4 +1,5 @@
 import { isHeldOut } from '../../jobs/held-job.ts'
+import { monotonicMs } from '../../wire/clock.ts'
 import type { WorkerContext } from '../context.ts'
 import { isHeldLost } from '../held.ts'
 
@@ -6,8 +7,7 @@ import { isHeldLost } from '../held.ts'
  * Finds what Redis says is held here and this worker does not know of. It would stay for ever: a live worker's lease never ends,
  * so nobody adopts from it. Run with each beat, which brings what is held. An id counts as lost when two looks in a row found it unknown, because at
  * a single look its claim may just be on its way here; and when the beat of the second one was sent behind the first one: of two
- * beats close by both looks may meet the same claim on its way, and what is put back then runs twice. What was known between two looks
- * begins anew: the second beat's answer may be older than the end of what was claimed and released meanwhile.
+ * beats close by both looks may meet the same claim on its way, and what is put back then runs twice.
  *
  * 1. A claim whose answer was lost: back to the list. Not run here, because a claim for all idle slots is under way already, and
  *    would bring more than there is room for.
@@ -17,6 +17,8 @@ import { isHeldLost } from '../held.ts'
  */
 export class Reconcile {
   readonly #context: WorkerContext
+  /** Unknown at the last look, and since when: monotonic milliseconds of the first look that found it so. */
+  #suspects = new Map<string, number>()
 
   constructor(context: WorkerContext) {
     this.#context = context
@@ -30,8 +32,11 @@ export class Reconcile {
   async look(held: readonly string[], nowUs: number, sentAt: number): Promise<void> {
     const { queue, commands, slots, workerId, intake, adopt, forward, problem } = this.#context
     const id = workerId()
-    const lost = slots.lost(held, sentAt)
-    if (lost.length === 0) return
+    const unknown = held.filter(each => !slots.knows(each))
+    const lost = unknown.filter(each => (this.#suspects.get(each) ?? Number.POSITIVE_INFINITY) < sentAt)
+    const now = monotonicMs()
+    this.#suspects = new Map(unknown.map(each => [each, this.#suspects.get(each) ?? now]))
+    if (lost.length === 0 || id !== workerId()) return
     const ended = lost.filter(each => slots.wasReleased(each))
     const open = lost.filter(each => !slots.wasReleased(each))
     if (ended.length > 0) {

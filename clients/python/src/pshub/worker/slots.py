@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from ..wire.clock import now_s
 from .slot_pool import SlotPool
@@ -35,8 +34,6 @@ class Slots:
         """``pool``: the worker's, for all places."""
         self._pool = pool
         self._known: dict[str, None] = {}
-        #: What Redis said is held while it was not known here, and since when: monotonic seconds of the first look.
-        self._suspects: dict[str, float] = {}
         #: Of these what waits for another server than the one that this worker's queue is at.
         self._stuck: set[str] = set()
         self._busy: dict[Slot, float] = {}
@@ -70,20 +67,8 @@ class Slots:
         if id in self._known:
             return False
         self._known[id] = None
-        self._suspects.pop(id, None)
         self._pool.held += 1
         return True
-
-    def lost(self, held: Sequence[str], sent_at: float) -> list[str]:
-        """
-        Looks through what Redis says is held here, ``held``, the ids that came with a beat that was sent at ``sent_at``, monotonic
-        seconds. Returns those that were found unknown at a look before that, and did not become known since.
-        """
-        unknown = [id for id in held if id not in self._known]
-        lost = [id for id in unknown if self._suspects.get(id, math.inf) < sent_at]
-        now = now_s()
-        self._suspects = {id: self._suspects.get(id, now) for id in unknown}
-        return lost
 
     def stick(self, ids: Iterable[str]) -> None:
         """These cannot go before another server is back, which must not keep what this one has from being served."""
@@ -138,7 +123,6 @@ class Slots:
     def reset(self) -> None:
         """After the identity changed: nothing of before counts."""
         self.forget(self.known_ids())
-        self._suspects.clear()
         for slot in list(self._busy):
             self.free(slot)
 

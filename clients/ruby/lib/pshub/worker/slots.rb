@@ -14,8 +14,6 @@ module Pshub
     def initialize(pool)
       @pool = pool
       @known = {}
-      # What Redis said is held while it was not known here, and since when: monotonic seconds of the first look that found it so.
-      @suspects = {}
       @stuck = {}
       @busy = {}.compare_by_identity
       @released = RecentIds.new
@@ -34,20 +32,7 @@ module Pshub
         next false if @known.key?(id)
 
         @pool.hold(1)
-        @suspects.delete(id)
         @known[id] = true
-      end
-    end
-
-    # Looks through what Redis says is held here: +held+ are the ids that came with a beat, +sent_at+ is when that was sent. Returns
-    # those that were found unknown at a look before that, and did not become known since.
-    def lost(held, sent_at)
-      @pool.synchronize do
-        unknown = held.reject { |id| @known.key?(id) }
-        lost = unknown.select { |id| @suspects.fetch(id, Float::INFINITY) < sent_at }
-        now = Clock.now
-        @suspects = unknown.to_h { |id| [id, @suspects.fetch(id, now)] }
-        lost
       end
     end
 
@@ -109,7 +94,6 @@ module Pshub
     def reset
       @pool.synchronize { @busy.keys }.each { |slot| free(slot) }
       forget(known_ids)
-      @pool.synchronize { @suspects.clear }
     end
 
     # Time used since the start, all slots together.

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from ...jobs.held_job import is_held_lost, is_held_out
 from ...queue.queue import Queue
 from ...redis.connection import Connection
 from ...wire.answers import HeldText
+from ...wire.clock import now_s
 from ..slots import Slots
 
 
@@ -15,8 +17,7 @@ class Reconcile:
     """
     It would stay for ever: a live worker's lease never ends, so nobody adopts from it. Run with each beat, which brings what is held. An id counts as
     lost when two looks in a row found it unknown, because at a single look its claim may just be on its way here; and when the beat of
-    the second one was sent behind the first one: of two beats close by both looks may meet the same claim on its way. What was known
-    between two looks begins anew: the second beat's answer may be older than the end of what was claimed and released meanwhile.
+    the second one was sent behind the first one: of two beats close by both looks may meet the same claim on its way.
 
     1. A claim whose answer was lost goes back to the list. It is not run here, because a claim for all idle slots is under way
        already, and would bring more than there is room for.
@@ -44,12 +45,17 @@ class Reconcile:
         self._answer = answer
         self._forward = forward
         self._problem = problem
+        #: Unknown at the last look, and since when, monotonic seconds.
+        self._suspects: dict[str, float] = {}
 
     async def look(self, held: Sequence[str], now_us: int, sent_at: float) -> None:
         """``held``: ids of what is held; ``now_us`` is the beat's own time; ``sent_at`` when it was sent, monotonic seconds."""
         worker_id = self._worker_id()
-        lost = self._slots.lost(held, sent_at)
-        if not lost:
+        unknown = [id for id in held if not self._slots.knows(id)]
+        lost = [id for id in unknown if self._suspects.get(id, math.inf) < sent_at]
+        now = now_s()
+        self._suspects = {id: self._suspects.get(id, now) for id in unknown}
+        if not lost or worker_id != self._worker_id():
             return
         await self._release_again([id for id in lost if self._slots.was_released(id)], worker_id)
         still_open = [id for id in lost if not self._slots.was_released(id)]

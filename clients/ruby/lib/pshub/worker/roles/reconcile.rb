@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../../redis/failures"
+require_relative "../../wire/clock"
 require_relative "../held"
 
 module Pshub
@@ -8,8 +9,7 @@ module Pshub
     # Finds what Redis says is held here and this worker does not know of. It would stay for ever: a live worker's lease never ends,
     # so nobody adopts from it. An id counts as lost when two looks in a row found it unknown, because at a single look its claim
     # may just be on its way here; and when the beat of the second one was sent behind the first one: of two beats close by both looks
-    # may meet the same claim on its way, and what is put back then runs twice. What was known between two looks
-    # begins anew: the second beat's answer may be older than the end of what was claimed and released meanwhile.
+    # may meet the same claim on its way, and what is put back then runs twice.
     #
     # 1. A claim whose answer was lost: back to the list. Not run here, because a claim for all idle slots is under way already, and
     #    would bring more than there is room for.
@@ -22,13 +22,18 @@ module Pshub
         @queue = queue
         @connection = connection
         @slots = slots
+        # Unknown at the last look, and since when.
+        @suspects = {}
       end
 
       # +held+ are the ids that came with a beat, +now_us+ is that one's time, +sent_at+ when it was sent.
       def look(held, now_us, sent_at)
         worker_id = @crew.worker_id
-        lost = @slots.lost(held, sent_at)
-        return if lost.empty?
+        unknown = held.reject { |id| @slots.knows?(id) }
+        lost = unknown.select { |id| @suspects.fetch(id, Float::INFINITY) < sent_at }
+        now = Clock.now
+        @suspects = unknown.to_h { |id| [id, @suspects.fetch(id, now)] }
+        return if lost.empty? || worker_id != @crew.worker_id
 
         ended, open = lost.partition { |id| @slots.released?(id) }
         adopted, own = open.partition { |id| Held.lost?(id) || Held.out?(id) }
