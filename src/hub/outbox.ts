@@ -185,12 +185,11 @@ export class Outbox {
         const now = monotonicMs()
         ttls = parcels.map(({ end }) => Math.max(1, Math.floor(end - now) - wayMs))
         const messages = parcels.map((parcel, index) => unstamped(ttls[index]!, parcel.body))
-        const laid = parcels.flatMap(({ id, argsBeside: args }, index) =>
-          args === undefined ? [] : [{ id, args, ttlMs: ttls[index]! }],
-        )
         return client => {
-          for (const parcel of parcels) parcel.inDoubt = true
-          if (laid.length > 0) queue.layArgs(client, laid)
+          parcels.forEach((parcel, index) => {
+            parcel.inDoubt = true
+            if (parcel.argsBeside !== undefined) queue.layArgs(client, parcel.id, parcel.argsBeside, ttls[index]!)
+          })
           const maxLength = this.#maxLengthFor(leftOf(parcels, now), now)
           return queue.push(client, hubId, number, maxLength, messages, clock.atUs(now))
         }

@@ -120,14 +120,13 @@ export class Queue {
   }
 
   /**
-   * Lays arguments beside the requests that are pushed behind them on the same connection, until after their deadlines. Lua hashes every byte
+   * Lays arguments beside the request that is pushed behind them on the same connection, until after its deadline. Lua hashes every byte
    * that it is given (redis/redis#9449), three times for what is pushed and claimed: of 100 kB that was three quarters of all that a call
-   * cost Redis, and others waited meanwhile. What refuses these, a full Redis for one, refuses the push behind them too; where it does
+   * cost Redis, and others waited meanwhile. What refuses them, a full Redis for one, refuses the push behind them too; where it does
    * not, whoever takes the request finds that its arguments are not there, and says so.
    */
-  layArgs(client: Redis, entries: readonly { id: string; args: string; ttlMs: number }[]): void {
-    for (const { id, args, ttlMs } of entries)
-      command(client, 'set', this.keys.args(id), args, 'PX', ttlMs + argsSpareMs).catch(() => undefined)
+  layArgs(client: Redis, id: string, args: string, ttlMs: number): void {
+    command(client, 'set', this.keys.args(id), args, 'PX', ttlMs + argsSpareMs).catch(() => undefined)
   }
 
   /** Takes them away again, as soon as their call is over. */
