@@ -1,10 +1,10 @@
 import type { Events } from '../figures/events.ts'
 import type { CallSpan } from '../outlets/tracing.ts'
 import { Queue } from '../queue/queue.ts'
-import { roundTrip } from '../queue/round-trip.ts'
+import { type Ahead, roundTrip } from '../queue/round-trip.ts'
 import type { Connection } from '../redis/connection.ts'
 import type { Settings } from '../settings/read.ts'
-import { backoffMs, maxTimeoutMs, monotonicMs, sleep } from '../wire/clock.ts'
+import { backoffMs, maxTimeoutMs, monotonicMs, sleep, within } from '../wire/clock.ts'
 import { Deadlines } from '../wire/deadlines.ts'
 import { HubError } from '../wire/errors.ts'
 import type { Keys } from '../wire/keys.ts'
@@ -35,6 +35,8 @@ export interface DispatchOptions {
 
 const retryFirstMs = 10
 const retryMostMs = 200
+/** How long stop() waits for the answer of a push that is under way. */
+const patienceMs = 1000
 
 /** The calls in flight of one hub: from a route and its arguments to a settled promise. */
 export class Dispatch implements CallHost {
@@ -116,6 +118,8 @@ export class Dispatch implements CallHost {
   async stop(): Promise<void> {
     for (const call of [...this.#pending.values()]) call.close()
     this.#deadlines.stop()
+    // What is not known to be in Redis cannot be taken back.
+    await within(this.#inbox.answeredAhead(), patienceMs)
     // For good, and not only the wait that is under way: a new connection would be made, and the end of this one told as an outage.
     await Promise.all([this.#options.blocking.close(), this.#inbox.stop()])
   }
@@ -242,7 +246,8 @@ export class Dispatch implements CallHost {
     let outbox = this.#outboxes.get(queue)
     if (!outbox) {
       const { commands, blocking, keys, hubId, events, closing } = this.#options
-      const connection = roundTrip(commands, keys.queue(queue).calls, blocking, keys.reply(hubId))
+      const ahead: Ahead = commandsOf => this.#inbox.sendAhead(commandsOf)
+      const connection = roundTrip(commands, keys.queue(queue).calls, blocking, keys.reply(hubId), ahead)
       // A clock for each queue: nodes of a Cluster have their own.
       const clock = new RedisClock()
       outbox = new Outbox({ connection, queue: new Queue(queue, keys), hubId, clock, events, closing })

@@ -55,6 +55,12 @@ export class Inbox {
   #expiresAt = 0
   /** A round's answer was lost: what it moved may be in the second list and nowhere else. */
   #unsure = false
+  /** Nothing of its own is under way on its connection, and the next round may begin at any moment. */
+  #isBetween = false
+  /** What was last sent ahead of a round. */
+  #sentAhead: Promise<unknown> = Promise.resolve()
+  /** A round that was begun ahead of its turn. */
+  #begun: Promise<string[]> | undefined
   /** Rounds that failed since one succeeded; outlives the loop, which ends and begins with the calls it reads for. */
   #failures = 0
   #page = firstPage
@@ -73,6 +79,27 @@ export class Inbox {
     })
   }
 
+  /**
+   * Sends commands on its connection, ahead of the next round, which leaves in the same write: for a lone call that is one write for both
+   * instead of two, each of which costs this process a quarter of what it does for the call. Undefined while a round is under way.
+   */
+  sendAhead<T>(commands: (client: Redis) => Promise<T>): Promise<T> | undefined {
+    const { connection, expected } = this.#options
+    if (!this.#isBetween || this.#unsure || !connection.isReady || expected() === 0) return undefined
+    this.#isBetween = false
+    const sent = connection.send(commands)
+    this.#sentAhead = sent
+    this.#begun = connection.send(client => this.#round(client))
+    // Its turn comes, and then its error is seen.
+    this.#begun.catch(() => undefined)
+    return sent
+  }
+
+  /** Resolves when what was sent ahead is answered, so that its connection may be closed. */
+  async answeredAhead(): Promise<void> {
+    await this.#sentAhead.catch(() => undefined)
+  }
+
   async stop(): Promise<void> {
     this.#closing.abort()
     await this.#loop
@@ -83,21 +110,33 @@ export class Inbox {
     const { signal } = this.#closing
     // What nobody needs any more once all calls are settled is not left in Redis.
     while ((expected() > 0 || this.#unsure || this.#delivered > 0 || this.#keptChars > 0) && !signal.aborted) {
+      // The calls of this moment, or those that the last replies set off, are written first; they are what somebody waits for.
+      await this.#pause()
       if (!connection.isReady) await connection.whenReady(signal)
       try {
         if (this.#unsure) await this.#readAgain()
         else {
-          if (expected() > 0) this.#deliver(await connection.send(client => this.#round(client)), false)
+          if (this.#begun || expected() > 0) this.#deliver(await this.#theRound(), false)
           else await connection.send(client => this.#tidy(client))
           this.#failures = 0
         }
-        // The calls these replies set off are written first; they are what somebody waits for.
-        await new Promise(resolve => setImmediate(resolve))
       } catch (error) {
         if (signal.aborted) return
         await this.#recover(error as Error, this.#failures++)
       }
     }
+  }
+
+  async #pause(): Promise<void> {
+    this.#isBetween = true
+    await new Promise(resolve => setImmediate(resolve))
+    this.#isBetween = false
+  }
+
+  #theRound(): Promise<string[]> {
+    const begun = this.#begun
+    this.#begun = undefined
+    return begun ?? this.#options.connection.send(client => this.#round(client))
   }
 
   #round(client: Redis): Promise<string[]> {

@@ -58,8 +58,12 @@ export const run = (
   keys: readonly string[],
   args: readonly (string | number)[],
 ): Promise<unknown> => {
-  const call = () => command(client, 'fcall', functionOf(operation), keys.length, ...keys, ...args)
-  return call().catch(error => runLoaded(keys[0] === undefined ? client : near(client, keys[0]), call, error))
+  const call = (on: Redis) => command(on, 'fcall', functionOf(operation), keys.length, ...keys, ...args)
+  return call(client).catch(error => {
+    if (!isMissing(error)) throw error
+    const load = (on: Redis) => runLoaded(keys[0] === undefined ? on : near(on, keys[0]), () => call(on), error)
+    return client.beside ? client.beside.send(load) : load(client)
+  })
 }
 
 /** The library may be gone once more before the function is called again. */

@@ -1,6 +1,6 @@
 import { backoffMs, monotonicMs, sleep } from '../wire/clock.ts'
 import { clearTimeout, setTimeout } from '../wire/timers.ts'
-import { destroy, makeClient, type NodeClient, socketOf } from './client.ts'
+import { type Beside, destroy, makeClient, type NodeClient, socketOf } from './client.ts'
 import { ConnectionLost, isMoved, isWrongServer, NotConnected } from './failures.ts'
 import { type Address, asksPassword, type RedisTarget, withPassword } from './target.ts'
 
@@ -12,6 +12,8 @@ export interface NodeConnectionOptions {
   name: string
   /** Silence for this long, with commands under way, condemns the connection. */
   stallMs: number
+  /** For blocking commands: what must not come behind these is sent there. */
+  beside?: Beside | undefined
   onUp?: (client: NodeClient) => void
   /** Called once per outage, with the reason, and again when Redis is there but refuses this client. */
   onDown?: (reason: Error) => void
@@ -160,8 +162,8 @@ export class NodeConnection {
       } catch (error) {
         return error as Error
       }
-    const { name, address } = this.#options
-    const client = makeClient(target, name, this.#failures++, address)
+    const { name, address, beside } = this.#options
+    const client = makeClient(target, name, { turn: this.#failures++, address, beside })
     this.#client = client
     const gone = new Promise<void>(resolve => {
       client.once('end', resolve)

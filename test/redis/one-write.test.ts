@@ -1,0 +1,121 @@
+import { beforeEach, describe, expect, it } from 'vitest'
+import { defineTask } from '../../src/index.ts'
+import { ChaosProxy } from '../support/chaos-proxy.mjs'
+import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+
+const it_ = useRedis()
+const echo = defineTask('echo:1.0', {}, value => value)
+
+let proxy: ChaosProxy
+beforeEach(async () => {
+  proxy = await ChaosProxy.start(it_.server.port)
+  it_.onEnd(() => proxy.stop())
+})
+
+/** What is written to Redis from now on, each in one piece, without what is written by the clock. */
+const writes = () => {
+  const seen: string[] = []
+  proxy.onPassed = chunk => {
+    const text = chunk.toString('latin1')
+    if (/pshub_1_push|rpush|blmove|blpop/.test(text)) seen.push(text)
+  }
+  return seen
+}
+
+/** The worker waits for its bell, and the hub has tidied up. */
+const isIdle = async () => {
+  const clients = String(await it_.redis.call('CLIENT', 'LIST'))
+  return clients.includes('cmd=blpop') && !(await it_.keys()).some(key => key.startsWith('reply'))
+}
+
+describe('a lone call', () => {
+  it('costs its hub one write: the push, and behind it the wait for the reply', async () => {
+    await it_.worker([echo])
+    const hub = it_.hub({ redis: proxy.url })
+    await hub.call('echo:1.0', 'warm')
+    await eventually(isIdle)
+    const seen = writes()
+    expect(await hub.call('echo:1.0', 'lone')).toBe('lone')
+    expect(seen).toHaveLength(1)
+    expect(seen[0]).toMatch(/pshub_1_push.+blmove/s)
+  })
+
+  it('costs its worker one write: the reply, and behind it the wait for the next one', async () => {
+    await it_.worker([echo], { redis: proxy.url })
+    const hub = it_.hub()
+    await hub.call('echo:1.0', 'warm')
+    await eventually(isIdle)
+    const seen = writes()
+    expect(await hub.call('echo:1.0', 'lone')).toBe('lone')
+    await eventually(isIdle)
+    expect(seen).toHaveLength(1)
+    expect(seen[0]).toMatch(/rpush.+blpop/s)
+  })
+
+  it('is run once where the connection breaks that carried both', async () => {
+    // A reply that is repeated to a hub that has it lies there until that reads on, or for a minute.
+    it_.allowLeftovers()
+    const runs: unknown[] = []
+    await it_.worker([defineTask('count:1.0', {}, n => runs.push(n))], { redis: proxy.url })
+    const hub = it_.hub({ redis: proxy.url })
+    await hub.call('count:1.0', 'warm')
+    const inside = (start: RegExp, at: RegExp) => {
+      let isDone = false
+      proxy.cutInside = chunk => {
+        const text = chunk.toString('latin1')
+        if (isDone || !start.test(text)) return undefined
+        isDone = true
+        return at.exec(text)!.index
+      }
+      return () => isDone
+    }
+    // Ahead of the push, between it and the wait; ahead of the reply, between it and the wait.
+    const places: [RegExp, RegExp][] = [
+      [/pshub_1_push.+blmove/s, /pshub_1_push/],
+      [/pshub_1_push.+blmove/s, /blmove/],
+      [/rpush.+blpop/s, /rpush/],
+      [/rpush.+blpop/s, /blpop/],
+    ]
+    for (const [n, [start, at]] of places.entries()) {
+      await eventually(isIdle)
+      const wasCut = inside(start, at)
+      await hub.call('count:1.0', n, { timeoutMs: 10_000 })
+      expect([n, wasCut()]).toEqual([n, true])
+      proxy.cutInside = undefined
+    }
+    expect(runs).toEqual(['warm', 0, 1, 2, 3])
+  })
+})
+
+describe('what is under way on the connection that waits', () => {
+  it('is taken back when the hub is closed: a push whose answer is not here yet', async () => {
+    // The bell of what was taken back stays rung.
+    it_.allowLeftovers()
+    const worker = await it_.worker([echo])
+    const hub = it_.hub({ redis: proxy.url })
+    await hub.call('echo:1.0', 'warm')
+    await worker.stop()
+    const list = `${it_.namespace}:{q}:calls`
+    const called = failure(hub.call('echo:1.0', 'closed on'))
+    proxy.delayMs = () => 100
+    await eventually(async () => (await it_.redis.llen(list)) === 1)
+    await hub.close()
+    expect((await called).code).toBe('Aborted')
+    expect(await it_.redis.llen(list)).toBe(0)
+  })
+
+  it('is waited for when the worker stops: a reply whose answer is not here yet is not sent again', async () => {
+    let finish = () => {}
+    const held = defineTask('held:1.0', {}, () => new Promise<string>(resolve => (finish = () => resolve('done'))))
+    const worker = await it_.worker([held], { redis: proxy.url, slots: 1 })
+    const list = `${it_.namespace}:reply:{hand}`
+    const request = { id: 'abc', task: 'held:1.0', args: null, result_queue: list }
+    await it_.redis.rpush(`${it_.namespace}:{q}:calls`, JSON.stringify(request))
+    await eventually(() => finish.length === 0 && String(finish).includes('done'))
+    proxy.delayMs = () => 100
+    finish()
+    expect(await it_.redis.blpop(list, 5)).toBeTruthy()
+    await worker.stop()
+    expect(await it_.redis.llen(list)).toBe(0)
+  })
+})
