@@ -169,6 +169,10 @@ const isMany = (client: Redis): client is ManyNodes => 'near' in client
 /** Whom to give commands without a key that are about a key's server: its time, its connections, its keys. */
 export const near = (client: Redis, key: string): Redis => (isMany(client) ? client.near(key) : client)
 
+/** Sends what depends on an answer: on a connection that waits it would come behind the wait that was sent with the first command. */
+export const afterwards = <T>(client: Redis, commands: (client: Redis) => Promise<T>): Promise<T> =>
+  client.beside ? client.beside.send(commands) : commands(client)
+
 /** Each server with data, for commands that are about servers. */
 export const serversOf = (client: Redis): Redis[] => (isMany(client) ? client.all() : [client])
 

@@ -1,5 +1,5 @@
 import { makeKeys } from '../wire/keys.ts'
-import { command, near } from './client.ts'
+import { afterwards, command, near } from './client.ts'
 import type { Redis } from './connection.ts'
 import { isRefusal } from './failures.ts'
 import { luaSource } from './library-sources.ts'
@@ -62,7 +62,7 @@ export const run = (
   return call(client).catch(error => {
     if (!isMissing(error)) throw error
     const load = (on: Redis) => runLoaded(keys[0] === undefined ? on : near(on, keys[0]), () => call(on), error)
-    return client.beside ? client.beside.send(load) : load(client)
+    return afterwards(client, load)
   })
 }
 

@@ -87,6 +87,19 @@ describe('a lone call', () => {
   })
 })
 
+describe('what follows an answer', () => {
+  it('does not come behind the wait: a reply that a full Redis refuses, and takes by its function', async () => {
+    const task = defineTask('fill:1.0', {}, async () => {
+      await it_.redis.config('SET', 'maxmemory', 1)
+      return 'done'
+    })
+    it_.onEnd(() => it_.redis.config('SET', 'maxmemory', 0))
+    await it_.worker([task], { slots: 1 })
+    // Less than a wait takes.
+    expect(await it_.hub().call('fill:1.0', null, { timeoutMs: 1200 })).toBe('done')
+  })
+})
+
 describe('what is under way on the connection that waits', () => {
   it('is taken back when the hub is closed: a push whose answer is not here yet', async () => {
     // The bell of what was taken back stays rung.
