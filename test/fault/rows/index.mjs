@@ -14,6 +14,7 @@ import { outageRows } from './outages.mjs'
 import { overloadRows } from './overload.mjs'
 import { promotionRows } from './promotions.mjs'
 import { refusalRows } from './refusals.mjs'
+import { streamRows } from './streams.mjs'
 import { workerRows } from './workers.mjs'
 
 const all = [
@@ -30,6 +31,7 @@ const all = [
   ...foreignRows,
   ...garbageRows,
   ...heavyRows,
+  ...streamRows,
 ]
 
 export const rows = [...all.sort((a, b) => a.id.localeCompare(b.id)), ...massRows]
