@@ -30,10 +30,9 @@ const outcomeOf = async (spec, args, options) => {
   const { token } = spec
   const outcome = spec.stream
     ? await readStream(hub.stream('chunks:1.0', { ...args, ...spec.stream }, options), spec, spec.stream)
-    : await hub.call(spec.idempotent ? 'again:1.0' : 'once:1.0', args, options).then(
-        result => ({ code: 'OK', result }),
-        failureOf,
-      )
+    : await hub
+        .call(spec.idempotent ? 'again:1.0' : 'once:1.0', args, options)
+        .then(result => ({ code: 'OK', result }), failureOf)
   const { result, ...rest } = outcome
   if (rest.code !== 'OK' || rest.left) return rest
   const isRight = result?.token === token && result?.hash === hashOf(args.pad)
@@ -50,7 +49,13 @@ const call = async ({ idempotent, timeoutMs, ms, chars = 0, act, stream }) => {
     .slice(0, chars)
   const started = performance.now()
   // A stream that was begun is not begun again, whatever its task.
-  const spec = { token, idempotent: idempotent && !stream, timeoutMs, ...(act ? { act } : {}), ...(stream ? { stream } : {}) }
+  const spec = {
+    token,
+    idempotent: idempotent && !stream,
+    timeoutMs,
+    ...(act ? { act } : {}),
+    ...(stream ? { stream } : {}),
+  }
   journal('attempt', spec)
   open.add(token)
   const outcome = await outcomeOf(spec, { token, ms, pad, ...(act ? { act } : {}) }, { timeoutMs })

@@ -51,6 +51,8 @@ export const unread = (history, { calmMs = 3000, unreadMs } = {}) =>
       const limit = isExcused ? Math.max(soon, byDeadline + heardMs * 1000) : soon
       const end = run.end ?? history.marks.end ?? 0
       const lateMs = ms(end - limit) - blockedMs(history.lags.get(run.by) ?? [], overAt, end)
-      return lateMs > 0 ? [violation('unread', `its handler ran on for nobody, ${Math.round(lateMs)} ms too long`, token)] : []
+      return lateMs > 0
+        ? [violation('unread', `its handler ran on for nobody, ${Math.round(lateMs)} ms too long`, token)]
+        : []
     })
   })

@@ -47,12 +47,13 @@ const handler = async (args, ctx) => {
 
 /** Tells how many it gave: of one that is told to stop that is known where it heard of it. */
 const yielding = async function* (args, ctx) {
-  const { token, pad, count, everyMs } = args
+  const { token, pad, count, everyMs, firstMs = 0 } = args
   const run = `${setup.name}/${++runs}`
   const { atUs, ttlMs } = requests.get(ctx.id) ?? {}
   let yielded = 0
   journal('start', { token, run, worker: worker.id, atUs, ttlMs })
   try {
+    if (firstMs > 0) await waitFor(firstMs, ctx.signal)
     while (yielded < count && !ctx.signal.aborted) {
       yield { token, n: ++yielded }
       if (everyMs > 0) await waitFor(everyMs, ctx.signal)

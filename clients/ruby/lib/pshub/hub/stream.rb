@@ -7,7 +7,7 @@ require_relative "../wire/streams"
 module Pshub
   # What comes of one call before its reply, for the thread that reads it. It hears on the hub's own threads.
   class Stream
-    attr_reader :asked, :id, :taken
+    attr_reader :asked, :taken
     attr_accessor :call
 
     # Why a stream cannot be asked for, beside what is wrong with its call; nil when it can.
@@ -34,12 +34,14 @@ module Pshub
       @heard_at = Clock.now
     end
 
+    # Of its request, each try of which has one of its own; nil while its task is looked up.
+    def id = @call&.attempt&.id
+
     # Something came before the reply.
     def part(part)
       wrong = @lock.synchronize do
         return if @ended
 
-        @id = part["id"]
         @heard_at = Clock.now
         @changed.broadcast
         add(part) unless part.key?("progress")
@@ -66,7 +68,7 @@ module Pshub
 
       @value
     ensure
-      give_up(Aborted.new("The caller read no more of #{@called}.", task: @called, id: @id)) unless @ended
+      give_up(Aborted.new("The caller read no more of #{@called}.", task: @called, id: id)) unless @ended
     end
 
     private
@@ -117,14 +119,14 @@ module Pshub
       return if now < idle_end(began_at)
 
       message = "#{@called} gave no chunk for #{(@idle * 1000).round} ms; #{@came} had come before."
-      give_up(Timeout.new(message, task: @called, id: @id))
+      give_up(Timeout.new(message, task: @called, id: id))
     end
 
     def idle_end(began_at) = @idle ? [began_at, @heard_at].max + @idle : Float::INFINITY
 
     def gap
       message = "Chunk #{@came + 1} of #{@called} was lost: Redis has forgotten it. What came before it is complete."
-      OutcomeUnknown.new(message, task: @called, id: @id)
+      OutcomeUnknown.new(message, task: @called, id: id)
     end
 
     def give_up(error)
