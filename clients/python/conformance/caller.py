@@ -32,10 +32,15 @@ def outcome_of(call: PendingCall) -> dict[str, Any]:
     return {"ok": False, "error": {**told, "message": error.message, "data": error.data}, "ms": outcome.ms}
 
 
-def start(hub: Hub, order: dict[str, Any], args: str) -> PendingCall:
+def start(hub: Hub, order: dict[str, Any], args: str, told: list[Any] | None = None) -> PendingCall:
     timeout_ms = order.get("timeout_ms")
     timeout = None if timeout_ms is None else timeout_ms / 1000
-    return hub.submit(order["task"], json.loads(args), timeout=timeout, traceparent=order.get("traceparent"))
+    on_progress = None if told is None else told.append
+    return hub.submit(order["task"], json.loads(args), timeout=timeout, traceparent=order.get("traceparent"), on_progress=on_progress)
+
+
+def progress_text(told: list[Any]) -> str:
+    return json.dumps([each._asdict() for each in told])
 
 
 def read(hub: Hub, order: dict[str, Any]) -> dict[str, Any]:
@@ -52,11 +57,12 @@ def read(hub: Hub, order: dict[str, Any]) -> dict[str, Any]:
                 break
     except HubError as error:
         outcome = {"ok": False, "error": {"code": error.code, "ran": error.ran}}
-    return {**outcome, "chunks": json.dumps(chunks), "progress": json.dumps([each._asdict() for each in told])}
+    return {**outcome, "chunks": json.dumps(chunks), "progress": progress_text(told)}
 
 
-def tell(id: Any, call: PendingCall) -> None:
-    say(id=id, **outcome_of(call))
+def tell(id: Any, call: PendingCall, told: list[Any] | None) -> None:
+    outcome = outcome_of(call)
+    say(id=id, **outcome, **({} if told is None else {"progress": progress_text(told)}))
     pending.pop(id, None)
 
 
@@ -68,8 +74,9 @@ def main() -> None:
         order = json.loads(line)
         id, op = order["id"], order["op"]
         if op == "call":
-            call = pending[id] = start(hub, order, order["args"])
-            threading.Thread(target=tell, args=(id, call)).start()
+            told: list[Any] | None = [] if order.get("progress") else None
+            call = pending[id] = start(hub, order, order["args"], told)
+            threading.Thread(target=tell, args=(id, call, told)).start()
         elif op == "batch":
             calls = [start(hub, order, args) for args in order["args"]]
             threading.Thread(target=lambda id, calls: say(id=id, outcomes=[outcome_of(c) for c in calls]),

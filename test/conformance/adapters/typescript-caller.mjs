@@ -8,16 +8,19 @@ const giveUps = new Map()
 // Everything else is in the environment: PSHUB_REDIS, PSHUB_NAMESPACE, PSHUB_NAME ...
 const hub = new Hub()
 
-const outcomeOf = async ({ task, timeout_ms: timeoutMs, traceparent }, args, signal) => {
+const outcomeOf = async ({ task, timeout_ms: timeoutMs, traceparent, progress }, args, signal) => {
   const startedAt = performance.now()
+  const told = []
   const options = {
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(signal ? { signal } : {}),
     ...(traceparent ? { traceparent } : {}),
+    ...(progress ? { onProgress: each => told.push(each) } : {}),
   }
   try {
     const result = await hub.call(task, JSON.parse(args), options)
-    return { ok: true, result: JSON.stringify(result), ms: performance.now() - startedAt }
+    const came = progress ? { progress: JSON.stringify(told) } : {}
+    return { ok: true, result: JSON.stringify(result), ms: performance.now() - startedAt, ...came }
   } catch (error) {
     const { code, ran, retryable, status, message, data } = error
     return { ok: false, error: { code, ran, retryable, status, message, data }, ms: performance.now() - startedAt }

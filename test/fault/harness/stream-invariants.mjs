@@ -33,6 +33,8 @@ export const pressure = history =>
 /**
  * No handler goes on for nobody: it ends soon after its stream did, or the fault, or after its caller was killed. `unreadMs`: so long after
  * the end of a stream that the fault touched, instead of its deadline.
+ * @param {any} history
+ * @param {{ calmMs?: number, unreadMs?: number }} expected
  */
 export const unread = (history, { calmMs = 3000, unreadMs } = {}) =>
   streamsOf(history).flatMap(call => {

@@ -164,6 +164,7 @@ export const streamRows = [
     ...onStreams,
     id: 'F42-streams',
     title: 'callers killed in the middle of streams, others wait for a first chunk for 20 s',
+    load: mixed({ perSecond: 10 }),
     faultMs: 26_000,
     async inject(stage) {
       await startLongCalls(stage, [...times(4, long({}, 60_000)), ...times(4, long({ restMs: 60_000 }, 60_000))])
@@ -173,7 +174,7 @@ export const streamRows = [
       await Promise.all(killed.map(caller => stage.kill(caller)))
       const thinking = { ...long({ count: 300, everyMs: 1, firstMs: 20_000 }, 40_000), act: { do: 'think' } }
       for (const caller of stage.callers) void caller.order('call', thinking)
-      await stage.load(mixed())
+      await stage.load(stage.row.load)
     },
     check: leftWords,
     expect: { promised: 'all', reconnectsPerSecond: 20, isRight: ({ act, code }) => (act ? code === 'OK' : undefined) },

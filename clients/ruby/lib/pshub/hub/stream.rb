@@ -11,22 +11,19 @@ module Pshub
     attr_accessor :call
 
     # Why a stream cannot be asked for, beside what is wrong with its call; nil when it can.
-    def self.wrong(called, idle, on_progress)
-      unless idle.nil? || (idle.is_a?(Numeric) && idle.real? && idle.positive?)
-        return InvalidArgs.new("stream #{called}: idle must be a number of seconds above 0, not #{idle.inspect[0, 80]}.", task: called)
-      end
-      return nil if on_progress.nil? || on_progress.respond_to?(:call)
+    def self.wrong(called, idle)
+      return nil if idle.nil? || (idle.is_a?(Numeric) && idle.real? && idle.positive?)
 
-      InvalidArgs.new("stream #{called}: on_progress must be something to call, not #{on_progress.inspect[0, 80]}.", task: called)
+      InvalidArgs.new("stream #{called}: idle must be a number of seconds above 0, not #{idle.inspect[0, 80]}.", task: called)
     end
 
-    # +host+ is told when much #taken, to #give_up, and of a #stream_problem.
-    def initialize(called, host, idle, on_progress)
+    # +host+ is told when much was #taken, and to #give_up. +progress+ is a ProgressListener, or nil.
+    def initialize(called, host, idle, progress)
       @called = called
       @host = host
       @idle = idle
-      @on_progress = on_progress
-      @asked = Asked.new(Streams::WINDOW, !on_progress.nil?)
+      @progress = progress
+      @asked = Asked.new(Streams::WINDOW, !progress.nil?)
       @lock = Mutex.new
       @changed = ConditionVariable.new
       @chunks = []
@@ -48,9 +45,7 @@ module Pshub
       end
       return give_up(wrong) if wrong
 
-      @on_progress&.call(part["progress"]) if part.key?("progress")
-    rescue StandardError => e
-      @host.stream_problem(e)
+      @progress&.part(part)
     end
 
     # Its call has ended; +chunks+ is how many its worker pushed, where that said so.
