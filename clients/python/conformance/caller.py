@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+import time
 from typing import Any
 
 from caller_jobs import do_jobs
@@ -49,14 +50,20 @@ def read(hub: Hub, order: dict[str, Any]) -> dict[str, Any]:
     timeout_ms = order.get("timeout_ms")
     timeout = None if timeout_ms is None else timeout_ms / 1000
     on_progress = told.append if order.get("progress") else None
+    pause, rest = (order.get(name, 0) / 1000 for name in ("pause_ms", "rest_ms"))
     outcome: dict[str, Any] = {"ok": True}
     try:
-        for chunk in hub.stream(order["task"], json.loads(order["args"]), timeout=timeout, on_progress=on_progress):
+        stream = hub.stream(order["task"], json.loads(order["args"]), timeout=timeout, on_progress=on_progress)
+        time.sleep(pause)
+        for chunk in stream:
             chunks.append(chunk)
             if len(chunks) == order.get("take"):
                 break
+            time.sleep(rest if rest and len(chunks) == 1 else pause)
+        else:
+            outcome["result"] = encode_payload(stream.result)
     except HubError as error:
-        outcome = {"ok": False, "error": {"code": error.code, "ran": error.ran}}
+        outcome = {"ok": False, "error": {"code": error.code, "ran": error.ran, "message": error.message}}
     return {**outcome, "chunks": json.dumps(chunks), "progress": progress_text(told)}
 
 

@@ -42,13 +42,16 @@ def read(order)
   timeout = order["timeout_ms"] && (order["timeout_ms"] / 1000.0)
   come = -> { { chunks: JSON.generate(chunks), progress: JSON.generate(told.map(&:to_h)) } }
   on_progress = ->(progress) { told << progress } if order["progress"]
-  HUB.stream(order["task"], JSON.parse(order["args"]), timeout: timeout, on_progress: on_progress) do |chunk|
+  pause, rest = order.values_at("pause_ms", "rest_ms").map { |ms| ms.to_i / 1000.0 }
+  result = HUB.stream(order["task"], JSON.parse(order["args"]), timeout: timeout, on_progress: on_progress) do |chunk|
     chunks << chunk
-    break if chunks.size == order["take"]
+    return { ok: true, **come.call } if chunks.size == order["take"]
+
+    sleep(chunks.size == 1 && rest.positive? ? rest : pause)
   end
-  { ok: true, **come.call }
+  { ok: true, result: JSON.generate(result), **come.call }
 rescue Pshub::HubError => e
-  { ok: false, error: { code: e.code, ran: e.ran }, **come.call }
+  { ok: false, error: { code: e.code, ran: e.ran, message: e.message }, **come.call }
 end
 
 say(ready: true, client: "pshub-ruby/#{Pshub::VERSION}")

@@ -1,5 +1,6 @@
 // The caller of clients/CONFORMANCE.md: orders on stdin, answers on stdout, one JSON object per line.
 import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Hub } from '../../../dist/index.js'
 import { doJobs } from './typescript-caller-jobs.mjs'
 
@@ -42,7 +43,7 @@ const orders = {
     giveUps.get(call)?.abort()
     return {}
   },
-  async stream({ task, args, take, progress, timeout_ms: timeoutMs }) {
+  async stream({ task, args, take, progress, timeout_ms: timeoutMs, pause_ms: pauseMs, rest_ms: restMs }) {
     const [chunks, told] = [[], []]
     const come = () => ({ chunks: JSON.stringify(chunks), progress: JSON.stringify(told) })
     const options = {
@@ -50,10 +51,18 @@ const orders = {
       ...(progress ? { onProgress: each => told.push(each) } : {}),
     }
     try {
-      for await (const chunk of hub.stream(task, JSON.parse(args), options)) if (chunks.push(chunk) === take) break
+      const stream = hub.stream(task, JSON.parse(args), options)
+      for (;;) {
+        if (pauseMs) await sleep(pauseMs)
+        const { done, value } = await stream.next()
+        if (done) return { ok: true, result: JSON.stringify(value ?? null), ...come() }
+        if (chunks.push(value) === take) break
+        if (chunks.length === 1 && restMs) await sleep(restMs)
+      }
+      await stream.return()
       return { ok: true, ...come() }
-    } catch ({ code, ran }) {
-      return { ok: false, error: { code, ran }, ...come() }
+    } catch ({ code, ran, message }) {
+      return { ok: false, error: { code, ran, message }, ...come() }
     }
   },
   jobs: order => doJobs(hub, order),

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { startForeignHub } from './foreign-hub.mjs'
 import { journal, leave, onOrders, pshub, setup, watchLag } from './process.mjs'
 import { seeded } from './random.mjs'
-import { failureOf, readStream } from './reading.mjs'
+import { failureOf, orderStream, readStream } from './reading.mjs'
 
 const stopWatching = watchLag()
 const { integer, between, chance, random } = seeded(setup.seed)
@@ -25,16 +25,24 @@ const open = new Set()
 
 const hashOf = pad => createHash('sha1').update(pad).digest('hex')
 
+const read = (args, options, spec) => {
+  const given = { ...args, ...spec.stream }
+  return setup.caller
+    ? orderStream(hub.read, 'chunks:1.0', given, spec, spec.stream)
+    : readStream(hub.stream('chunks:1.0', given, options), spec, spec.stream)
+}
+
 /** What a call or a stream ended with. */
 const outcomeOf = async (spec, args, options) => {
   const { token } = spec
   const outcome = spec.stream
-    ? await readStream(hub.stream('chunks:1.0', { ...args, ...spec.stream }, options), spec, spec.stream)
+    ? await read(args, options, spec)
     : await hub
         .call(spec.idempotent ? 'again:1.0' : 'once:1.0', args, options)
         .then(result => ({ code: 'OK', result }), failureOf)
   const { result, ...rest } = outcome
-  if (rest.code !== 'OK' || rest.left) return rest
+  // In some languages what yields returns nothing.
+  if (rest.code !== 'OK' || rest.left || (spec.stream && result === null)) return rest
   const isRight = result?.token === token && result?.hash === hashOf(args.pad)
   return { ...rest, run: result?.run, ...(isRight ? {} : { foreign: true }) }
 }

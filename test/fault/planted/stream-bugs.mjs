@@ -1,6 +1,30 @@
 // Bugs in what becomes of streams, one for each of their rows; see bugs.mjs.
 
+/** What was taken is not said any more when that has failed once. */
+const silenced = [['hub/streams/open-streams.js', 'if (closing.aborted)\n                    break;', 'return;']]
+
 export const streamBugs = [
+  {
+    name: 'no word after a failover',
+    row: 'F30-streams',
+    breaks: ['class', 'lost'],
+    isOfCallers: true,
+    what: 'what was taken is not said any more when that has failed once',
+    edits: silenced,
+  },
+  {
+    name: 'pushes side by side',
+    row: 'F35-streams',
+    breaks: ['lost'],
+    what: 'a push of chunks does not wait for the one before',
+    edits: [
+      [
+        'worker/answers/open-stream.js',
+        'this.#isBroken = !(await this.#way.push(texts));',
+        'void this.#way.push(texts);',
+      ],
+    ],
+  },
   {
     name: 'push that is not repeated',
     row: 'F05-streams',
@@ -31,7 +55,7 @@ export const streamBugs = [
     breaks: ['class', 'lost'],
     isOfCallers: true,
     what: 'what was taken is not said any more when that has failed once',
-    edits: [['hub/streams/open-streams.js', 'if (closing.aborted)\n                    break;', 'return;']],
+    edits: silenced,
   },
   {
     name: 'gap that is not told',
@@ -53,8 +77,11 @@ export const streamBugs = [
     name: 'runs on without its lease',
     row: 'F38-streams',
     breaks: ['unread'],
-    what: 'a worker that lost its lease lets its handlers go on',
-    edits: [['worker/crew.js', /executor\.abandonAll\(new HubError\('WorkerLost', 'The lease[^)]*\)\)/, '0']],
+    what: 'a worker that lost its lease lets its handlers go on, whoever reads',
+    edits: [
+      ['worker/crew.js', /executor\.abandonAll\(new HubError\('WorkerLost', 'The lease[^)]*\)\)/, '0'],
+      ['worker/answers/open-stream.js', 'this.#onGone();', ''],
+    ],
   },
   {
     name: 'no back-pressure',

@@ -23,7 +23,7 @@ const calmMs = 5000
 
 const withReplica = { prepare: stage => addReplica(stage, serverArgs), expect: { allowed: away } }
 
-const withSentinels = {
+export const withSentinels = {
   async prepare(stage) {
     await addReplica(stage, serverArgs)
     await addSentinels(stage)
@@ -69,6 +69,16 @@ const cutOff = {
   faultMs: 4000,
 }
 
+/** Sentinels lead everybody to the replica; the old master lives on. */
+export const failOverLiving = async stage => {
+  stage.journal('unheard', { from: true })
+  await stage.sentinel.call('SENTINEL', 'FAILOVER', masterName)
+  await untilPromoted(stage)
+  // Who has not heard of it writes to the old master.
+  await sleep(1000)
+  stage.journal('unheard', { from: false })
+}
+
 export const promotionRows = [
   {
     ...withReplica,
@@ -86,14 +96,7 @@ export const promotionRows = [
     ...withSentinels,
     id: 'F30-sentinel',
     title: 'SENTINEL FAILOVER, the old master living on',
-    async inject(stage) {
-      stage.journal('unheard', { from: true })
-      await stage.sentinel.call('SENTINEL', 'FAILOVER', masterName)
-      await untilPromoted(stage)
-      // Who has not heard of it writes to the old master.
-      await sleep(1000)
-      stage.journal('unheard', { from: false })
-    },
+    inject: failOverLiving,
   },
   {
     ...withSentinels,

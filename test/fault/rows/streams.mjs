@@ -1,6 +1,8 @@
 // Faults in the middle of streams. Each of their chunks comes once and in order, or the stream fails in a class of its row.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { moveLoadedSlots, onCluster } from './clusters.mjs'
 import { loseAnswers, unreachable } from './connections.mjs'
+import { failOverLiving, withSentinels } from './promotions.mjs'
 import { busiest, startLongCalls, times } from './workers.mjs'
 
 /** Calls, and streams of up to three windows, some of them as fast as they can. */
@@ -30,6 +32,28 @@ const leftWords = async stage => {
 }
 
 export const streamRows = [
+  {
+    ...onStreams,
+    ...withSentinels,
+    id: 'F30-streams',
+    title: 'SENTINEL FAILOVER in the middle of streams, the old master living on',
+    async inject(stage) {
+      await startLongCalls(stage, times(6, long({ count: 900, everyMs: 5 })))
+      await sleep(300)
+      await failOverLiving(stage)
+    },
+    check: leftWords,
+  },
+  {
+    ...onStreams,
+    ...onCluster,
+    id: 'F35-streams',
+    title: 'loaded slots moved from node to node in the middle of streams',
+    faultMs: 8000,
+    inject: moveLoadedSlots,
+    check: leftWords,
+    expect: { promised: 'all' },
+  },
   {
     ...onStreams,
     id: 'F05-streams',
