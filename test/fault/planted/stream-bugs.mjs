@@ -6,7 +6,7 @@ const silenced = [['hub/streams/open-streams.js', 'if (closing.aborted)\n       
 export const streamBugs = [
   {
     name: 'no word after a failover',
-    row: 'F30-streams',
+    row: 'F31-streams',
     breaks: ['class', 'lost'],
     isOfCallers: true,
     what: 'what was taken is not said any more when that has failed once',

@@ -69,14 +69,12 @@ const cutOff = {
   faultMs: 4000,
 }
 
-/** Sentinels lead everybody to the replica; the old master lives on. */
-export const failOverLiving = async stage => {
+/** Sentinels find the master gone, and lead everybody to its replica. */
+export const killMaster = async stage => {
   stage.journal('unheard', { from: true })
-  await stage.sentinel.call('SENTINEL', 'FAILOVER', masterName)
-  await untilPromoted(stage)
-  // Who has not heard of it writes to the old master.
-  await sleep(1000)
+  await stage.stopRedis('SIGKILL')
   stage.journal('unheard', { from: false })
+  await untilPromoted(stage)
 }
 
 export const promotionRows = [
@@ -96,7 +94,14 @@ export const promotionRows = [
     ...withSentinels,
     id: 'F30-sentinel',
     title: 'SENTINEL FAILOVER, the old master living on',
-    inject: failOverLiving,
+    async inject(stage) {
+      stage.journal('unheard', { from: true })
+      await stage.sentinel.call('SENTINEL', 'FAILOVER', masterName)
+      await untilPromoted(stage)
+      // Who has not heard of it writes to the old master.
+      await sleep(1000)
+      stage.journal('unheard', { from: false })
+    },
   },
   {
     ...withSentinels,
@@ -117,12 +122,7 @@ export const promotionRows = [
     ...withSentinels,
     id: 'F31-killed',
     title: 'master killed, its replica promoted by Sentinel',
-    async inject(stage) {
-      stage.journal('unheard', { from: true })
-      await stage.stopRedis('SIGKILL')
-      stage.journal('unheard', { from: false })
-      await untilPromoted(stage)
-    },
+    inject: killMaster,
   },
   {
     ...cutOff,

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { moveLoadedSlots, onCluster } from './clusters.mjs'
 import { loseAnswers, unreachable } from './connections.mjs'
-import { failOverLiving, withSentinels } from './promotions.mjs'
+import { killMaster, withSentinels } from './promotions.mjs'
 import { busiest, startLongCalls, times } from './workers.mjs'
 
 /** Calls, and streams of up to three windows, some of them as fast as they can. */
@@ -35,12 +35,12 @@ export const streamRows = [
   {
     ...onStreams,
     ...withSentinels,
-    id: 'F30-streams',
-    title: 'SENTINEL FAILOVER in the middle of streams, the old master living on',
+    id: 'F31-streams',
+    title: 'master killed in the middle of streams, its replica promoted by Sentinel',
     async inject(stage) {
       await startLongCalls(stage, times(6, long({ count: 900, everyMs: 5 })))
       await sleep(300)
-      await failOverLiving(stage)
+      await killMaster(stage)
     },
     check: leftWords,
   },
