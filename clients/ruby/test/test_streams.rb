@@ -141,8 +141,14 @@ class TestStreams < PshubTest
     assert_equal ["on_progress"] * 3, problems
   end
 
-  def test_a_first_chunk_may_take_longer_than_a_caller_is_missed
-    worker(declare("thinks:1.0", timeout: 30) { |_, ctx| Enumerator.new { |chunks| ctx.wait(14) || (chunks << 1) } })
-    assert_equal [1], hub.stream("thinks:1.0").to_a
+  def test_a_worker_is_told_that_somebody_reads_before_the_first_chunk
+    gate = Thread::Queue.new
+    worker(declare("thinks:1.0", timeout: 30) { Enumerator.new { |chunks| chunks << gate.pop } })
+    calling = hub
+    reading = Thread.new { calling.stream("thinks:1.0").to_a }
+    eventually { server.client.keys("pshub:reply:{#{calling.id}}:taken:*").any? }
+    gate << 1
+    assert_equal [1], reading.value
+    eventually { server.client.keys("pshub:reply:{#{calling.id}}:taken:*").empty? }
   end
 end
