@@ -39,6 +39,7 @@ export const rows = [...all.sort((a, b) => a.id.localeCompare(b.id)), ...massRow
 /** One or two of each kind: what every `npm test` runs, and where it plants bugs also the rows that these are shown in. */
 export const subset = [
   'F01',
+  'F05-streams',
   'F06-callers',
   'F10-heavy',
   'F13',
@@ -49,5 +50,6 @@ export const subset = [
   'F37-adopt',
   'F38',
   'F40-deploy',
+  'F41-streams',
   'F44-redis',
 ]

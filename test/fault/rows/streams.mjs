@@ -187,11 +187,15 @@ export const streamRows = [
   {
     ...onStreams,
     id: 'F42-streams',
-    title: 'callers killed in the middle of streams, others wait for a first chunk for 20 s',
+    title: 'callers killed in the middle of streams, or before; others wait for a first chunk for 20 s',
     load: mixed({ perSecond: 10 }),
     faultMs: 26_000,
     async inject(stage) {
-      await startLongCalls(stage, [...times(4, long({}, 60_000)), ...times(4, long({ restMs: 60_000 }, 60_000))])
+      await startLongCalls(stage, [
+        ...times(4, long({}, 60_000)),
+        ...times(4, long({ restMs: 60_000 }, 60_000)),
+        ...times(2, long({ firstMs: 60_000 }, 60_000)),
+      ])
       await sleep(1500)
       const killed = stage.callers.slice()
       await Promise.all([stage.addCaller(), stage.addCaller()])
