@@ -99,6 +99,7 @@ export class Call implements Parcel, Timed {
     this.#waitsSince = previous ? monotonicMs() : spec.caller.startedAt
     if (previous) this.#earlier = previous.error.ran === 'no' ? previous.call.#earlier : previous.error
     spec.signal?.addEventListener('abort', this, { once: true })
+    spec.caller.listener?.onTry?.(this.id)
   }
 
   /** This try is in Redis, or may be. */

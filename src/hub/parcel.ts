@@ -35,5 +35,7 @@ export interface Parcel {
 /** Who wants to hear of a call before its reply. */
 export interface Listener {
   readonly asked: Asked
+  /** Its request has this id now: each try has one of its own. */
+  onTry?(id: string): void
   onPart(part: StreamPart): void
 }

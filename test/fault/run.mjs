@@ -130,7 +130,14 @@ const runRows = async chosen => {
 /** The bug must be seen, by what it breaks, in the row made for it. */
 const runPlanted = async ({ bug, dist, remove }) => {
   const row = rows.find(({ id }) => id === bug.row)
-  const options = { seed, quick, keep, dist, expectsViolations: true, shows: bug.breaks }
+  const options = {
+    seed,
+    quick,
+    keep,
+    [bug.isOfCallers ? 'callerDist' : 'dist']: dist,
+    expectsViolations: true,
+    shows: bug.breaks,
+  }
   const { violations, calls } = await runTrial(row, options)
   remove()
   const count = violations.filter(({ invariant }) => bug.breaks.includes(invariant)).length

@@ -3,6 +3,7 @@ import { defineTask, type Hub, type HubError } from '../../src/index.ts'
 import { slotOf } from '../../src/redis/slots.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { type ClusterNode, eventually, useCluster } from '../support/cluster-fixture.ts'
+import { counting as counted, readAll, upTo } from '../support/counted-streams.ts'
 
 const it_ = useCluster({ masters: 3, replicas: 3, spares: 2 })
 
@@ -87,6 +88,25 @@ describe('a Cluster that changes', () => {
     expect(outcomes.filter(({ code }) => code !== undefined)).toEqual([])
     never(outcomes, starts)
   })
+
+  it('moves the slots of a queue and of replies in the middle of streams, and each chunk comes once', async () => {
+    const [from, to] = it_.cluster.masters as [ClusterNode, ClusterNode]
+    const queue = await ofNode('streamed', from)
+    await it_.worker(queue, [counted])
+    const hub = it_.hub()
+    let came = 0
+    const streams = Array.from({ length: 4 }, () => hub.stream(counted, { count: 1500, ms: 1 }))
+    const reading = Promise.all(streams.map(stream => readAll(stream, () => came++)))
+    const keys = makeKeys(it_.namespace)
+    for (const key of [keys.reply(hub.id), keys.queue(queue).calls, keys.reply(hub.id)]) {
+      const before = came
+      await eventually(() => came > before + 100)
+      const slot = slotOf(key)
+      await it_.cluster.moveSlot(slot, (await it_.cluster.ownerOfSlot(slot)) === to ? from : to)
+    }
+    expect(came).toBeLessThan(6000)
+    for (const read of await reading) expect(read).toEqual({ chunks: upTo(1500), error: undefined })
+  }, 30_000)
 
   it('loses a master and promotes its replica: its calls go on, and those of other nodes never stopped', async () => {
     const victim = await it_.cluster.ownerOf(`{${it_.queues()[0]}}`)

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
 import { connectionsTo, eventually, useCluster } from '../support/cluster-fixture.ts'
+import { counting, readAll, upTo } from '../support/counted-streams.ts'
 
 const it_ = useCluster({ masters: 3 })
 const echo = (name = 'echo:1.0') => defineTask(name, {}, args => args)
@@ -65,5 +66,16 @@ describe('a Cluster', () => {
       await hub.call('slow:1.0', 1, { queue })
       expect(performance.now() - startedAt).toBeLessThan(1000)
     }
+  })
+
+  it('has streams from queues on any node to hubs whose replies are on any node, beyond a window', async () => {
+    const queues = it_.queues()
+    await it_.worker(queues, [counting], { slots: 9 })
+    const hubs = queues.map(() => it_.hub())
+    const given = { count: 700 }
+    const streams = hubs.flatMap(hub => queues.map(queue => hub.stream(counting, given, { queue })))
+    for (const read of await Promise.all(streams.map(stream => readAll(stream))))
+      expect(read).toEqual({ chunks: upTo(700), error: undefined })
+    await eventually(async () => !(await it_.keys()).some(key => key.includes(':taken:')))
   })
 })

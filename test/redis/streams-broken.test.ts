@@ -1,36 +1,16 @@
 import { spawn } from 'node:child_process'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { defineTask, Hub, type HubError, Worker } from '../../src/index.ts'
+import { defineTask, Hub, Worker } from '../../src/index.ts'
 import { sleep } from '../../src/wire/clock.ts'
 import { startServer } from '../../tools/redis-server.mjs'
 import { ChaosProxy } from '../support/chaos-proxy.mjs'
 import { ensureBuild } from '../support/cli-fixture.ts'
+import { counting, readAll, upTo } from '../support/counted-streams.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { startWorkerProcess } from '../support/worker-process.ts'
 
 const it_ = useRedis()
-
-/** What was read of a stream, and how it ended. */
-const readAll = async (stream: AsyncIterable<number>) => {
-  const chunks: number[] = []
-  let error: HubError | undefined
-  try {
-    for await (const chunk of stream) chunks.push(chunk)
-  } catch (thrown) {
-    error = thrown as HubError
-  }
-  return { chunks, error }
-}
-const upTo = (count: number) => Array.from({ length: count }, (_, at) => at + 1)
-
-const counting = defineTask('count:1.0', { timeoutMs: 60_000 }, async function* (given, ctx) {
-  const { count, ms = 0 } = given as { count: number; ms?: number }
-  for (let n = 1; n <= count && !ctx.signal.aborted; n++) {
-    yield n
-    if (ms > 0 || n % 20 === 0) await sleep(ms, ctx.signal)
-  }
-})
 
 describe('a stream that breaks', () => {
   it('ends as WorkerLost when its worker is killed, behind what came before, also of an idempotent task', async () => {
@@ -158,4 +138,13 @@ describe('a stream that breaks', () => {
     expect(stoppedAt - killedAt).toBeLessThan(24_000)
     it_.allowLeftovers()
   }, 60_000)
+
+  it('waits for its first chunk for longer than a caller is missed', async () => {
+    await it_.worker([counting])
+    const hub = it_.hub()
+    expect(await readAll(hub.stream(counting, { count: 2, firstMs: 14_000 }))).toEqual({
+      chunks: [1, 2],
+      error: undefined,
+    })
+  }, 30_000)
 })

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
+import time
 from typing import Any
 
 from caller_jobs import do_jobs
@@ -32,10 +33,15 @@ def outcome_of(call: PendingCall) -> dict[str, Any]:
     return {"ok": False, "error": {**told, "message": error.message, "data": error.data}, "ms": outcome.ms}
 
 
-def start(hub: Hub, order: dict[str, Any], args: str) -> PendingCall:
+def start(hub: Hub, order: dict[str, Any], args: str, told: list[Any] | None = None) -> PendingCall:
     timeout_ms = order.get("timeout_ms")
     timeout = None if timeout_ms is None else timeout_ms / 1000
-    return hub.submit(order["task"], json.loads(args), timeout=timeout, traceparent=order.get("traceparent"))
+    on_progress = None if told is None else told.append
+    return hub.submit(order["task"], json.loads(args), timeout=timeout, traceparent=order.get("traceparent"), on_progress=on_progress)
+
+
+def progress_text(told: list[Any]) -> str:
+    return json.dumps([each._asdict() for each in told])
 
 
 def read(hub: Hub, order: dict[str, Any]) -> dict[str, Any]:
@@ -44,19 +50,26 @@ def read(hub: Hub, order: dict[str, Any]) -> dict[str, Any]:
     timeout_ms = order.get("timeout_ms")
     timeout = None if timeout_ms is None else timeout_ms / 1000
     on_progress = told.append if order.get("progress") else None
+    pause, rest = (order.get(name, 0) / 1000 for name in ("pause_ms", "rest_ms"))
     outcome: dict[str, Any] = {"ok": True}
     try:
-        for chunk in hub.stream(order["task"], json.loads(order["args"]), timeout=timeout, on_progress=on_progress):
+        stream = hub.stream(order["task"], json.loads(order["args"]), timeout=timeout, on_progress=on_progress)
+        time.sleep(pause)
+        for chunk in stream:
             chunks.append(chunk)
             if len(chunks) == order.get("take"):
                 break
+            time.sleep(rest if rest and len(chunks) == 1 else pause)
+        else:
+            outcome["result"] = encode_payload(stream.result)
     except HubError as error:
-        outcome = {"ok": False, "error": {"code": error.code, "ran": error.ran}}
-    return {**outcome, "chunks": json.dumps(chunks), "progress": json.dumps([each._asdict() for each in told])}
+        outcome = {"ok": False, "error": {"code": error.code, "ran": error.ran, "message": error.message}}
+    return {**outcome, "chunks": json.dumps(chunks), "progress": progress_text(told)}
 
 
-def tell(id: Any, call: PendingCall) -> None:
-    say(id=id, **outcome_of(call))
+def tell(id: Any, call: PendingCall, told: list[Any] | None) -> None:
+    outcome = outcome_of(call)
+    say(id=id, **outcome, **({} if told is None else {"progress": progress_text(told)}))
     pending.pop(id, None)
 
 
@@ -68,8 +81,9 @@ def main() -> None:
         order = json.loads(line)
         id, op = order["id"], order["op"]
         if op == "call":
-            call = pending[id] = start(hub, order, order["args"])
-            threading.Thread(target=tell, args=(id, call)).start()
+            told: list[Any] | None = [] if order.get("progress") else None
+            call = pending[id] = start(hub, order, order["args"], told)
+            threading.Thread(target=tell, args=(id, call, told)).start()
         elif op == "batch":
             calls = [start(hub, order, args) for args in order["args"]]
             threading.Thread(target=lambda id, calls: say(id=id, outcomes=[outcome_of(c) for c in calls]),

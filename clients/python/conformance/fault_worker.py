@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Generator
 from typing import Any
 
 from pshub import ConfigError, Context, Worker, task
@@ -109,18 +110,59 @@ async def handle_async(args: Any, ctx: Context) -> dict[str, Any]:
     return run.result
 
 
+class Chunks:
+    """One run of a handler that yields."""
+
+    def __init__(self, args: Any, ctx: Context) -> None:
+        global _runs
+        with _lock:
+            _runs += 1
+            number = _runs
+        self.told = {"token": args["token"], "run": f"{setup['name']}/{number}"}
+        self.first, self.every = args.get("firstMs", 0) / 1000, args["everyMs"] / 1000
+        self.count, self.yielded = args["count"], 0
+        self.ctx = ctx
+        request = ctx._request
+        journal("start", **self.told, worker=worker.id, atUs=request.at_us, ttlMs=request.ttl_ms)
+        self.result = {**self.told, "hash": hashlib.sha1(str(args["pad"]).encode()).hexdigest()}
+
+    def more(self) -> bool:
+        return self.yielded < self.count and not self.ctx.aborted.is_set()
+
+    def next(self) -> dict[str, Any]:
+        self.yielded += 1
+        return {"token": self.told["token"], "n": self.yielded}
+
+    def end(self) -> None:
+        journal("abort" if self.ctx.aborted.is_set() else "end", **self.told, yielded=self.yielded)
+
+
+def stream(args: Any, ctx: Context) -> Generator[dict[str, Any], None, dict[str, Any]]:
+    run = Chunks(args, ctx)
+    try:
+        ctx.aborted.wait(run.first)
+        while run.more():
+            yield run.next()
+            if run.every:
+                ctx.aborted.wait(run.every)
+        return run.result
+    finally:
+        run.end()
+
+
 _handlers: list[Any] = [handle, handle_async]
 if sum(setup["name"].encode()) % 2:
     _handlers.reverse()
 once = task("once:1.0", args={}, result={})(_handlers[0])
 again = task("again:1.0", args={}, result={}, idempotent=True)(_handlers[1])
+chunks = task("chunks:1.0", args={}, result={}, idempotent=True)(stream)
 
 
 _NAMES = {"maxPayloadBytes": "max_payload_bytes", "maxBacklog": "max_backlog", "slots": "slots"}
 options = {_NAMES[name]: value for name, value in (setup.get("options") or {}).items() if name in _NAMES}
 if "leaseMs" in (setup.get("options") or {}):
     options["lease"] = setup["options"]["leaseMs"] / 1000
-worker = Worker(setup["redis"], queue="q", tasks=[once, again], **options)
+worker = Worker(setup["redis"], queue="q", tasks=[once, again, chunks], **options)
 worker.events.on("redis:up", lambda event: journal("up", role=event["role"]))
 worker.events.on("lease:lost", lambda event: journal("lease-lost", worker=event["worker"], now=worker.id))
 worker.events.on("worker:lost", lambda event: journal("adopted", worker=event["worker"], count=event["adopted"]))

@@ -12,7 +12,7 @@ from unittest.mock import ANY
 
 import pytest
 
-from pshub import ConfigError, Context, HubClosed, InvalidArgs, InvalidResult, NoSuchTask, PutOff, TaskError, TaskFailed, Timeout, task
+from pshub import ConfigError, Context, HubClosed, InvalidArgs, InvalidResult, NoSuchTask, Progress, PutOff, TaskError, TaskFailed, Timeout, task
 from pshub.testing import InlineHub
 from pshub.testing.plugin import inline_hub  # noqa: F401
 
@@ -193,3 +193,17 @@ def test_what_readme_says_runs(tmp_path: Path) -> None:
         capture_output=True, text=True, cwd=tmp_path, env=environment,
     )  # fmt: skip
     assert "1 passed" in ran.stdout, ran.stdout + ran.stderr
+
+
+def test_progress_is_heard() -> None:
+    @task("steps:1.0")
+    def steps(ctx: Context) -> int:
+        ctx.progress(1, 2, "half")
+        return 3
+
+    told: list[Progress] = []
+    with InlineHub(steps) as hub:
+        assert hub.call(steps, on_progress=told.append) == hub.call("steps:1.0") == 3
+        assert told == [Progress(1, 2, "half")]
+        with pytest.raises(InvalidArgs, match="on_progress must be a function"):
+            hub.call(steps, on_progress="x")  # type: ignore[call-overload]

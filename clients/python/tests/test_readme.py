@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Iterator
 from decimal import Decimal
 from pathlib import Path
 from types import ModuleType
@@ -61,6 +61,16 @@ def test_the_chapter_about_jobs_runs(server: Server, hub: Hub, serve: Callable[.
     exec(compile(timed.replace("[...]", "[]"), "README.md", "exec", dont_inherit=True), names)
     assert [each.name for each in names["schedules"].list()] == ["nightly"] and names["dead"].count() == 0
     names["schedules"].remove("nightly")
+
+
+def test_the_chapter_about_streams_runs(hub: Hub, serve: Callable[..., Worker]) -> None:
+    declaring, reading = _code(README.split("## Streams and progress\n")[1].split("\n## ")[0])
+    names: dict[str, Any] = {"hub": hub, "task": task, "Context": Context, "Iterator": Iterator, "Generator": Generator}
+    exec(compile(declaring, "README.md", "exec", dont_inherit=True), names)
+    serve(names["chat"], names["count"])
+    exec(compile(reading, "README.md", "exec", dont_inherit=True), names)
+    assert names["words"] == names["whole"] == ["to", "be", "or"]
+    assert (names["numbers"], names["said"]) == ([0, 1, 2], "counted")
 
 
 def test_hints_in_the_guide_run(hub: Hub, serve: Callable[..., Worker]) -> None:

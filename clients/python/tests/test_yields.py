@@ -237,3 +237,43 @@ def test_progress_comes_to_who_asks(serve: Serve, hub: Hub) -> None:
     assert (progress.total, progress.message) == (3, f"step {progress.done:.0f}")
     assert job.result() == "ready"
     assert job.status().progress is None
+
+
+def test_progress_of_a_call_comes_to_who_asks(server: Server, serve: Serve, hub: Hub) -> None:
+    serve(steps)
+    told: list[Any] = []
+    assert hub.call("steps:1.0", on_progress=told.append) == hub.call(steps) == "ready"
+    assert [each.message for each in told] == ["step 1", "step 2", "step 3"]
+    later: list[Any] = []
+    assert hub.submit(steps, on_progress=later.append).result() == "ready"
+    assert later == told
+
+    async def read() -> list[Any]:
+        async with AsyncHub(server.url) as other:
+            heard: list[Any] = []
+            await other.call("steps:1.0", on_progress=heard.append)
+            await other.submit("steps:1.0", on_progress=heard.append)
+            return heard
+
+    assert asyncio.run(read()) == told + told
+
+
+def test_what_hears_progress_may_fail_and_must_be_a_function(serve: Serve, hub: Hub) -> None:
+    serve(steps)
+    problems: list[Any] = []
+    hub.events.on("problem", problems.append)
+    assert hub.call("steps:1.0", on_progress=lambda progress: progress.nothing) == "ready"
+    assert [each["where"] for each in problems] == ["on_progress"] * 3
+    with pytest.raises(InvalidArgs, match="on_progress must be a function, not 3"):
+        hub.call("steps:1.0", on_progress=3)  # type: ignore[arg-type]
+
+
+@task("thinks:1.0", timeout=30)
+def thinks(ctx: Context) -> Iterator[int]:
+    if not ctx.aborted.wait(14):
+        yield 1
+
+
+def test_a_first_chunk_may_take_longer_than_a_caller_is_missed(serve: Serve, hub: Hub) -> None:
+    serve(thinks)
+    assert list(hub.stream("thinks:1.0")) == [1]

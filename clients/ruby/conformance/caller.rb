@@ -26,9 +26,11 @@ def outcome_of(call)
   { ok: false, error: told, ms: outcome.ms }
 end
 
-def start(order, args)
+def start(order, args, told = nil)
   timeout = order["timeout_ms"] && (order["timeout_ms"] / 1000.0)
-  HUB.submit(order["task"], JSON.parse(args, max_nesting: 0), timeout: timeout, traceparent: order["traceparent"])
+  on_progress = told && ->(progress) { told << progress.to_h }
+  HUB.submit(order["task"], JSON.parse(args, max_nesting: 0), timeout: timeout, traceparent: order["traceparent"],
+                                                              on_progress: on_progress)
 rescue JSON::ParserError
   # Half of a surrogate pair: this language has no text that holds it.
   Pshub::PendingCall.failed(Pshub::InvalidArgs.new("not JSON"))
@@ -40,13 +42,16 @@ def read(order)
   timeout = order["timeout_ms"] && (order["timeout_ms"] / 1000.0)
   come = -> { { chunks: JSON.generate(chunks), progress: JSON.generate(told.map(&:to_h)) } }
   on_progress = ->(progress) { told << progress } if order["progress"]
-  HUB.stream(order["task"], JSON.parse(order["args"]), timeout: timeout, on_progress: on_progress) do |chunk|
+  pause, rest = order.values_at("pause_ms", "rest_ms").map { |ms| ms.to_i / 1000.0 }
+  result = HUB.stream(order["task"], JSON.parse(order["args"]), timeout: timeout, on_progress: on_progress) do |chunk|
     chunks << chunk
-    break if chunks.size == order["take"]
+    return { ok: true, **come.call } if chunks.size == order["take"]
+
+    sleep(chunks.size == 1 && rest.positive? ? rest : pause)
   end
-  { ok: true, **come.call }
+  { ok: true, result: JSON.generate(result), **come.call }
 rescue Pshub::HubError => e
-  { ok: false, error: { code: e.code, ran: e.ran }, **come.call }
+  { ok: false, error: { code: e.code, ran: e.ran, message: e.message }, **come.call }
 end
 
 say(ready: true, client: "pshub-ruby/#{Pshub::VERSION}")
@@ -56,8 +61,12 @@ $stdin.each_line do |line|
   id = order["id"]
   case order["op"]
   when "call"
-    call = calls[id] = start(order, order["args"])
-    Thread.new { say({ id: id, **outcome_of(call) }) && calls.delete(id) }
+    told = [] if order["progress"]
+    call = calls[id] = start(order, order["args"], told)
+    Thread.new do
+      say({ id: id, **outcome_of(call), **(told ? { progress: JSON.generate(told) } : {}) })
+      calls.delete(id)
+    end
   when "batch"
     batch = order["args"].map { |args| start(order, args) }
     Thread.new { say(id: id, outcomes: batch.map { |each| outcome_of(each) }) }

@@ -69,12 +69,31 @@ def handle(args, ctx)
   { **run, hash: digest }
 end
 
+# What a handler returns that yields.
+def chunks(args, ctx)
+  number = RUNS[:lock].synchronize { RUNS[:count] += 1 }
+  run = { token: args["token"], run: "#{SETUP['name']}/#{number}" }
+  request = ctx.instance_variable_get(:@request)
+  yielded = 0
+  journal("start", **run, worker: WORKER.id, atUs: request.at_us, ttlMs: request.ttl_ms)
+  Enumerator.new do |given|
+    ctx.wait(args.fetch("firstMs", 0) / 1000.0)
+    while yielded < args["count"] && !ctx.cancelled?
+      given << { token: run[:token], n: yielded += 1 }
+      ctx.wait(args["everyMs"] / 1000.0) if args["everyMs"].positive?
+    end
+  ensure
+    journal(ctx.cancelled? ? "abort" : "end", **run, yielded: yielded)
+  end
+end
+
 extend Pshub::DSL
 
 task("once:1.0", args: {}, result: {}) { |args, ctx| handle(args, ctx) }
 # Of a version that refuses what the one before took.
 STRICT = { type: "object", properties: { ms: { type: "number", maximum: 1000 } } }.freeze
 task("again:1.0", args: SETUP["isStrict"] ? STRICT : {}, result: {}, idempotent: true) { |args, ctx| handle(args, ctx) }
+task("chunks:1.0", args: {}, result: {}, idempotent: true) { |args, ctx| chunks(args, ctx) }
 
 given = SETUP["options"] || {}
 options = { max_payload_bytes: given["maxPayloadBytes"], max_backlog: given["maxBacklog"], slots: given["slots"],

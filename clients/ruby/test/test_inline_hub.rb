@@ -142,6 +142,15 @@ class TestInlineHub < Minitest::Test
     assert_predicate parsed, :success?
   end
 
+  def test_progress_is_heard
+    steps = Pshub.task("steps:1.0") { |_, ctx| ctx.progress(1, 2, "half") || 3 }
+    hub = inline_hub(steps)
+    told = []
+    assert_equal [3, 3], [hub.call(steps, {}, on_progress: ->(progress) { told << progress.to_a }), hub.call(steps)]
+    assert_equal [[1, 2, "half"]], told
+    assert_raises(Pshub::InvalidArgs) { hub.call(steps, {}, on_progress: 3) }
+  end
+
   def test_says_what_it_cannot_do
     hub = inline_hub(DOUBLE)
     assert_match(/has no chain/, assert_raises(Pshub::ConfigError) { hub.chain([]) }.message)

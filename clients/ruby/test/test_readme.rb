@@ -33,4 +33,19 @@ class TestReadme < PshubTest
   ensure
     declared&.each { |task| Pshub.tasks.delete(task) }
   end
+
+  def test_the_chapter_on_streams
+    tasks, reading = blocks("Streams and progress")
+    place = Module.new
+    place.const_set(:HUB, hub)
+    before = Pshub.tasks.dup
+    place.extend(Pshub::DSL)
+    place.module_eval(tasks)
+    declared = Pshub.tasks - before
+    worker(*declared)
+    place.module_eval("#{reading}\nREAD = [words, first, whole]", "README.md")
+    assert_equal [%w[to be or], %w[to be], %w[to be or]], place::READ
+  ensure
+    declared&.each { |task| Pshub.tasks.delete(task) }
+  end
 end

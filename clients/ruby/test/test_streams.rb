@@ -101,23 +101,54 @@ class TestStreams < PshubTest
     assert_equal (1..chunks.size).to_a, chunks
   end
 
-  def test_progress_comes_to_who_asks
-    steps = declare("steps:1.0", timeout: 20) do |args, ctx|
+  def steps
+    declare("steps:1.0", timeout: 20) do |args, ctx|
       (1..3).each do |n|
         ctx.progress(n, 3, "step #{n}")
         sleep args.fetch("s", 0.3)
       end
       "ready"
     end
+  end
+  TOLD = [1, 2, 3].map { |n| [n, 3, "step #{n}"] }
+
+  def test_progress_comes_to_who_asks
     worker(steps)
     calling = hub
     told = []
     assert_equal "ready", calling.stream("steps:1.0", {}, on_progress: ->(progress) { told << progress.to_a }) { nil }
-    assert_equal [1, 2, 3].map { |n| [n, 3, "step #{n}"] }, told
+    assert_equal TOLD, told
     job = calling.enqueue("steps:1.0", { s: 0.5 }, keep_result_ms: 1000)
     progress = eventually { job.status.progress }
     assert_equal [3, "step #{progress.done}"], [progress.total, progress.message]
     assert_equal "ready", job.result
     assert_nil job.status.progress
+  end
+
+  def test_progress_of_a_call_comes_to_who_asks
+    worker(steps)
+    calling = hub
+    told = []
+    assert_equal "ready", calling.call("steps:1.0", {}, on_progress: ->(progress) { told << progress.to_a })
+    assert_equal "ready", calling.submit("steps:1.0", {}, on_progress: ->(progress) { told << progress.to_a }).result
+    assert_equal TOLD + TOLD, told
+    assert_equal "ready", calling.call("steps:1.0")
+    wrong = assert_raises(Pshub::InvalidArgs) { calling.call("steps:1.0", {}, on_progress: 3) }
+    assert_equal "on_progress must be something to call, not 3.", wrong.message
+    problems = []
+    calling.events.on("problem") { |event| problems << event[:where] }
+    assert_equal "ready", calling.call("steps:1.0", {}, on_progress: ->(progress) { progress.nothing })
+    assert_equal ["on_progress"] * 3, problems
+  end
+
+  def test_a_worker_is_told_that_somebody_reads_before_the_first_chunk
+    gate = Thread::Queue.new
+    worker(declare("thinks:1.0", timeout: 30) { Enumerator.new { |chunks| chunks << gate.pop } })
+    calling = hub
+    reading = Thread.new { calling.stream("thinks:1.0").to_a }
+    eventually { server.client.keys("pshub:reply:{#{calling.id}}:taken:*").any? }
+    gate << 1
+    assert_equal [1], reading.value
+    eventually { server.client.keys("pshub:reply:{#{calling.id}}:taken:*").empty? }
   end
 end

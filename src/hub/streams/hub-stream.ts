@@ -19,7 +19,7 @@ export interface StreamHost {
 
 /** A stream as its hub sees it. */
 export interface OpenedStream {
-  /** Of its request; undefined before a chunk has come. */
+  /** Of its request; undefined while its task is looked up. */
   readonly id: string | undefined
   /** How many chunks were read. */
   readonly taken: number
@@ -115,10 +115,14 @@ export class HubStream<Chunk = unknown, Result = unknown>
     return { done: true, value: undefined as Result }
   }
 
+  /** Its worker is told from now on that somebody reads, also where the first chunk takes long. @internal */
+  onTry(id: string): void {
+    this.id = id
+  }
+
   /** Something came before the reply. @internal */
   onPart(part: StreamPart): void {
     if (this.#end) return
-    this.id = part.id
     if ('progress' in part) {
       this.#postpone()
       this.#onProgress?.(part)

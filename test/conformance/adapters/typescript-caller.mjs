@@ -1,5 +1,6 @@
 // The caller of clients/CONFORMANCE.md: orders on stdin, answers on stdout, one JSON object per line.
 import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Hub } from '../../../dist/index.js'
 import { doJobs } from './typescript-caller-jobs.mjs'
 
@@ -8,16 +9,19 @@ const giveUps = new Map()
 // Everything else is in the environment: PSHUB_REDIS, PSHUB_NAMESPACE, PSHUB_NAME ...
 const hub = new Hub()
 
-const outcomeOf = async ({ task, timeout_ms: timeoutMs, traceparent }, args, signal) => {
+const outcomeOf = async ({ task, timeout_ms: timeoutMs, traceparent, progress }, args, signal) => {
   const startedAt = performance.now()
+  const told = []
   const options = {
     ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(signal ? { signal } : {}),
     ...(traceparent ? { traceparent } : {}),
+    ...(progress ? { onProgress: each => told.push(each) } : {}),
   }
   try {
     const result = await hub.call(task, JSON.parse(args), options)
-    return { ok: true, result: JSON.stringify(result), ms: performance.now() - startedAt }
+    const came = progress ? { progress: JSON.stringify(told) } : {}
+    return { ok: true, result: JSON.stringify(result), ms: performance.now() - startedAt, ...came }
   } catch (error) {
     const { code, ran, retryable, status, message, data } = error
     return { ok: false, error: { code, ran, retryable, status, message, data }, ms: performance.now() - startedAt }
@@ -39,7 +43,7 @@ const orders = {
     giveUps.get(call)?.abort()
     return {}
   },
-  async stream({ task, args, take, progress, timeout_ms: timeoutMs }) {
+  async stream({ task, args, take, progress, timeout_ms: timeoutMs, pause_ms: pauseMs, rest_ms: restMs }) {
     const [chunks, told] = [[], []]
     const come = () => ({ chunks: JSON.stringify(chunks), progress: JSON.stringify(told) })
     const options = {
@@ -47,10 +51,18 @@ const orders = {
       ...(progress ? { onProgress: each => told.push(each) } : {}),
     }
     try {
-      for await (const chunk of hub.stream(task, JSON.parse(args), options)) if (chunks.push(chunk) === take) break
+      const stream = hub.stream(task, JSON.parse(args), options)
+      for (;;) {
+        if (pauseMs) await sleep(pauseMs)
+        const { done, value } = await stream.next()
+        if (done) return { ok: true, result: JSON.stringify(value ?? null), ...come() }
+        if (chunks.push(value) === take) break
+        if (chunks.length === 1 && restMs) await sleep(restMs)
+      }
+      await stream.return()
       return { ok: true, ...come() }
-    } catch ({ code, ran }) {
-      return { ok: false, error: { code, ran }, ...come() }
+    } catch ({ code, ran, message }) {
+      return { ok: false, error: { code, ran, message }, ...come() }
     }
   },
   jobs: order => doJobs(hub, order),

@@ -41,6 +41,16 @@ export const streamChecks = [
     },
   },
   {
+    name: 'progress of a call comes to who asks for it, and to nobody else',
+    run: async pair => {
+      // Its reply may overtake what was said just before.
+      const args = { count: 1, ms: 300, progress: true }
+      const { result, progress } = await pair.call('yields:1.0', args, { progress: true })
+      deepEqual([result, JSON.parse(progress)], [[1], [{ done: 1, total: 2, message: 'half' }]])
+      equal((await pair.call('yields:1.0', args)).progress, undefined)
+    },
+  },
+  {
     name: 'streams: a reader that leaves early has the handler stop',
     run: async pair => {
       const { ok: isOk, chunks } = await pair.stream('yields:1.0', { count: 100_000, ms: 2 }, { take: 5 })

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { startForeignHub } from './foreign-hub.mjs'
 import { journal, leave, onOrders, pshub, setup, watchLag } from './process.mjs'
 import { seeded } from './random.mjs'
+import { failureOf, orderStream, readStream } from './reading.mjs'
 
 const stopWatching = watchLag()
 const { integer, between, chance, random } = seeded(setup.seed)
@@ -24,7 +25,29 @@ const open = new Set()
 
 const hashOf = pad => createHash('sha1').update(pad).digest('hex')
 
-const call = async ({ idempotent, timeoutMs, ms, chars = 0, act }) => {
+const read = (args, options, spec) => {
+  const given = { ...args, ...spec.stream }
+  return setup.caller
+    ? orderStream(hub.read, 'chunks:1.0', given, spec, spec.stream)
+    : readStream(hub.stream('chunks:1.0', given, options), spec, spec.stream)
+}
+
+/** What a call or a stream ended with. */
+const outcomeOf = async (spec, args, options) => {
+  const { token } = spec
+  const outcome = spec.stream
+    ? await read(args, options, spec)
+    : await hub
+        .call(spec.idempotent ? 'again:1.0' : 'once:1.0', args, options)
+        .then(result => ({ code: 'OK', result }), failureOf)
+  const { result, ...rest } = outcome
+  // In some languages what yields returns nothing.
+  if (rest.code !== 'OK' || rest.left || (spec.stream && result === null)) return rest
+  const isRight = result?.token === token && result?.hash === hashOf(args.pad)
+  return { ...rest, run: result?.run, ...(isRight ? {} : { foreign: true }) }
+}
+
+const call = async ({ idempotent, timeoutMs, ms, chars = 0, act, stream }) => {
   const token = `${setup.name}-${++made}`
   // The letters differ from call to call, so that a reply of another one would be noticed.
   const pad = random()
@@ -32,22 +55,29 @@ const call = async ({ idempotent, timeoutMs, ms, chars = 0, act }) => {
     .slice(2)
     .repeat(Math.ceil(chars / 8))
     .slice(0, chars)
-  const task = idempotent ? 'again:1.0' : 'once:1.0'
   const started = performance.now()
-  journal('attempt', { token, idempotent, timeoutMs, ...(act ? { act } : {}) })
-  open.add(token)
-  let outcome
-  try {
-    const result = await hub.call(task, { token, ms, pad, ...(act ? { act } : {}) }, { timeoutMs })
-    const right = result?.token === token && result?.hash === hashOf(pad)
-    outcome = { code: 'OK', run: result?.run, ...(right ? {} : { foreign: true }) }
-  } catch (error) {
-    outcome = { code: error.code ?? 'Crash', ran: error.ran, message: String(error.message).slice(0, 160) }
+  // A stream that was begun is not begun again, whatever its task.
+  const spec = {
+    token,
+    idempotent: idempotent && !stream,
+    timeoutMs,
+    ...(act ? { act } : {}),
+    ...(stream ? { stream } : {}),
   }
+  journal('attempt', spec)
+  open.add(token)
+  const outcome = await outcomeOf(spec, { token, ms, pad, ...(act ? { act } : {}) }, { timeoutMs })
   open.delete(token)
   journal('settle', { token, ms: Math.round(performance.now() - started), ...outcome })
   return outcome
 }
+
+/** One of the streams that a load describes. */
+const streamOf = ({ count, everyMs = [0, 0], ...reading }) => ({
+  count: integer(...count),
+  everyMs: integer(...everyMs),
+  ...reading,
+})
 
 const oneOf = ({ idempotent = 0.5, timeoutMs = 2000, ms = [5, 50], chars = [0, 200], special = [] }) => {
   const pick = special.find(({ share }) => chance(share)) ?? {}
@@ -60,6 +90,7 @@ const oneOf = ({ idempotent = 0.5, timeoutMs = 2000, ms = [5, 50], chars = [0, 2
     ms: Math.round(between(shortest, longest)),
     chars: integer(fewest, most),
     act: pick.act,
+    ...(pick.stream ? { stream: streamOf(pick.stream) } : {}),
   }
 }
 

@@ -14,6 +14,8 @@ export const startForeignHub = async ({ caller: { command, folder }, redis, name
       if (ok) return JSON.parse(result)
       throw Object.assign(new Error(error.message), error)
     },
+    /** Reads a stream, as the order says; see reading.mjs. */
+    read: order => member.order('stream', order).answer,
     /** It cannot look; that it can call is what its stage waits for. */
     async overview() {
       await hub.call('again:1.0', { token: 'hand-first' }, { timeoutMs: 2000 })

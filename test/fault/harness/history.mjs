@@ -33,8 +33,8 @@ const processOf = ({ processes }, name) => {
 const readers = {
   clock: ({ clocks }, { t, offsetUs }) => clocks.push({ at: t, offsetUs }),
   mark: ({ marks }, { what, t }) => (marks[what] = t),
-  attempt: ({ calls }, { token, by, t, idempotent, timeoutMs, act }) =>
-    calls.set(token, { token, by, at: t, idempotent, timeoutMs, act, settles: [], runs: [] }),
+  attempt: ({ calls }, { token, by, t, idempotent, timeoutMs, act, stream }) =>
+    calls.set(token, { token, by, at: t, idempotent, timeoutMs, act, stream, settles: [], runs: [] }),
   promoted: ({ promotions }, { t, but = [] }) => promotions.push({ at: t, but }),
   unheard({ losses }, { from, t }) {
     if (from) losses.push({ from: t, until: Infinity })
@@ -47,13 +47,13 @@ const readers = {
     history.runs.set(run, entry)
     history.calls.get(token)?.runs.push(entry)
   },
-  end(history, { run, t }) {
+  end(history, { run, t, yielded }) {
     const entry = history.runs.get(run)
-    if (entry) entry.end ??= t
+    if (entry) Object.assign(entry, { end: entry.end ?? t, yielded })
   },
-  abort(history, { run, t }) {
+  abort(history, { run, t, yielded }) {
     const entry = history.runs.get(run)
-    if (entry) Object.assign(entry, { end: entry.end ?? t, aborted: true })
+    if (entry) Object.assign(entry, { end: entry.end ?? t, aborted: true, yielded })
   },
   lag({ lags }, { by, t, ms }) {
     if (!lags.has(by)) lags.set(by, [])

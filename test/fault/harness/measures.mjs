@@ -21,13 +21,14 @@ import { blockedMs, ms } from './invariants.mjs'
  * @property {'noticed' | 'any'} [deaths] whether somebody is left who must notice
  * @property {number} [reconnectsPerSecond] default 5
  * @property {number} [linesPerSecond] default 10
+ * @property {number} [unreadMs] by when after the end of a stream that the fault touched its handler ends. Default: by its deadline
  * @property {number} [unheardMs] what a master did so long before it was cut off may be unknown to the next one: a call may start again
  */
 
 const bucketUs = 500_000
 
 /** The calls that a fault can excuse: under way between its beginning and a little after its end. */
-const isTouched = (call, { fault, healed }, calmMs) => {
+export const isTouched = (call, { fault, healed }, calmMs) => {
   const settledAt = call.settles[0]?.t ?? Infinity
   return settledAt >= fault - 100_000 && call.at <= healed + calmMs * 1000
 }

@@ -31,15 +31,15 @@ export class Stage extends Ground {
   #loops = new Set()
   #started = 0
 
-  /** @param row what is tried, see rows/; `dist`: the pshub that workers run; `workerCommand`, `callerCommand`: they are of another language */
-  constructor(row, { seed, dist = join(root, 'dist'), workerCommand, callerCommand }) {
+  /** @param row what is tried, see rows/; `dist`: the pshub that workers run, `callerDist` that callers do; `workerCommand`, `callerCommand`: they are of another language */
+  constructor(row, { seed, dist = join(root, 'dist'), callerDist = join(root, 'dist'), workerCommand, callerCommand }) {
     super()
     this.workerCommand = workerCommand
     this.callerCommand = callerCommand
     this.row = row
     this.seed = seedOf(seed, row.id)
     Object.assign(this, seeded(this.seed))
-    this.dist = dist
+    this.dists = { worker: dist, caller: callerDist }
   }
 
   async open() {
@@ -87,7 +87,7 @@ export class Stage extends Ground {
     const setup = {
       name,
       folder: this.folder,
-      dist: kind === 'worker' ? this.dist : join(root, 'dist'),
+      dist: this.dists[kind],
       redis: target?.(this, proxy, list.length) ?? proxy.url,
       seed: seedOf(this.seed, name),
       options,

@@ -6,6 +6,7 @@ import { nowUs } from './journal.mjs'
 import { classes, detection, recovery, service } from './measures.mjs'
 import { startSampling } from './sampler.mjs'
 import { Stage } from './stage.mjs'
+import * as streams from './stream-invariants.mjs'
 
 const drainMs = 12_000
 /** What a planted bug leaves behind is not waited for. */
@@ -17,7 +18,7 @@ const lookEveryMs = 1000
 
 /**
  * @param row see rows/index.mjs
- * @param options `seed`; `quick` for less time after the fault; `dist` for workers with a planted bug, and `shows` what it breaks, so
+ * @param options `seed`; `quick` for less time after the fault; `dist` for workers with a planted bug, `callerDist` for callers; and `shows` what it breaks, so
  *   that the trial ends when that was seen; `keep` keeps the journals
  */
 export const runTrial = async (row, options) => {
@@ -154,6 +155,9 @@ const judge = (stage, row, found, history = stage.history()) => {
     ...duplicates,
     ...invariants.fencing(history),
     ...invariants.replies(history),
+    ...streams.chunks(history),
+    ...streams.pressure(history),
+    ...streams.unread(history, expected),
     ...lateStarts,
     ...invariants.slots(history),
     ...wedges,

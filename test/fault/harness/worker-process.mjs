@@ -45,12 +45,32 @@ const handler = async (args, ctx) => {
   return { token, run, hash }
 }
 
+/** Tells how many it gave: of one that is told to stop that is known where it heard of it. */
+const yielding = async function* (args, ctx) {
+  const { token, pad, count, everyMs, firstMs = 0 } = args
+  const run = `${setup.name}/${++runs}`
+  const { atUs, ttlMs } = requests.get(ctx.id) ?? {}
+  let yielded = 0
+  journal('start', { token, run, worker: worker.id, atUs, ttlMs })
+  try {
+    if (firstMs > 0) await waitFor(firstMs, ctx.signal)
+    while (yielded < count && !ctx.signal.aborted) {
+      yield { token, n: ++yielded }
+      if (everyMs > 0) await waitFor(everyMs, ctx.signal)
+    }
+    return { token, run, hash: createHash('sha1').update(pad).digest('hex') }
+  } finally {
+    journal(ctx.signal.aborted ? 'abort' : 'end', { token, run, yielded })
+  }
+}
+
 const { defineTask, Worker } = pshub
 /** Of a version that refuses what the one before took. */
 const args = { type: 'object', properties: { ms: { type: 'number', maximum: 1000 } } }
 const tasks = [
   defineTask('once:1.0', {}, handler),
   defineTask('again:1.0', { idempotent: true, ...(setup.isStrict ? { args } : {}) }, handler),
+  defineTask('chunks:1.0', { idempotent: true }, yielding),
 ]
 const worker = new Worker({ redis: setup.redis, queue: 'q', logLevel: 'warn', tasks, ...setup.options })
 worker.events.on('redis:up', ({ role }) => journal('up', { role }))

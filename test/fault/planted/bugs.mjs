@@ -4,8 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { embedLua } from '../../../tools/embed.mjs'
 import { root } from '../../../tools/prepare.mjs'
+import { streamBugs } from './stream-bugs.mjs'
 
-/** `row` is the fault that must show it, by what it `breaks`; each edit replaces a text that must be there exactly once. */
+/**
+ * `row` is the fault that must show it, by what it `breaks`; each edit replaces a text that must be there exactly once. Workers have it, or
+ * callers where it `isOfCallers`.
+ */
 export const bugs = [
   {
     name: 'unfenced settle',
@@ -99,6 +103,7 @@ export const bugs = [
     what: 'what only others can run is handed back and taken again at once',
     edits: [['worker/roles/intake.js', 'return this.#restMs', 'return 0']],
   },
+  ...streamBugs,
 ]
 
 const replaceOnce = (text, find, replacement, file) => {

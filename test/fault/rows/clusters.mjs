@@ -19,7 +19,7 @@ const unheardMs = 100
 const calmMs = 5000
 
 /** Three masters with a replica each. */
-const onCluster = { nodes: { masters: 3 }, target: ({ clusterUrl }) => clusterUrl }
+export const onCluster = { nodes: { masters: 3 }, target: ({ clusterUrl }) => clusterUrl }
 
 /** Nobody has a lease where the old one ended before the new master was there. */
 const failedOver = { allowed: away, unheardMs, falseDeaths: 2, linesPerSecond: 20, calmMs }
@@ -31,6 +31,13 @@ const loadedKeys = stage => [
   'pshub:tasks',
   'pshub:workers',
 ]
+
+/** Again and again, one after the other. */
+export const moveLoadedSlots = stage => {
+  const keys = loadedKeys(stage)
+  let at = 0
+  stage.repeat(100, () => moveSlotOf(stage, keys[at++ % keys.length]))
+}
 
 export const clusterRows = [
   {
@@ -53,11 +60,7 @@ export const clusterRows = [
     id: 'F35',
     title: 'loaded slots moved from node to node, again and again',
     load: { timeoutMs: 4000 },
-    inject(stage) {
-      const keys = loadedKeys(stage)
-      let at = 0
-      stage.repeat(100, () => moveSlotOf(stage, keys[at++ % keys.length]))
-    },
+    inject: moveLoadedSlots,
     faultMs: 8000,
     expect: { promised: 'all' },
   },

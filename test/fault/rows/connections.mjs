@@ -18,7 +18,7 @@ export const killClients = async (redis, name) => {
 export const functionNamed = operation => `pshub_1_${operation}`
 
 /** Again and again: a command of one of these kinds runs, its answer is lost, and its connection is cut a moment later. */
-const loseAnswers = (stage, proxy, texts, { everyMs = 400, cutAfterMs = 100 } = {}) =>
+export const loseAnswers = (stage, proxy, texts, { everyMs = 400, cutAfterMs = 100 } = {}) =>
   stage.repeat(everyMs, async () => {
     proxy.deafenAfter = chunk => texts.some(text => chunk.includes(text))
     await sleep(cutAfterMs)

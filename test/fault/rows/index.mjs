@@ -14,6 +14,7 @@ import { outageRows } from './outages.mjs'
 import { overloadRows } from './overload.mjs'
 import { promotionRows } from './promotions.mjs'
 import { refusalRows } from './refusals.mjs'
+import { streamRows } from './streams.mjs'
 import { workerRows } from './workers.mjs'
 
 const all = [
@@ -30,6 +31,7 @@ const all = [
   ...foreignRows,
   ...garbageRows,
   ...heavyRows,
+  ...streamRows,
 ]
 
 export const rows = [...all.sort((a, b) => a.id.localeCompare(b.id)), ...massRows]
@@ -37,6 +39,7 @@ export const rows = [...all.sort((a, b) => a.id.localeCompare(b.id)), ...massRow
 /** One or two of each kind: what every `npm test` runs, and where it plants bugs also the rows that these are shown in. */
 export const subset = [
   'F01',
+  'F05-streams',
   'F06-callers',
   'F10-heavy',
   'F13',
@@ -47,5 +50,6 @@ export const subset = [
   'F37-adopt',
   'F38',
   'F40-deploy',
+  'F41-streams',
   'F44-redis',
 ]

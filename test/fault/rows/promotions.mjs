@@ -23,7 +23,7 @@ const calmMs = 5000
 
 const withReplica = { prepare: stage => addReplica(stage, serverArgs), expect: { allowed: away } }
 
-const withSentinels = {
+export const withSentinels = {
   async prepare(stage) {
     await addReplica(stage, serverArgs)
     await addSentinels(stage)
@@ -67,6 +67,14 @@ const cutOff = {
     stage.journal('promoted')
   },
   faultMs: 4000,
+}
+
+/** Sentinels find the master gone, and lead everybody to its replica. */
+export const killMaster = async stage => {
+  stage.journal('unheard', { from: true })
+  await stage.stopRedis('SIGKILL')
+  stage.journal('unheard', { from: false })
+  await untilPromoted(stage)
 }
 
 export const promotionRows = [
@@ -114,12 +122,7 @@ export const promotionRows = [
     ...withSentinels,
     id: 'F31-killed',
     title: 'master killed, its replica promoted by Sentinel',
-    async inject(stage) {
-      stage.journal('unheard', { from: true })
-      await stage.stopRedis('SIGKILL')
-      stage.journal('unheard', { from: false })
-      await untilPromoted(stage)
-    },
+    inject: killMaster,
   },
   {
     ...cutOff,

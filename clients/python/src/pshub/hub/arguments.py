@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..task.task import Task
 from ..wire.errors import Expired, HubClosed, HubError, InvalidArgs, NoSuchTask, PayloadTooLarge, problem_error
 from ..wire.keys import is_queue_name
 from ..wire.payload import PayloadProblem, decode_payload, encode_payload, exceeds
 from ..wire.raised import message_of
+from ..wire.streams import OnProgress
 from .resolver import Route
 
 #: What is called: ``name:1.0`` (exactly that version), ``name:1`` (the newest live 1.x), ``name`` (the newest live one), or a task.
 Called = str | Any
 MISSING: Any = object()
+
+
+class CallOptions(NamedTuple):
+    """How one call is made: what ``Calling.call`` says of each."""
+
+    timeout: float | None = None
+    queue: str | None = None
+    traceparent: str | None = None
+    tracestate: str | None = None
+    on_progress: OnProgress | None = None
 
 
 def arguments_of(called: Called, args: Any, named: dict[str, Any], given: Mapping[str, Any]) -> Any:
@@ -60,9 +71,11 @@ def serialized(called: Called, args: Any) -> Any:
         raise InvalidArgs(f"{name}: its serialize raised: {message_of(error)}.", task=name) from error
 
 
-def wrong_call(called: Any, timeout: Any, queue: Any, is_closed: bool) -> HubError | None:
+def wrong_call(called: Any, options: CallOptions, is_closed: bool = False) -> HubError | None:
     """Why a call cannot be made at all, of this hub or of any."""
-    wrong = wrong_arguments(called, timeout, queue)
+    wrong: HubError | None = wrong_arguments(called, options.timeout, options.queue)
+    if wrong is None and options.on_progress is not None and not callable(options.on_progress):
+        wrong = InvalidArgs(f"on_progress must be a function, not {options.on_progress!r:.80}.", task=called)
     return HubClosed("This hub was closed; make a new one.", task=called) if wrong is None and is_closed else wrong
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, overload
 
 from ..figures.events import Events
@@ -16,15 +16,18 @@ from ..settings.read import read_settings
 from ..task.task import R, Task
 from ..wire.clock import now_s
 from ..wire.errors import HubClosed, HubError
-from .arguments import MISSING, Called, arguments_of, name_of, reader_of, wrong_call
+from ..wire.streams import OnProgress
+from .arguments import MISSING, Called, CallOptions, arguments_of, name_of, reader_of, wrong_call
 from .call import Outgoing
 from .dispatch import Dispatch
 from .gather import Entry, Outcome, entries_of
 from .job_calls import AsyncJobCalls
-from .stream_calls import AsyncStreamCalls
+from .progress import listen
+from .stream_calls import StreamCalls
+from .stream_readers import AsyncHubStream
 
 
-class AsyncHub(AsyncStreamCalls, AsyncJobCalls):
+class AsyncHub(StreamCalls[AsyncHubStream], AsyncJobCalls):
     """
     The same for asyncio: everything runs on the event loop that it is first used in, without a thread. Cancelling a task that
     awaits a call gives the call up.
@@ -65,6 +68,7 @@ class AsyncHub(AsyncStreamCalls, AsyncJobCalls):
         queue: str | None = None,
         traceparent: str | None = None,
         tracestate: str | None = None,
+        on_progress: OnProgress | None = None,
         **named: Any,
     ) -> R: ...
 
@@ -79,6 +83,7 @@ class AsyncHub(AsyncStreamCalls, AsyncJobCalls):
         queue: str | None = None,
         traceparent: str | None = None,
         tracestate: str | None = None,
+        on_progress: OnProgress | None = None,
         **named: Any,
     ) -> Any: ...
 
@@ -92,13 +97,16 @@ class AsyncHub(AsyncStreamCalls, AsyncJobCalls):
         queue: str | None = None,
         traceparent: str | None = None,
         tracestate: str | None = None,
+        on_progress: OnProgress | None = None,
         **named: Any,
     ) -> Any:
         """As of Hub."""
-        given = {"timeout": timeout, "queue": queue, "traceparent": traceparent, "tracestate": tracestate}
-        args = arguments_of(task, args, named, given)
+        options = CallOptions(timeout, queue, traceparent, tracestate, on_progress)
+        return await self._call(task, arguments_of(task, args, named, options._asdict()), options)
+
+    async def _call(self, task: Called, args: Any, options: CallOptions) -> Any:
         called = name_of(task)
-        wrong = wrong_call(called, timeout, queue, self._is_closed)
+        wrong = wrong_call(called, options, self._is_closed)
         if wrong is not None:
             if self._dispatch is not None and not self._is_closed:
                 self._started().refusals.note(called, None, wrong)
@@ -114,7 +122,8 @@ class AsyncHub(AsyncStreamCalls, AsyncJobCalls):
             else:
                 future.set_result(value)
 
-        out = Outgoing(called, args, timeout, traceparent, settle, tracestate, queue)
+        out = Outgoing(called, args, options, settle)
+        listen(out, options.on_progress, self.events)
         dispatch.begin(out)
         try:
             value = await future
@@ -135,6 +144,7 @@ class AsyncHub(AsyncStreamCalls, AsyncJobCalls):
         queue: str | None = None,
         traceparent: str | None = None,
         tracestate: str | None = None,
+        on_progress: OnProgress | None = None,
         **named: Any,
     ) -> asyncio.Task[R]: ...
 
@@ -149,6 +159,7 @@ class AsyncHub(AsyncStreamCalls, AsyncJobCalls):
         queue: str | None = None,
         traceparent: str | None = None,
         tracestate: str | None = None,
+        on_progress: OnProgress | None = None,
         **named: Any,
     ) -> asyncio.Task[Any]: ...
 
@@ -162,12 +173,12 @@ class AsyncHub(AsyncStreamCalls, AsyncJobCalls):
         queue: str | None = None,
         traceparent: str | None = None,
         tracestate: str | None = None,
+        on_progress: OnProgress | None = None,
         **named: Any,
     ) -> asyncio.Task[Any]:
         """``call`` without waiting: it is made when the loop has its next turn. Await what it returns, or ``cancel()`` that."""
-        given = {"timeout": timeout, "queue": queue, "traceparent": traceparent, "tracestate": tracestate}
-        whole = arguments_of(task, args, named, given)
-        call = self.call(task, whole, timeout=timeout, queue=queue, traceparent=traceparent, tracestate=tracestate)
+        options = CallOptions(timeout, queue, traceparent, tracestate, on_progress)
+        call = self._call(task, arguments_of(task, args, named, options._asdict()), options)
         return asyncio.get_running_loop().create_task(call)
 
     async def gather(
@@ -223,8 +234,11 @@ class AsyncHub(AsyncStreamCalls, AsyncJobCalls):
     async def __aexit__(self, *_: Any) -> None:
         await self.close()
 
-    def _begun(self) -> Dispatch:
-        return self._started()
+    def _reader_of(self, called: str, idle: float | None, on_progress: OnProgress | None) -> AsyncHubStream:
+        return AsyncHubStream(called, idle, on_progress)
+
+    def _begun(self) -> tuple[Callable[..., None], Dispatch]:
+        return _at_once, self._started()
 
     def _started(self) -> Dispatch:
         owner = (os.getpid(), asyncio.get_running_loop())
@@ -236,3 +250,7 @@ class AsyncHub(AsyncStreamCalls, AsyncJobCalls):
             self._dispatch = Dispatch(self._settings, self.events)
             self._owner = owner
         return self._dispatch
+
+
+def _at_once(act: Any, *arguments: Any) -> None:
+    act(*arguments)

@@ -13,7 +13,7 @@ from ..wire.ids import new_id
 from ..wire.message import request_body
 from ..wire.phases import Phases, phases_of
 from ..wire.streams import Asked
-from .arguments import encode_args
+from .arguments import CallOptions, encode_args
 from .resolver import Route
 
 #: A request that cannot be sent for this long, because Redis is away, fails at once instead of at its deadline.
@@ -27,19 +27,16 @@ class Outgoing:
         self,
         called: str,
         args: Any,
-        timeout_s: float | None,
-        traceparent: str | None,
+        options: CallOptions,
         on_settled: Callable[[Any, HubError | None], None],
-        tracestate: str | None = None,
-        queue: str | None = None,
     ) -> None:
         self.called = called
         #: Only workers of this queue count; None: of any.
-        self.queue = queue
+        self.queue = options.queue
         self.args = args
-        self.timeout_s = timeout_s
-        self.traceparent = traceparent
-        self.tracestate = tracestate
+        self.timeout_s = options.timeout
+        self.traceparent = options.traceparent
+        self.tracestate = options.tracestate
         self.on_settled = on_settled
         self.started_at = now_s()
         #: Known once the route is.

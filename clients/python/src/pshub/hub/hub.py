@@ -18,10 +18,12 @@ from ..queue.pause import check_queue_name
 from ..redis.target import RedisTarget
 from ..settings.read import read_settings
 from ..wire.errors import HubClosed, HubError, NotEnqueued
+from ..wire.streams import OnProgress
 from .dispatch import Dispatch
 from .job_calls import JobCalls
 from .loop import LoopThread
 from .stream_calls import StreamCalls
+from .stream_readers import HubStream
 from .task_calls import TaskCalls
 
 T = TypeVar("T")
@@ -29,7 +31,7 @@ T = TypeVar("T")
 _RUN_PATIENCE_S = 10.0
 
 
-class Hub(TaskCalls, StreamCalls, JobCalls):
+class Hub(TaskCalls, StreamCalls[HubStream], JobCalls):
     """
     Calls tasks in worker processes and waits for their results, and enqueues jobs. One per process; all its methods may be used from
     any thread, and after a fork the child's calls go over connections and an identity of its own. It holds two connections to Redis,
@@ -152,6 +154,13 @@ class Hub(TaskCalls, StreamCalls, JobCalls):
                 # Redis is connected to while the first call is made ready.
                 self._thread.post(self._dispatch.open)
             return self._thread, self._dispatch
+
+    def _reader_of(self, called: str, idle: float | None, on_progress: OnProgress | None) -> HubStream:
+        return HubStream(called, idle, on_progress)
+
+    def _begun(self) -> tuple[Callable[..., None], Dispatch]:
+        thread, dispatch = self._started()
+        return thread.post, dispatch
 
     def _forked(self) -> None:
         """In the child of a fork: threads are gone, locks may be held by those, sockets are the parent's."""

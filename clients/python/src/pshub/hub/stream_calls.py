@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
 
 from ..wire.errors import HubError
-from .arguments import MISSING, Called, arguments_of, name_of, wrong_call
+from ..wire.streams import OnProgress
+from .arguments import MISSING, Called, CallOptions, arguments_of, name_of, wrong_call
 from .call import Outgoing
 from .dispatch import Dispatch
-from .loop import LoopThread
-from .stream_readers import AsyncHubStream, HubStream, wrong_stream
-from .streams import OnProgress
+from .stream_readers import AsyncHubStream, HubStream, wrong_idle
+
+S = TypeVar("S", HubStream, AsyncHubStream)
 
 
-def _outgoing(reader: Any, dispatch: Dispatch, called: Any, args: Any, timeout: float | None, trace: Any, queue: Any) -> Outgoing:
-    state = reader._state
-    traceparent, tracestate = trace
-
-    def settled(value: Any, error: HubError | None) -> None:
-        dispatch.streams.settled(state, value, error)
-
-    out = Outgoing(called, args, timeout, traceparent, settled, tracestate, queue)
-    out.asked = state.asked
-    out.on_part = lambda part: dispatch.streams.hear(state, part)
-    return out
-
-
-def _begin(dispatch: Dispatch, reader: Any, out: Outgoing) -> None:
-    dispatch.streams.open(reader._state, out)
-    dispatch.begin(out)
-
-
-class StreamCalls:
+class StreamCalls(Generic[S]):
     _is_closed: bool
 
-    def _started(self) -> tuple[LoopThread, Dispatch]:
+    def _reader_of(self, called: str, idle: float | None, on_progress: OnProgress | None) -> S:
+        """What a stream is read with."""
+        raise NotImplementedError
+
+    def _begun(self) -> tuple[Callable[..., None], Dispatch]:
+        """What tells the hub's own thread to do something, and what runs there."""
         raise NotImplementedError
 
     def stream(
@@ -50,73 +39,39 @@ class StreamCalls:
         tracestate: str | None = None,
         on_progress: OnProgress | None = None,
         **named: Any,
-    ) -> HubStream:
+    ) -> S:
         """
-        Calls a task and reads what its handler yields, as it comes: ``for chunk in hub.stream("chat:1.0", args)``. It is sent at once. A
-        loop that is left tells the handler to stop; one that reads slowly makes it wait. Of a task that does not yield there is no chunk,
-        only the end.
+        Calls a task and reads what its handler yields, as it comes: ``for chunk in hub.stream("chat:1.0", args)``, of an AsyncHub
+        ``async for``. It is sent at once. A loop that is left tells the handler to stop; one that reads slowly makes it wait. Of a task
+        that does not yield there is no chunk, only the end.
 
         :param task: as of ``call``; and so are ``args``, ``queue``, ``traceparent`` and ``tracestate``
         :param timeout: seconds for all of it; default: the task's own
         :param idle: so many seconds a read waits for the next chunk at the most, or for a word of progress; default: until ``timeout``
         :param on_progress: told how far the handler is, as ``Progress``; on the hub's own thread
         """
-        given = {
-            "timeout": timeout, "idle": idle, "queue": queue, "traceparent": traceparent, "tracestate": tracestate,
-            "on_progress": on_progress,
-        }  # fmt: skip
-        args = arguments_of(task, args, named, given)
+        options = CallOptions(timeout, queue, traceparent, tracestate, on_progress)
+        args = arguments_of(task, args, named, {**options._asdict(), "idle": idle})
         called = name_of(task)
-        reader = HubStream(called, idle, on_progress)
-        wrong = wrong_call(called, timeout, queue, self._is_closed) or wrong_stream(called, idle, on_progress)
+        wrong = wrong_call(called, options, self._is_closed) or wrong_idle(called, idle)
+        reader = self._reader_of(called, idle, on_progress)
         if wrong is not None:
             reader._state.end(None, wrong)
             return reader
-        thread, dispatch = self._started()
-        reader._post, reader._streams = thread.post, dispatch.streams
-        out = _outgoing(reader, dispatch, called, args, timeout, (traceparent, tracestate), queue)
-        thread.post(_begin, dispatch, reader, out)
+        post, dispatch = self._begun()
+        reader._post, reader._streams = post, dispatch.streams
+        post(_begin, dispatch, reader, called, args, options)
         return reader
 
 
-class AsyncStreamCalls:
-    _is_closed: bool
+def _begin(dispatch: Dispatch, reader: HubStream | AsyncHubStream, called: str, args: Any, options: CallOptions) -> None:
+    state, streams = reader._state, dispatch.streams
 
-    def _begun(self) -> Dispatch:
-        raise NotImplementedError
+    def settled(value: Any, error: HubError | None) -> None:
+        streams.settled(state, value, error)
 
-    def stream(
-        self,
-        task: Called,
-        args: Any = MISSING,
-        /,
-        *,
-        timeout: float | None = None,
-        idle: float | None = None,
-        queue: str | None = None,
-        traceparent: str | None = None,
-        tracestate: str | None = None,
-        on_progress: OnProgress | None = None,
-        **named: Any,
-    ) -> AsyncHubStream:
-        """As of Hub: ``async for chunk in hub.stream("chat:1.0", args)``."""
-        given = {
-            "timeout": timeout, "idle": idle, "queue": queue, "traceparent": traceparent, "tracestate": tracestate,
-            "on_progress": on_progress,
-        }  # fmt: skip
-        args = arguments_of(task, args, named, given)
-        called = name_of(task)
-        reader = AsyncHubStream(called, idle, on_progress)
-        wrong = wrong_call(called, timeout, queue, self._is_closed) or wrong_stream(called, idle, on_progress)
-        if wrong is not None:
-            reader._state.end(None, wrong)
-            return reader
-        dispatch = self._begun()
-        reader._post, reader._streams = _at_once, dispatch.streams
-        out = _outgoing(reader, dispatch, called, args, timeout, (traceparent, tracestate), queue)
-        _begin(dispatch, reader, out)
-        return reader
-
-
-def _at_once(act: Any, *arguments: Any) -> None:
-    act(*arguments)
+    out = Outgoing(called, args, options, settled)
+    out.asked = state.asked
+    out.on_part = lambda part: streams.hear(state, part)
+    streams.open(state, out)
+    dispatch.begin(out)

@@ -9,19 +9,17 @@ from typing import Any
 
 from ..wire.clock import now_s, settle
 from ..wire.errors import Aborted, HubError, InvalidArgs
-from ..wire.streams import STREAM_WINDOW
-from .streams import OnProgress, OpenStreams, StreamState
+from ..wire.streams import STREAM_WINDOW, OnProgress
+from .streams import OpenStreams, StreamState
 
 #: A thread that waits looks by itself this often.
 _WAKE_S = 1.0
 
 
-def wrong_stream(called: Any, idle: Any, on_progress: Any) -> HubError | None:
+def wrong_idle(called: Any, idle: Any) -> HubError | None:
     """Why a stream cannot be asked for, beside what is wrong with its call."""
     if idle is not None and (isinstance(idle, bool) or not isinstance(idle, (int, float)) or not idle > 0):
         return InvalidArgs(f"stream {called}: idle must be a number of seconds above 0, not {idle!r:.80}.", task=called)
-    if on_progress is not None and not callable(on_progress):
-        return InvalidArgs(f"stream {called}: on_progress must be a function, not {on_progress!r:.80}.", task=called)
     return None
 
 
@@ -35,7 +33,7 @@ class _Reader:
 
     @property
     def id(self) -> str | None:
-        """The request's id, once something came."""
+        """The request's id; None while its task is looked up."""
         return self._state.id
 
     @property
@@ -73,7 +71,7 @@ class HubStream(_Reader):
     The chunks of one call, as its handler yields them: ``for chunk in hub.stream(...)``. Each comes once, in order. A loop that is left
     cancels what is left; a call that fails raises its HubError behind the chunks that came before.
 
-    :ivar id: the request's id, once something came
+    :ivar id: the request's id; None while its task is looked up
     :ivar result: what the handler returned, at the end
     """
 

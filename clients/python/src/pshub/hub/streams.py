@@ -14,12 +14,12 @@ from ..wire.clock import Stop, now_s, sleep, spawn
 from ..wire.errors import HubError, OutcomeUnknown, Timeout
 from ..wire.keys import Keys
 from ..wire.raised import message_of
-from ..wire.streams import STREAM_WINDOW, TAKEN_AGAIN_S, TAKEN_MS, Asked, Progress
+from ..wire.streams import STREAM_WINDOW, TAKEN_AGAIN_S, TAKEN_MS, Asked, OnProgress
 from .call import Outgoing
+from .progress import tell
 
 #: After a failure what was taken is said again after this.
 _AGAIN_S = 0.1
-OnProgress = Callable[[Progress], Any]
 
 
 class StreamHost(Protocol):
@@ -41,7 +41,6 @@ class StreamState:
         self.on_progress = on_progress
         #: Called on the hub's thread when something came.
         self._changed = changed
-        self.id: str | None = None
         self.chunks: deque[Any] = deque()
         self.came = 0
         #: How many its reader has taken, and how many its worker was told of.
@@ -51,6 +50,12 @@ class StreamState:
         self.result: Any = None
         self.error: HubError | None = None
         self.out: Outgoing | None = None
+
+    @property
+    def id(self) -> str | None:
+        """Of its request, each try of which has one of its own; None while its task is looked up."""
+        call = self.out.call if self.out is not None else None
+        return None if call is None else call.id
 
     def chunk(self, number: int, value: Any) -> bool:
         """False when one is missing before it."""
@@ -114,14 +119,9 @@ class OpenStreams:
         """Something came before the reply."""
         if state.has_ended:
             return
-        state.id = part["id"]
         if "progress" in part:
             state.heard()
-            try:
-                if state.on_progress is not None:
-                    state.on_progress(part["progress"])
-            except Exception as error:
-                self._host.events.emit("problem", where="on_progress", reason=message_of(error))
+            tell(state.on_progress, part, self._host.events)
         elif not state.chunk(part["chunk"], part["value"]):
             self.give_up(state, state.gap())
 

@@ -8,15 +8,18 @@ from typing import Any, overload
 from ..settings.table import Settings
 from ..task.task import R, Task
 from ..wire.errors import HubError
-from .arguments import MISSING, Called, arguments_of, name_of, reader_of, wrong_call
+from ..wire.streams import OnProgress
+from .arguments import MISSING, Called, CallOptions, arguments_of, name_of, reader_of, wrong_call
 from .call import Outgoing
+from .calling import Calling
 from .dispatch import Dispatch
 from .gather import Outcome, entries_of
 from .loop import LoopThread
 from .pending import PendingCall
+from .progress import listen
 
 
-class TaskCalls:
+class TaskCalls(Calling):
     _settings: Settings
     _is_closed: bool
     _thread: LoopThread | None
@@ -26,59 +29,8 @@ class TaskCalls:
         """The hub's own thread, and what runs on it."""
         raise NotImplementedError
 
-    @overload
-    def call(
-        self,
-        task: Task[..., R],
-        args: Any = ...,
-        /,
-        *,
-        timeout: float | None = None,
-        queue: str | None = None,
-        traceparent: str | None = None,
-        tracestate: str | None = None,
-        **named: Any,
-    ) -> R: ...
-
-    @overload
-    def call(
-        self,
-        task: str,
-        args: Any = ...,
-        /,
-        *,
-        timeout: float | None = None,
-        queue: str | None = None,
-        traceparent: str | None = None,
-        tracestate: str | None = None,
-        **named: Any,
-    ) -> Any: ...
-
-    def call(
-        self,
-        task: Called,
-        args: Any = MISSING,
-        /,
-        *,
-        timeout: float | None = None,
-        queue: str | None = None,
-        traceparent: str | None = None,
-        tracestate: str | None = None,
-        **named: Any,
-    ) -> Any:
-        """
-        Calls a task and waits for its result.
-
-        :param task: ``name:1.0``, ``name:1`` or ``name``; or what ``@task`` made: then the result is what its function's hint says
-        :param args: any JSON value, as a rule a dict of arguments; or give these by name, where none is named as an option of the call is
-        :param timeout: seconds; default: the task's own, 5 s unless it says otherwise
-        :param queue: only workers of this queue count; default: the queue that had the task first, while it has live workers, else
-            another one
-        :param traceparent: W3C trace context to pass on
-        :param tracestate: goes along with it
-        :raises HubError: by its deadline at the latest; the class says what happened, ``ran`` whether calling again is safe
-        """
-        return self.submit(task, args, timeout=timeout, queue=queue, traceparent=traceparent, tracestate=tracestate, **named).result()
+    def _call(self, task: Called, args: Any, options: CallOptions) -> Any:
+        return self._submit(task, args, options).result()
 
     @overload
     def submit(
@@ -91,6 +43,7 @@ class TaskCalls:
         queue: str | None = None,
         traceparent: str | None = None,
         tracestate: str | None = None,
+        on_progress: OnProgress | None = None,
         **named: Any,
     ) -> PendingCall[R]: ...
 
@@ -105,6 +58,7 @@ class TaskCalls:
         queue: str | None = None,
         traceparent: str | None = None,
         tracestate: str | None = None,
+        on_progress: OnProgress | None = None,
         **named: Any,
     ) -> PendingCall[Any]: ...
 
@@ -118,16 +72,19 @@ class TaskCalls:
         queue: str | None = None,
         traceparent: str | None = None,
         tracestate: str | None = None,
+        on_progress: OnProgress | None = None,
         **named: Any,
     ) -> PendingCall[Any]:
         """
         The same without waiting: what it returns is a ``concurrent.futures.Future``, whose ``cancel()`` gives the call up. Raises only
         TypeError.
         """
-        given = {"timeout": timeout, "queue": queue, "traceparent": traceparent, "tracestate": tracestate}
-        args = arguments_of(task, args, named, given)
+        options = CallOptions(timeout, queue, traceparent, tracestate, on_progress)
+        return self._submit(task, arguments_of(task, args, named, options._asdict()), options)
+
+    def _submit(self, task: Called, args: Any, options: CallOptions) -> PendingCall[Any]:
         called = name_of(task)
-        wrong = wrong_call(called, timeout, queue, self._is_closed)
+        wrong = wrong_call(called, options, self._is_closed)
         if wrong is not None:
             pending: PendingCall[Any] = PendingCall(None, None)
             pending._settle(None, wrong)
@@ -135,8 +92,9 @@ class TaskCalls:
             return pending
         thread, dispatch = self._started()
         pending = PendingCall(thread, dispatch, reader_of(task))
-        out = pending.out = Outgoing(called, args, timeout, traceparent, pending._settle, tracestate, queue)
-        route = dispatch.routes.known(called, queue)
+        out = pending.out = Outgoing(called, args, options, pending._settle)
+        listen(out, options.on_progress, dispatch.events)
+        route = dispatch.routes.known(called, options.queue)
         if route is not None:
             try:
                 # Here and not on the hub's thread: encoding and checking is work.

@@ -6,7 +6,8 @@ import json
 import time
 from typing import Any
 
-from ..hub.arguments import MISSING, Called, arguments_of, encode_args, name_of, reader_of, serialized, wrong_arguments
+from ..hub.arguments import MISSING, Called, CallOptions, encode_args, name_of, reader_of, serialized, wrong_call
+from ..hub.calling import Calling
 from ..hub.resolver import Route
 from ..jobs.enqueue_options import place_of, shape_of
 from ..jobs.verdict import failed_end
@@ -28,10 +29,11 @@ _ABSENT = (
 )  # fmt: skip
 
 
-class InlineHub:
+class InlineHub(Calling):
     """
     Has what code under test calls of a ``Hub``: ``call``, ``enqueue`` and ``enqueue_many``, with the same checks of names, arguments,
-    results and options, and the same errors. Tasks run in the caller: there is no Redis, no worker, no thread, no deadline.
+    results and options, and the same errors. Tasks run in the caller: there is no Redis, no worker, no thread, no deadline:
+    the ``timeout`` of a call is what ``ctx.remaining`` begins with.
 
     :param tasks: what ``@task`` made: those that there are
     :param jobs: ``"wait"``: they run in ``drain``; ``"inline"``: within ``enqueue``, which raises what their function raised. Default wait
@@ -62,32 +64,20 @@ class InlineHub:
             raise ConfigError(f"InlineHub has no {name}(): that happens in Redis. Test it with one.")
         raise AttributeError(name)
 
-    def call(
-        self,
-        task: Called,
-        args: Any = MISSING,
-        /,
-        *,
-        timeout: float | None = None,
-        queue: str | None = None,
-        traceparent: str | None = None,
-        tracestate: str | None = None,
-        **named: Any,
-    ) -> Any:
-        """Runs a task, and returns its result or raises its error, as ``Hub.call``. ``timeout`` is what ``ctx.remaining`` begins with."""
-        options = {"timeout": timeout, "queue": queue, "traceparent": traceparent, "tracestate": tracestate}
-        args = arguments_of(task, args, named, options)
-        wrong = wrong_arguments(name_of(task), timeout, queue)
+    def _call(self, task: Called, args: Any, options: CallOptions) -> Any:
+        """Runs a task. ``timeout`` is what ``ctx.remaining`` begins with."""
+        called = name_of(task)
+        wrong = wrong_call(called, options)
         if wrong is not None:
             raise wrong
-        found = self._find(name_of(task), queue)
+        found = self._find(called, options.queue)
         if found is None:
-            raise self._no_such_task(name_of(task))
+            raise self._no_such_task(called)
         text = encode_args(self._route_of(found), serialized(task, args), self._max_payload_bytes)
-        body = request_body(new_id(), found.name.full, False, text, request_tail(None, None, traceparent, tracestate))
-        limit_s = found.timeout if timeout is None else timeout
+        body = request_body(new_id(), found.name.full, False, text, request_tail(None, None, options.traceparent, options.tracestate))
+        limit_s = found.timeout if options.timeout is None else options.timeout
         request = request_of(stamped(f"{self.now_ms}000", max(1, round(limit_s * 1000)), body))
-        outcome = self._running.run(found, request, limit_s)
+        outcome = self._running.run(found, request, limit_s, options.on_progress)
         if outcome.error is not None:
             raise error_of(outcome.error, request) from outcome.raised
         result = decode_payload(outcome.result)

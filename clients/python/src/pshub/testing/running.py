@@ -14,7 +14,7 @@ from ..wire.clock import now_s
 from ..wire.errors import HubError, ToldError, from_wire
 from ..wire.keys import Keys
 from ..wire.message import Request, decode_request
-from ..wire.streams import Progress
+from ..wire.streams import OnProgress
 from ..worker.context import Context
 from ..worker.handling import Handling, Outcome
 from ..worker.yields import WholeList
@@ -32,10 +32,6 @@ def error_of(error: ToldError, request: Request) -> HubError:
     return from_wire(json.loads(error.text), task=request.task, id=request.id)
 
 
-def _unheard(_request: Request, _progress: Progress) -> None:
-    """Nobody hears how far a run is."""
-
-
 class Running:
     """``call`` is what handlers call other tasks with."""
 
@@ -44,9 +40,9 @@ class Running:
         self._handling = Handling(max_payload_bytes, lambda request, _: WholeList(request.task, max_payload_bytes))
         self._call = call
 
-    def run(self, task: Task[..., Any], request: Request, timeout_s: float) -> Outcome:
+    def run(self, task: Task[..., Any], request: Request, timeout_s: float, on_progress: OnProgress | None = None) -> Outcome:
         """Never raises, but for what ends the test itself."""
-        context = Context(request, now_s() + timeout_s, self._nested, _unheard)
+        context = Context(request, now_s() + timeout_s, self._nested, lambda _, progress: on_progress(progress) if on_progress else None)
         outcome = self._run_async(task, request, context) if task.is_async else self._handling.run(task, request, context)
         if outcome.raised is not None and not isinstance(outcome.raised, Exception):
             # Of the one who interrupts the test, or of pytest: in a worker it would be a failure of the task.

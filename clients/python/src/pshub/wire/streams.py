@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .errors import ConfigError
@@ -48,6 +49,10 @@ class Progress(NamedTuple):
     @property
     def text(self) -> str:
         return compact({name: value for name, value in self._asdict().items() if value is not None})
+
+
+#: Is told how far a handler is.
+OnProgress = Callable[[Progress], Any]
 
 
 def read_asked(message: dict[str, Any]) -> Asked | None:

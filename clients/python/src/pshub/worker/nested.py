@@ -6,7 +6,7 @@ import threading
 from typing import Any
 
 from ..figures.events import Events
-from ..hub.arguments import Called, name_of, reader_of, wrong_arguments
+from ..hub.arguments import Called, CallOptions, name_of, reader_of, wrong_arguments
 from ..hub.call import Outgoing
 from ..hub.dispatch import Dispatch
 from ..hub.loop import LoopThread
@@ -41,7 +41,8 @@ class NestedCalls:
             raise wrong
         pending: PendingCall[Any] = PendingCall(self._thread, dispatch, reader_of(task))
         limit_s = None if limit == float("inf") else limit
-        out = pending.out = Outgoing(called, args, limit_s, context.traceparent, pending._settle, context.tracestate, queue)
+        options = CallOptions(limit_s, queue, context.traceparent, context.tracestate)
+        out = pending.out = Outgoing(called, args, options, pending._settle)
         self._thread.post(dispatch.begin, out)
         return pending
 

@@ -21,9 +21,10 @@ module Pshub
       @id = Ids.make
       @call = call
       @queue = queue
-      asked = call.stream&.asked
+      asked = call.listener&.asked
       # A stream that was begun cannot be begun again: its chunks would come twice.
-      @body = Message.body(@id, task, call.route.idempotent && !asked, call.args_json, "#{asked&.text}#{tail}")
+      idempotent = call.route.idempotent && !asked&.window&.positive?
+      @body = Message.body(@id, task, idempotent, call.args_json, "#{asked&.text}#{tail}")
       @tries = previous ? previous.tries + 1 : 0
       @waits_since = previous ? Clock.now : call.started_at
       @not_before = Clock.now + wait_s

@@ -218,7 +218,7 @@ module Pshub
 
     def deliver(reply, again)
       attempt = @lock.synchronize { @pending[reply["id"]] }
-      return attempt&.call&.stream&.part(reply) unless reply.key?("ok")
+      return attempt&.call&.listener&.part(reply) unless reply.key?("ok")
 
       attempt&.answered = true
       if attempt.nil?

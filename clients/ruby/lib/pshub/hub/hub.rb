@@ -58,19 +58,21 @@ module Pshub
     # +timeout+:: seconds; default: the task's own, 5 s unless it says otherwise
     # +queue+:: only workers of this queue count; default: the queue that had the task first, while it has live workers, else another
     # +traceparent+, +tracestate+:: W3C trace context to pass on
+    # +on_progress+:: is called with a Progress, how far the handler is, some four times a second at the most; on a thread of the hub
     #
     # Raises a HubError by its deadline at the latest; the class says what happened, +ran+ whether calling again is safe.
     def call(task, args = {}, **options) = submit(task, args, **options).result
 
     # The same without waiting: returns a PendingCall; ask it for its +result+, or +cancel+ it.
-    def submit(task, args = {}, timeout: nil, queue: nil, traceparent: nil, tracestate: nil)
+    def submit(task, args = {}, timeout: nil, queue: nil, traceparent: nil, tracestate: nil, on_progress: nil)
       called = Arguments.name_of(task)
-      wrong = Arguments.wrong(called, timeout, queue)
+      wrong = Arguments.wrong(called, timeout, queue, on_progress)
       wrong ||= HubClosed.new(JobLinks::CLOSED, task: called) if @closed
       @dispatch&.refusals&.note(called, nil, wrong) if wrong
       return PendingCall.failed(wrong) if wrong
 
-      dispatch.submit(called, args, timeout, [traceparent, tracestate], queue)
+      hub = dispatch
+      hub.submit(called, args, timeout, [traceparent, tracestate], queue) { |call| call.listener = hub.progress_listener(on_progress) }
     end
 
     # Calls a task and yields what its handler yields, as it comes, each chunk once and in order:
@@ -91,7 +93,7 @@ module Pshub
       end
 
       called = Arguments.name_of(task)
-      wrong = Arguments.wrong(called, timeout, queue) || Stream.wrong(called, idle, on_progress)
+      wrong = Arguments.wrong(called, timeout, queue, on_progress) || Stream.wrong(called, idle)
       wrong ||= HubClosed.new(JobLinks::CLOSED, task: called) if @closed
       raise wrong if wrong
 

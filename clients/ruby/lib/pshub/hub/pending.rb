@@ -12,8 +12,9 @@ module Pshub
     attr_reader :called, :queue, :timeout_s, :trace, :started_at, :finish, :route, :args_json
     # The present try; nil while the name is looked up.
     attr_accessor :attempt
-    # Who hears what comes of it before its reply, a Stream; nil where nobody wants that. +chunks+: how many its worker pushed.
-    attr_accessor :stream, :chunks
+    # Who hears what comes of it before its reply, a Stream or a ProgressListener; nil where nobody wants that. +chunks+: how many its
+    # worker pushed.
+    attr_accessor :listener, :chunks
 
     # One that ended before it began.
     def self.failed(error) = new(nil, nil, nil, nil, nil).tap { |call| call.settle(nil, error) }
@@ -52,7 +53,7 @@ module Pshub
         @ended_at = Clock.now
         @settled.broadcast
       end
-      @stream&.settled(value, error, @chunks)
+      @listener&.settled(value, error, @chunks)
     end
 
     def done? = !@ended_at.nil?

@@ -7,26 +7,23 @@ require_relative "../wire/streams"
 module Pshub
   # What comes of one call before its reply, for the thread that reads it. It hears on the hub's own threads.
   class Stream
-    attr_reader :asked, :id, :taken
+    attr_reader :asked, :taken
     attr_accessor :call
 
     # Why a stream cannot be asked for, beside what is wrong with its call; nil when it can.
-    def self.wrong(called, idle, on_progress)
-      unless idle.nil? || (idle.is_a?(Numeric) && idle.real? && idle.positive?)
-        return InvalidArgs.new("stream #{called}: idle must be a number of seconds above 0, not #{idle.inspect[0, 80]}.", task: called)
-      end
-      return nil if on_progress.nil? || on_progress.respond_to?(:call)
+    def self.wrong(called, idle)
+      return nil if idle.nil? || (idle.is_a?(Numeric) && idle.real? && idle.positive?)
 
-      InvalidArgs.new("stream #{called}: on_progress must be something to call, not #{on_progress.inspect[0, 80]}.", task: called)
+      InvalidArgs.new("stream #{called}: idle must be a number of seconds above 0, not #{idle.inspect[0, 80]}.", task: called)
     end
 
-    # +host+ is told when much #taken, to #give_up, and of a #stream_problem.
-    def initialize(called, host, idle, on_progress)
+    # +host+ is told when much was #taken, and to #give_up. +progress+ is a ProgressListener, or nil.
+    def initialize(called, host, idle, progress)
       @called = called
       @host = host
       @idle = idle
-      @on_progress = on_progress
-      @asked = Asked.new(Streams::WINDOW, !on_progress.nil?)
+      @progress = progress
+      @asked = Asked.new(Streams::WINDOW, !progress.nil?)
       @lock = Mutex.new
       @changed = ConditionVariable.new
       @chunks = []
@@ -34,21 +31,21 @@ module Pshub
       @heard_at = Clock.now
     end
 
+    # Of its request, each try of which has one of its own; nil while its task is looked up.
+    def id = @call&.attempt&.id
+
     # Something came before the reply.
     def part(part)
       wrong = @lock.synchronize do
         return if @ended
 
-        @id = part["id"]
         @heard_at = Clock.now
         @changed.broadcast
         add(part) unless part.key?("progress")
       end
       return give_up(wrong) if wrong
 
-      @on_progress&.call(part["progress"]) if part.key?("progress")
-    rescue StandardError => e
-      @host.stream_problem(e)
+      @progress&.part(part)
     end
 
     # Its call has ended; +chunks+ is how many its worker pushed, where that said so.
@@ -66,7 +63,7 @@ module Pshub
 
       @value
     ensure
-      give_up(Aborted.new("The caller read no more of #{@called}.", task: @called, id: @id)) unless @ended
+      give_up(Aborted.new("The caller read no more of #{@called}.", task: @called, id: id)) unless @ended
     end
 
     private
@@ -117,14 +114,14 @@ module Pshub
       return if now < idle_end(began_at)
 
       message = "#{@called} gave no chunk for #{(@idle * 1000).round} ms; #{@came} had come before."
-      give_up(Timeout.new(message, task: @called, id: @id))
+      give_up(Timeout.new(message, task: @called, id: id))
     end
 
     def idle_end(began_at) = @idle ? [began_at, @heard_at].max + @idle : Float::INFINITY
 
     def gap
       message = "Chunk #{@came + 1} of #{@called} was lost: Redis has forgotten it. What came before it is complete."
-      OutcomeUnknown.new(message, task: @called, id: @id)
+      OutcomeUnknown.new(message, task: @called, id: id)
     end
 
     def give_up(error)

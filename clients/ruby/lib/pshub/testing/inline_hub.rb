@@ -52,9 +52,9 @@ module Pshub
     end
 
     # Runs a task, and returns its result or raises its error, as Hub#call. +timeout+ is what Context#remaining begins with.
-    def call(task, args = {}, timeout: nil, queue: nil, traceparent: nil, tracestate: nil)
+    def call(task, args = {}, timeout: nil, queue: nil, traceparent: nil, tracestate: nil, on_progress: nil)
       called = Arguments.name_of(task)
-      wrong = Arguments.wrong(called, timeout, queue)
+      wrong = Arguments.wrong(called, timeout, queue, on_progress)
       raise wrong if wrong
 
       found = find(called, queue) or raise no_such_task(called)
@@ -62,7 +62,7 @@ module Pshub
       body = Message.body(Ids.make, found.full_name, false, text, Message.tail(nil, nil, traceparent, tracestate))
       limit_s = timeout || found.timeout_s
       request = InlineRunning.request_of(Message.stamped("#{now_ms}000", [1, (limit_s * 1000).round].max, body))
-      verdict = @running.run(request, limit_s)
+      verdict = @running.run(request, limit_s, on_progress)
       raise InlineRunning.error_of(verdict.error, request), cause: verdict.raised if verdict.error
 
       Payload.decode(verdict.result)

@@ -31,17 +31,27 @@ module Pshub
       def run(run) = run.conclude(run.execute)
     end
 
-    # Nobody reads chunks as they come, or hears how far a run is.
-    class Unheard
+    # Nobody reads chunks as they come.
+    class Heard
+      def initialize = @listeners = {}.compare_by_identity
       def call = self
-      def tell(_request, _progress) = nil
+      def tell(request, progress) = @listeners[request]&.call(progress)
+
+      # +on_progress+ hears how far the run of a request is that the block makes; nil: nobody does.
+      def during(request, on_progress)
+        @listeners[request] = on_progress
+        yield
+      ensure
+        @listeners.delete(request)
+      end
+
       def open(_request, _context) = nil
     end
 
     # The block calls a task: with its name, arguments and options.
     def initialize(tasks, max_payload_bytes, &call)
       @call = call
-      @executor = Executor.new(tasks, Here.new, max_payload_bytes, self, Unheard.new)
+      @executor = Executor.new(tasks, Here.new, max_payload_bytes, self, @heard = Heard.new)
     end
 
     # A request as it would have been in its list.
@@ -51,9 +61,11 @@ module Pshub
     def self.error_of(error, request) = Errors.from_wire(Failures.worded(error), task: request.task, id: request.id)
 
     # Returns an Executor::Verdict.
-    def run(request, timeout_s)
+    def run(request, timeout_s, on_progress = nil)
       verdict = nil
-      @executor.start(request, Clock.now, timeout_s) { |execution| verdict = execution.verdict }
+      @heard.during(request, on_progress) do
+        @executor.start(request, Clock.now, timeout_s) { |execution| verdict = execution.verdict }
+      end
       # What ends the test itself: in a worker it would be a failure of the task.
       raise verdict.raised if verdict.raised && !verdict.raised.is_a?(StandardError)
 

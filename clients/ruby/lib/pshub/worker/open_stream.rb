@@ -34,6 +34,8 @@ module Pshub
       @texts = []
       @sizes = []
       @looked_at = @silent_since = Clock.now
+      # Also before the first one: its caller may be gone by then.
+      @thread = Thread.new { serve }
     end
 
     # Takes one chunk, as JSON. Returns when a next one may come, or when the run is to stop.
@@ -43,7 +45,6 @@ module Pshub
         @texts << text
         @sizes << text.bytesize
         @untaken_bytes += text.bytesize
-        @thread ||= Thread.new { serve }
         @changed.broadcast
         @changed.wait(@lock, WAKE_S) until room? || @broken || @context.cancelled?
       end
