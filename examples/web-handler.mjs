@@ -44,7 +44,7 @@ const server = createServer(async (request, response) => {
   } catch (error) {
     // What else goes wrong here is not the visitor's to know.
     if (!sendProblem(response, error)) response.writeHead(500).end('Something went wrong here.\n')
-    if (!(error.status < 500)) console.error(error)
+    console.error(error)
   }
 })
 

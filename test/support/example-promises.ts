@@ -37,7 +37,9 @@ export const keepsItsPromises = async (apps: ExampleApps, options: ExampleOption
   const web = apps.start(options.web.replace(/([ :])3000/, `$1${port}`), options.cwd, env)
   const get: Get = async (path, { signal, timeoutMs } = {}) => {
     const from = performance.now()
-    const headers: Record<string, string> = timeoutMs === undefined ? {} : { 'pshub-timeout-ms': timeoutMs }
+    const waits: Record<string, string> = timeoutMs === undefined ? {} : { 'pshub-timeout-ms': timeoutMs }
+    // Some servers close what is idle for a second or two, in the moment in which somebody asks anew.
+    const headers = { connection: 'close', ...waits }
     const response = await fetch(`http://127.0.0.1:${port}/shipping/${path}`, { signal: signal ?? null, headers })
     const body = (await response.json()) as Answer['body']
     const type = response.headers.get('content-type')!

@@ -98,7 +98,7 @@ class TestVectors < Minitest::Test
   def test_problems
     file = vectors("problems.json")
     file["cases"].each do |each|
-      problem = Pshub::HttpProblem.of(Pshub::Errors.from_wire(each["error"]))
+      problem = Pshub.problem_of(Pshub::Errors.from_wire(each["error"]))
       assert_equal each["body"], problem.body
       assert_equal each["body"]["status"], problem.status
       assert_equal({ "content-type" => "application/problem+json", "retry-after" => each["retryAfter"] }.compact, problem.headers)

@@ -7,7 +7,7 @@ class ApplicationController < ActionController::API
 
   # The answer that fits the error of a call.
   def tell(error)
-    problem = Pshub::HttpProblem.of(error)
+    problem = Pshub.problem_of(error)
     logger.error("#{error.code}: #{error.message}") if problem.status >= 500
     response.headers.merge!(problem.headers)
     render json: problem.body, status: problem.status, content_type: "application/problem+json"
