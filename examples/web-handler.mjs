@@ -7,7 +7,8 @@
 //   curl 'localhost:3080/?a=6&b=3&delayMs=900'  504 Timeout: later than the 500 ms this page waits
 import { createServer } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { defineTask, Hub, HubError, TaskError, Worker } from 'pshub'
+import { defineTask, Hub, TaskError, Worker } from 'pshub'
+import { callOptionsOf, sendProblem } from 'pshub/http'
 
 const divide = defineTask(
   'divide:1.0',
@@ -32,26 +33,18 @@ const worker = new Worker({ queue: 'arithmetic', tasks: [divide] })
 const hub = new Hub({ name: 'web handler' })
 
 const server = createServer(async (request, response) => {
-  const visitor = new AbortController()
-  response.on('close', () => visitor.abort())
   const query = new URL(request.url ?? '/', 'http://localhost').searchParams
   // Texts that are no number stay texts, for the schema of the task to refuse.
   const args = Object.fromEntries(
     [...query].map(([name, text]) => [name, text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text)]),
   )
-  response.setHeader('content-type', 'application/json')
   try {
-    const result = await hub.call('divide:1.0', args, { timeoutMs: 500, signal: visitor.signal })
-    response.writeHead(200).end(`${JSON.stringify(result)}\n`)
+    const result = await hub.call('divide:1.0', args, callOptionsOf(request, { timeoutMs: 500, response }))
+    response.writeHead(200, { 'content-type': 'application/json' }).end(`${JSON.stringify(result)}\n`)
   } catch (error) {
-    if (!(error instanceof HubError)) {
-      // What else goes wrong here is not the visitor's to know.
-      response.writeHead(500).end('{"message":"Something went wrong here."}\n')
-      return
-    }
-    const { code, message, status, retryable, data } = error
-    if (retryable) response.setHeader('retry-after', '1')
-    response.writeHead(status).end(`${JSON.stringify({ code, message, data })}\n`)
+    // What else goes wrong here is not the visitor's to know.
+    if (!sendProblem(response, error)) response.writeHead(500).end('Something went wrong here.\n')
+    console.error(error)
   }
 })
 

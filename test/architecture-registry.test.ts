@@ -23,7 +23,7 @@ describe('the registry', () => {
   }
 
   it('has a service of node, fastify, the public library and its own files', () => {
-    const known = /^(node:.+|pshub|fastify|openid-client|@fastify\/(cookie|rate-limit))$/
+    const known = /^(node:.+|pshub(\/http)?|fastify|openid-client|@fastify\/(cookie|rate-limit))$/
     const all = packages('server')
     expect(all.length).toBeGreaterThan(50)
     for (const { file, path, imported } of all) {

@@ -22,6 +22,7 @@ const rooms = [
   'outlets',
   'jobs',
   'hub',
+  'http',
   'worker',
   'forward',
   'testing',
@@ -121,6 +122,7 @@ const doors: Record<string, string[]> = {
     'verdict',
   ],
   hub: ['call-options', 'hub', 'relay'],
+  http: [],
   worker: ['hooks', 'worker'],
   forward: [
     'forwarder',

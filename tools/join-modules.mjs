@@ -10,6 +10,7 @@ import { root } from './prepare.mjs'
 /** What is run or imported from outside. The thread's file is looked for beside the code that starts threads. */
 const entryPoints = {
   index: 'index.js',
+  http: 'http/index.js',
   testing: 'testing/index.js',
   'cli/main': 'cli/main.js',
   thread: 'worker/threads/thread.js',

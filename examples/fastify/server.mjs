@@ -1,6 +1,7 @@
 // A web server whose handler awaits a task: curl 'localhost:3000/shipping/DE?grams=1200'
 import Fastify from 'fastify'
-import { Hub, HubError } from 'pshub'
+import { Hub } from 'pshub'
+import { callOptionsOf, problemOf } from 'pshub/http'
 
 const app = Fastify({ logger: true })
 
@@ -12,20 +13,17 @@ app.get('/shipping/:country', request => {
   const { grams } = request.query
   // What is no number goes as it came, for the schema of the task to refuse.
   const args = { country: request.params.country, grams: /^\d+$/.test(grams) ? Number(grams) : grams }
-  // A visitor who leaves gives the call up.
-  return hub.call('shipping_cost:1.0', args, { timeoutMs: 2000, signal: request.signal })
+  // A visitor who leaves gives the call up; one who says how long they wait is answered by then.
+  return hub.call('shipping_cost:1.0', args, callOptionsOf(request, { timeoutMs: 2000 }))
 })
 
-app.setErrorHandler((error, _request, reply) => {
+app.setErrorHandler((error, request, reply) => {
+  const problem = problemOf(error)
   // What is no HubError is a mistake in this code, or in the request, and left to Fastify.
-  if (!(error instanceof HubError)) return reply.send(error)
-  const { code, message, status, retryable, data } = error
-  if (retryable) reply.header('retry-after', secondsToWait(data))
-  return reply.code(status).send({ code, message, data })
+  if (!problem) return reply.send(error)
+  if (problem.status >= 500) request.log.error(error)
+  return reply.code(problem.status).headers(problem.headers).send(problem.body)
 })
-
-/** Some errors say how long it takes until a further try may be worth it, in milliseconds. */
-const secondsToWait = data => Math.max(1, Math.ceil((data?.retryAfterMs ?? data?.waitMs ?? 0) / 1000))
 
 const leave = () => {
   app.close()

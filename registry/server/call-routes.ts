@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type CallOptions, type CallPhases, errorTable, type Hub, HubError } from 'pshub'
+import { callOptionsOf, retryAfterOf } from 'pshub/http'
 import type { ApiError } from '../contract.ts'
 import { identityOf, rightsOf } from './access.ts'
 import { auditOf } from './audit.ts'
@@ -17,8 +18,6 @@ export interface CallRoutesOptions {
 interface CallRequest {
   Params: { '*': string }
 }
-
-const maxTimeoutMs = 10 * 60_000
 
 /** The gateway: `POST api/call/<task>` with the arguments as JSON is a call, and its answer the result. */
 export const callRoutes = async (app: FastifyInstance, options: CallRoutesOptions): Promise<void> => {
@@ -66,31 +65,17 @@ export const callRoutes = async (app: FastifyInstance, options: CallRoutesOption
 
 const argsOf = ({ body }: FastifyRequest): unknown => (body === undefined ? {} : body)
 
-const callOptions = ({ headers }: FastifyRequest, reply: FastifyReply): CallOptions & { phases: true } => {
-  const gone = new AbortController()
-  reply.raw.on('close', () => {
-    if (!reply.raw.writableFinished) gone.abort(new Error('the client closed its connection'))
-  })
-  const timeoutMs = timeoutIn(headers['pshub-timeout-ms'])
-  const queue = headers['pshub-queue']
-  const { traceparent, tracestate } = headers
+const callOptions = (request: FastifyRequest, reply: FastifyReply) => {
+  const { traceparent, tracestate, 'pshub-queue': queue } = request.headers
   return {
+    ...callOptionsOf(request, { response: reply.raw }),
     phases: true,
-    signal: gone.signal,
     // What is no name of a queue is refused as any other wrong option.
     ...(queue === undefined ? {} : { queue: String(queue) }),
-    ...(timeoutMs === undefined ? {} : { timeoutMs }),
     ...(typeof traceparent === 'string' && /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(traceparent)
       ? { traceparent, tracestate: typeof tracestate === 'string' ? tracestate : undefined }
       : {}),
-  }
-}
-
-const timeoutIn = (header: string | string[] | undefined): number | undefined => {
-  if (header === undefined) return undefined
-  const timeoutMs = /^\d{1,6}$/.test(String(header)) ? Number(header) : Number.NaN
-  if (timeoutMs >= 1 && timeoutMs <= maxTimeoutMs) return timeoutMs
-  throw new Refusal(400, 'BadRequest', `The header pshub-timeout-ms must be a whole number from 1 to ${maxTimeoutMs}.`)
+  } satisfies CallOptions
 }
 
 const phaseNames = ['backlog', 'queue', 'exec', 'reply', 'total'] as const
@@ -115,12 +100,13 @@ const errorOf = ({ code, kind, message, ran, retryable, task, id, data }: HubErr
 })
 
 const sendCallError = (failure: HubError, reply: FastifyReply): FastifyReply => {
-  const { code, id, status, phases } = failure
+  const { id, status, phases } = failure
   // Its stream has begun, and has told of it.
   if (reply.sent) return reply
   const error = errorOf(failure)
   if (id !== undefined) reply.header('pshub-id', id)
-  if (code === 'Overloaded') reply.header('retry-after', '1')
+  const wait = retryAfterOf(failure)
+  if (wait !== undefined) reply.header('retry-after', wait)
   return withPhases(reply, phases).code(status).type('application/json; charset=utf-8').send(JSON.stringify({ error }))
 }
 

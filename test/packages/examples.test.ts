@@ -37,22 +37,23 @@ describe.each(ofNode)('the example of $name', ({ name, web }) => {
   })
 })
 
-it('the example of Django does what its README says', { timeout: 300_000 }, async ({ skip }) => {
-  const cwd = apps.copy('django', ['requirements.txt', '../../clients/python', join(root, 'clients/python')])
-  const bin = join(cwd, '.venv/bin')
-  try {
-    await run('python3', ['-m', 'venv', '.venv'], { cwd })
-    await run(join(bin, 'pip'), ['install', '-q', '-r', 'requirements.txt'], { cwd })
-  } catch (error) {
-    return skip(`its packages could not be installed: ${firstLineOf(error)}`)
-  }
-  await keepsItsPromises(apps, {
-    name: 'django',
-    cwd,
-    worker: 'pshub-worker-py worker.py',
-    web: 'uvicorn shop.asgi:application --port 3000',
-    env: { PATH: `${bin}:${process.env.PATH}` },
-    noticesLeaving: true,
+const ofPython = [
+  { name: 'django', web: 'uvicorn shop.asgi:application --port 3000', noticesLeaving: true },
+  { name: 'flask', web: 'gunicorn --threads 8 --bind 127.0.0.1:3000 app:app', noticesLeaving: false },
+]
+
+describe.each(ofPython)('the example of $name', ({ name, web, noticesLeaving }) => {
+  it('does what its README says', { timeout: 300_000 }, async ({ skip }) => {
+    const cwd = apps.copy(name, ['requirements.txt', '../../clients/python', join(root, 'clients/python')])
+    const bin = join(cwd, '.venv/bin')
+    try {
+      await run('python3', ['-m', 'venv', '.venv'], { cwd })
+      await run(join(bin, 'pip'), ['install', '-q', '-r', 'requirements.txt'], { cwd })
+    } catch (error) {
+      return skip(`its packages could not be installed: ${firstLineOf(error)}`)
+    }
+    const env = { PATH: `${bin}:${process.env.PATH}` }
+    await keepsItsPromises(apps, { name, cwd, worker: 'pshub-worker-py worker.py', web, env, noticesLeaving })
   })
 })
 

@@ -23,7 +23,7 @@ declare global {
   const body: unknown
   const id: number
   const options: object
-  const request: { signal: AbortSignal }
+  const request: { headers: Record<string, string>; signal: AbortSignal }
   const response: ServerResponse
   const url: string
   const scale: (...given: unknown[]) => { width: number; height: number }

@@ -22,12 +22,13 @@ const response = {
   setHeader: () => response,
   writeHead: () => response,
   end: text => void response.written.push(text),
+  once: () => response,
 }
 const nothing = () => undefined
 Object.assign(globalThis, {
   ...{ hub, worker, redis, defineTask, TaskError, Worker, resize, report, response },
   ...{ args: { width: 4000, height: 3000, box: 800 }, body: { width: 1, height: 1, box: 1 }, id: 7, options: {} },
-  ...{ request: { signal: new AbortController().signal }, url: 'http://127.0.0.1' },
+  ...{ request: { headers: {}, signal: new AbortController().signal }, url: 'http://127.0.0.1' },
   ...{ show: nothing, showGap: nothing, scale: nothing, slowest: { offer: nothing } },
 })
 await import(pathToFileURL(process.argv[2]).href)

@@ -21,7 +21,7 @@ const pieces = codeBlocks()
 
 it('docs/in-frameworks.md has code of each framework', () => {
   const frameworks = pieces.map(({ file }) => file.split('/')[2])
-  expect(frameworks).toEqual(['express', 'fastify', 'next', 'next', 'django', 'django', 'rails', 'rails'])
+  expect(frameworks).toEqual(['express', 'express', 'fastify', 'next', 'django', 'django', 'flask', 'rails', 'rails'])
 })
 
 it.each(pieces)('docs/in-frameworks.md has what is in $file', ({ file, text }) => {

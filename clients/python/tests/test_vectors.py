@@ -187,6 +187,23 @@ def test_errors() -> None:
         assert read == case["expected"]
 
 
+def test_problems() -> None:
+    file = vectors("problems.json")
+    for case in file["cases"]:
+        problem = pshub.problem_of(from_wire(case["error"]))
+        assert problem.body == case["body"] and problem.status == case["body"]["status"]
+        wait = {} if case["retryAfter"] is None else {"retry-after": case["retryAfter"]}
+        assert problem.headers == {"content-type": "application/problem+json", **wait}
+    for header, timeout_ms in file["timeouts"]:
+        if timeout_ms is None:
+            with pytest.raises(pshub.InvalidArgs, match="pshub-timeout-ms"):
+                pshub.timeout_of(header, 5.0)
+        else:
+            assert pshub.timeout_of(header) == timeout_ms / 1000
+            assert pshub.timeout_of(header, 0.5) == min(timeout_ms / 1000, 0.5)
+    assert pshub.timeout_of(None, 2.0) == 2.0 and pshub.timeout_of(None) is None
+
+
 def test_payloads() -> None:
     payloads = vectors("payloads.json")
     for text in payloads["unchanged"]:

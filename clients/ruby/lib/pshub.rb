@@ -5,4 +5,5 @@ module Pshub
 end
 
 require_relative "pshub/hub/hub"
+require_relative "pshub/http/problem"
 require_relative "pshub/worker/worker"

@@ -95,6 +95,24 @@ class TestVectors < Minitest::Test
     end
   end
 
+  def test_problems
+    file = vectors("problems.json")
+    file["cases"].each do |each|
+      problem = Pshub.problem_of(Pshub::Errors.from_wire(each["error"]))
+      assert_equal each["body"], problem.body
+      assert_equal each["body"]["status"], problem.status
+      assert_equal({ "content-type" => "application/problem+json", "retry-after" => each["retryAfter"] }.compact, problem.headers)
+    end
+    file["timeouts"].each do |header, ms|
+      next assert_raises(Pshub::InvalidArgs) { Pshub.timeout_of(header, 5) } unless ms
+
+      assert_equal ms / 1000.0, Pshub.timeout_of(header)
+      assert_equal [ms / 1000.0, 0.5].min, Pshub.timeout_of(header, 0.5)
+    end
+    assert_raises(Pshub::InvalidArgs) { Pshub.timeout_of("\xff", 5) }
+    assert_equal [2, nil], [Pshub.timeout_of(nil, 2), Pshub.timeout_of(nil)]
+  end
+
   def test_payloads
     file = vectors("payloads.json")
     file["unchanged"].each do |text|

@@ -1,19 +1,17 @@
-import math
+import json
+import logging
 
-from django.http import JsonResponse
+from django.http import HttpResponse
 
-from pshub import AsyncHub, HubError
+from pshub import AsyncHub, HubError, problem_of
 
 #: One for the process: all requests share it. asgi.py closes it.
 hub = AsyncHub(name="django")
 
 
-def answer_of(error: HubError) -> JsonResponse:
+def answer_of(error: HubError) -> HttpResponse:
     """The response that fits the error of a call."""
-    response = JsonResponse({"code": error.code, "message": error.message, "data": error.data}, status=error.http_status)
-    if error.retryable:
-        # Some errors say how long it takes until a further try may be worth it, in milliseconds.
-        told = error.data if isinstance(error.data, dict) else {}
-        wait_ms = told.get("retryAfterMs") or told.get("waitMs") or 0
-        response["Retry-After"] = str(max(1, math.ceil(wait_ms / 1000)))
-    return response
+    problem = problem_of(error)
+    if problem.status >= 500:
+        logging.error("%s: %s", error.code, error)
+    return HttpResponse(json.dumps(problem.body), status=problem.status, headers=problem.headers)

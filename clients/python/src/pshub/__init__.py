@@ -1,5 +1,6 @@
 """Call tasks in worker processes over Redis and await their results; or be such a worker. See README.md."""
 
+from .http.problem import HttpProblem, problem_of, timeout_of
 from .hub.async_hub import AsyncHub
 from .hub.enqueuing import EnqueuedMany
 from .hub.gather import Outcome
@@ -61,6 +62,7 @@ __all__ = [
     "DeadJobs",
     "EnqueuedMany",
     "Expired",
+    "HttpProblem",
     "Hub",
     "HubClosed",
     "HubError",
@@ -91,5 +93,7 @@ __all__ = [
     "Worker",
     "WorkerLost",
     "__version__",
+    "problem_of",
     "task",
+    "timeout_of",
 ]

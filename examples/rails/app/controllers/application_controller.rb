@@ -7,12 +7,9 @@ class ApplicationController < ActionController::API
 
   # The answer that fits the error of a call.
   def tell(error)
-    if error.retryable
-      # Some errors say how long it takes until a further try may be worth it, in milliseconds.
-      told = error.data.is_a?(Hash) ? error.data : {}
-      wait_ms = told["retryAfterMs"] || told["waitMs"] || 0
-      response.headers["Retry-After"] = [1, (wait_ms / 1000.0).ceil].max.to_s
-    end
-    render json: { code: error.code, message: error.message, data: error.data }, status: error.http_status
+    problem = Pshub.problem_of(error)
+    logger.error("#{error.code}: #{error.message}") if problem.status >= 500
+    response.headers.merge!(problem.headers)
+    render json: problem.body, status: problem.status, content_type: "application/problem+json"
   end
 end

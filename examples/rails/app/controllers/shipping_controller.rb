@@ -6,6 +6,8 @@ class ShippingController < ApplicationController
     grams = params[:grams]
     # What is no number goes as it came, for the schema of the task to refuse.
     args = { country: params[:country], grams: grams.to_s.match?(/\A\d+\z/) ? grams.to_i : grams }
-    render json: HUB.call("shipping_cost:1.0", args, timeout: 2)
+    # Who says how long they wait is answered by then.
+    timeout = Pshub.timeout_of(request.headers["pshub-timeout-ms"], 2)
+    render json: HUB.call("shipping_cost:1.0", args, timeout:)
   end
 end

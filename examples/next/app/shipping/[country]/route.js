@@ -1,5 +1,5 @@
 // A route handler that awaits a task: curl 'localhost:3000/shipping/DE?grams=1200'
-import { answerOf, hub } from '../../../hub.mjs'
+import { callOptionsOf, problemResponse, sharedHub } from 'pshub/http'
 
 export const GET = async (request, { params }) => {
   const { country } = await params
@@ -7,9 +7,12 @@ export const GET = async (request, { params }) => {
   // What is no number goes as it came, for the schema of the task to refuse.
   const args = { country, grams: /^\d+$/.test(grams) ? Number(grams) : grams }
   try {
-    // A visitor who leaves gives the call up.
-    return Response.json(await hub().call('shipping_cost:1.0', args, { timeoutMs: 2000, signal: request.signal }))
+    // One for the process, and `next dev`, which loads this file again after each change.
+    const hub = sharedHub({ name: 'next' })
+    // A visitor who leaves gives the call up; one who says how long they wait is answered by then.
+    return Response.json(await hub.call('shipping_cost:1.0', args, callOptionsOf(request, { timeoutMs: 2000 })))
   } catch (error) {
-    return answerOf(error)
+    // What is no HubError is a mistake in this code: it is thrown on, to Next.js.
+    return problemResponse(error)
   }
 }

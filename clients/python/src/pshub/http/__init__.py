@@ -1,0 +1,1 @@
+"""What web applications that call tasks need."""

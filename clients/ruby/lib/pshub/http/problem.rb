@@ -1,0 +1,57 @@
+# frozen_string_literal: true
+
+require_relative "../wire/errors"
+
+# For web applications that call tasks: what they answer when a call fails, and how long it may take.
+module Pshub
+  # An answer that says what went wrong, for any framework: RFC 9457. +headers+ are +content-type+, and +retry-after+ where a later try may
+  # succeed; +body+ is a Hash, to be sent as JSON. clients/vectors/problems.json has examples.
+  HttpProblem = Struct.new(:status, :headers, :body)
+
+  # Of these the message is about what the visitor sent. What others say may have names of tasks, hosts and files in it.
+  ABOUT_REQUEST = %w[InvalidArgs PayloadTooLarge Overloaded NoSuchJob].freeze
+  LONGEST_TIMEOUT_MS = 10 * 60_000
+  private_constant :ABOUT_REQUEST, :LONGEST_TIMEOUT_MS
+
+  class << self
+    # The answer that fits the error of a call. Its message and data are told where they are about what the visitor sent, or where the
+    # handler chose a code of its own; of any other it is what the code means. Log the error itself.
+    def problem_of(error)
+      headers = { "content-type" => "application/problem+json" }
+      headers["retry-after"] = seconds_to_wait(error.data).to_s if error.retryable
+      HttpProblem.new(error.http_status, headers, details_of(error))
+    end
+
+    # How long a call may take that answers a request, in seconds: what the request's header +pshub-timeout-ms+ says, and not more than
+    # +at_most+. nil: nobody says. Raises InvalidArgs when the header is no whole number from 1 to 600000.
+    def timeout_of(header, at_most = nil)
+      return at_most if header.nil?
+
+      ms = header.valid_encoding? && header.match?(/\A[0-9]{1,6}\z/) ? header.to_i : 0
+      unless ms.between?(1, LONGEST_TIMEOUT_MS)
+        raise InvalidArgs, "The header pshub-timeout-ms must be a whole number from 1 to #{LONGEST_TIMEOUT_MS}, not #{Errors.shown(header)}."
+      end
+
+      [ms / 1000.0, at_most].compact.min
+    end
+
+    private
+
+    def details_of(error)
+      own = error.code != error.kind
+      told = own || ABOUT_REQUEST.include?(error.code)
+      {
+        "type" => ("urn:problem-type:pshub:#{error.code}" unless own),
+        "title" => own ? error.code : ERROR_TABLE.fetch(error.kind).meaning, "status" => error.http_status,
+        "detail" => (error.message if told), "code" => error.code, "ran" => error.ran, "retryable" => error.retryable,
+        "data" => (error.data if told)
+      }.compact
+    end
+
+    def seconds_to_wait(data)
+      waits = data.is_a?(Hash) ? data.values_at("retryAfterMs", "waitMs") : []
+      ms = waits.find { |each| each.is_a?(Numeric) && each.finite? } || 0
+      [1, (ms / 1000.0).ceil].max
+    end
+  end
+end

@@ -1,0 +1,10 @@
+export {
+  type HttpProblem,
+  type ProblemDetails,
+  problemOf,
+  problemResponse,
+  retryAfterOf,
+  sendProblem,
+} from './problem.ts'
+export { callOptionsOf, type IncomingRequest, type RequestOptions, signalOf, timeoutOf } from './request.ts'
+export { sharedHub } from './shared-hub.ts'

@@ -1,0 +1,83 @@
+import type { ServerResponse } from 'node:http'
+import { type ErrorCode, errorTable, HubError, type OwnCode } from '../wire/errors.ts'
+
+/** The body of an answer that says what went wrong: RFC 9457, "problem details". */
+export interface ProblemDetails {
+  /** `urn:problem-type:pshub:<code>`; of a code that the worker chose there is none. */
+  type?: string
+  /** What the code means, the same each time. */
+  title: string
+  status: number
+  /** What is the matter this time: left out where that is not the visitor's to know. */
+  detail?: string
+  code: ErrorCode | OwnCode
+  /** Whether the handler may have run. */
+  ran: 'no' | 'maybe' | 'yes'
+  retryable: boolean
+  /** As of the error: `{ problems }` of wrong arguments, of a worker's own code what that chose. */
+  data?: unknown
+}
+
+/** An answer that says what went wrong, for any framework. */
+export interface HttpProblem {
+  status: number
+  /** `content-type`, and `retry-after` where a later try may succeed. */
+  headers: Record<string, string>
+  body: ProblemDetails
+}
+
+/** Of these the message is about what the visitor sent. What others say may have names of tasks, hosts and files in it. */
+const isAboutRequest: ReadonlySet<ErrorCode> = new Set(['InvalidArgs', 'PayloadTooLarge', 'Overloaded', 'NoSuchJob'])
+
+/**
+ * The answer that fits the error of a call: its status, `retry-after`, and a body of `application/problem+json`. Undefined for what is no
+ * HubError, a mistake in your own code, which is the framework's to answer. The message and data of an error are told where they are about what
+ * the visitor sent, or where the handler chose a code of its own; of any other it is what the code means. Log the error itself.
+ */
+export const problemOf = (error: unknown): HttpProblem | undefined => {
+  if (!(error instanceof HubError)) return undefined
+  const { code, kind, status, message, ran, retryable, data } = error
+  const isOwn = code !== kind
+  const isTold = isOwn || isAboutRequest.has(kind)
+  const wait = retryAfterOf(error)
+  return {
+    status,
+    headers: {
+      'content-type': 'application/problem+json',
+      ...(wait === undefined ? {} : { 'retry-after': wait }),
+    },
+    body: {
+      ...(isOwn ? {} : { type: `urn:problem-type:pshub:${code}` }),
+      title: isOwn ? code : errorTable[kind].meaning,
+      status,
+      ...(isTold ? { detail: message } : {}),
+      code,
+      ran,
+      retryable,
+      ...(isTold && data !== undefined ? { data } : {}),
+    },
+  }
+}
+
+/** The same as a web `Response`, for Next.js and whatever else takes one. Throws what is no HubError on. */
+export const problemResponse = (error: unknown): Response => {
+  const problem = problemOf(error)
+  if (!problem) throw error
+  return new Response(JSON.stringify(problem.body), { status: problem.status, headers: problem.headers })
+}
+
+/** The same through a response of `node:http`, which that of Express is. False: nothing was sent, for it is no HubError, or an answer has begun. */
+export const sendProblem = (response: ServerResponse, error: unknown): boolean => {
+  const problem = problemOf(error)
+  if (!problem || response.headersSent) return false
+  response.writeHead(problem.status, problem.headers).end(JSON.stringify(problem.body))
+  return true
+}
+
+/** The value of `Retry-After`, in seconds: as long as the error says, at least 1. Undefined where a later try would not help. */
+export const retryAfterOf = ({ retryable, data }: HubError): string | undefined => {
+  if (!retryable) return undefined
+  const { retryAfterMs, waitMs } = (data ?? {}) as { retryAfterMs?: unknown; waitMs?: unknown }
+  const ms = [retryAfterMs, waitMs].find(each => Number.isFinite(each)) as number | undefined
+  return String(Math.max(1, Math.ceil((ms ?? 0) / 1000)))
+}
