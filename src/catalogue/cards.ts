@@ -86,7 +86,7 @@ const maxDescription = 65_536
 /** @throws Unreadable */
 export const readTaskCard = (text: string): TaskCard => {
   const card = objectOf(text, maxCardLength)
-  const { args, result, timeoutMs, keyed, scores, maxPayloadBytes, maxBacklog, beside, at } = card
+  const { args, result, yields, timeoutMs, keyed, scores, maxPayloadBytes, maxBacklog, beside, at } = card
   return {
     task: nameOf(card, 'task'),
     queue: nameOf(card, 'queue'),
@@ -94,6 +94,7 @@ export const readTaskCard = (text: string): TaskCard => {
     // Whoever uses a schema says what is wrong with it.
     ...(args === undefined ? {} : { args: args as JsonSchema }),
     ...(result === undefined ? {} : { result: result as JsonSchema }),
+    ...(yields === true || isObject(yields) ? { yields: yields as JsonSchema | true } : {}),
     timeoutMs: isLimit(timeoutMs) ? Math.min(timeoutMs, maxTimeoutMs) : defaultTimeoutMs,
     idempotent: card.idempotent === true,
     ...dangerOf(card.dangerous),

@@ -9,6 +9,8 @@ export interface TaskCard {
   description: string
   args?: JsonSchema
   result?: JsonSchema
+  /** Its handler yields: the schema of each chunk, or true where none was declared; absent: nobody knows of any. */
+  yields?: JsonSchema | true
   timeoutMs: number
   idempotent: boolean
   /** Why running it by mistake does harm; true: nobody said why; absent: it does none. */
@@ -38,6 +40,7 @@ export const cardOf = (
   description: task.description,
   ...(task.args === undefined ? {} : { args: task.args }),
   ...(task.result === undefined ? {} : { result: task.result }),
+  ...(task.yields === undefined ? {} : { yields: task.yields }),
   timeoutMs: task.timeoutMs,
   idempotent: task.idempotent,
   ...(task.dangerous === undefined ? {} : { dangerous: task.dangerous }),

@@ -64,6 +64,8 @@ export interface Declaration<Args = unknown, Result = unknown, Chunk = unknown> 
   readonly description: string
   readonly args: JsonSchema | undefined
   readonly result: JsonSchema | undefined
+  /** The schema of what its handler yields, or true where it yields and none was given; undefined: it does not, as far as is known. */
+  readonly yields: JsonSchema | true | undefined
   readonly timeoutMs: number
   readonly idempotent: boolean
   readonly dangerous: string | true | undefined

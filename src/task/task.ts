@@ -174,6 +174,7 @@ const contractOf = (fullName: string, options: TaskOptions): Contract => {
     description: options.description ?? '',
     args,
     result,
+    yields: undefined,
     timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
     idempotent: options.idempotent ?? false,
     dangerous: options.dangerous || undefined,
@@ -216,13 +217,17 @@ const taskOf = (contract: Contract, handler: unknown, serving: Serving, options:
     throw new ConfigError(`${full}: its handler must be a function, not ${typeof handler}.`)
   checkOptions(full, serving, servingNames)
   const { threads = contract.threads, module = contract.module } = serving
+  const yields = contract.yields ?? (isGenerator(handler) || undefined)
   const parse = parserOf(options.args, 'InvalidArgs', full)
   const own =
     contract.keyed === 'merged'
       ? mergedHandler(handler as MergedHandler<unknown>, parse ?? options.deserialize)
       : parsing(handler as Handler, parse, parserOf(options.result, 'InvalidResult', full))
-  return Object.freeze({ ...contract, threads, module, kind: 'task', handler: own })
+  return Object.freeze({ ...contract, yields, threads, module, kind: 'task', handler: own })
 }
+
+/** Made by `function*` or `async function*`, also in another realm. */
+const isGenerator = (handler: object): boolean => /Generator/.test(Object.prototype.toString.call(handler))
 
 /** A handler between the validators of its schemas, where they have any: they run where it runs, in a thread too. */
 const parsing = (handler: Handler, parseArgs: Parse | undefined, parseResult: Parse | undefined): Handler => {

@@ -12,7 +12,7 @@ import type { Request } from '../wire/message.ts'
 import { encodeFitting, exceeds, invalid } from '../wire/payload.ts'
 import { isThenable } from '../wire/thenable.ts'
 import { WholeList } from './answers/whole-list.ts'
-import { type Chunks, isYielding } from './answers/yielded.ts'
+import { type Chunks, isYielding, unread } from './answers/yielded.ts'
 import type { Handlers } from './handlers.ts'
 import { Run, type RunOptions } from './run.ts'
 
@@ -211,7 +211,7 @@ export class Executor {
   #encodeResult(task: Task, value: unknown, { task: name, id }: Request): string {
     const { maxPayloadBytes } = this.#options
     const details = { task: name, id }
-    if (isYielding(value)) throw new Abandoned('InvalidResult', unread(name), details)
+    if (isYielding(value)) throw unread(details)
     const encoded = encodeFitting(value === undefined ? null : value, maxPayloadBytes, task.checkResult)
     if (typeof encoded === 'string') return encoded
     if (encoded) throw refused('InvalidResult', encoded, details)
@@ -221,9 +221,6 @@ export class Executor {
 
 const tooLarge = (task: string, maxBytes: number, id: string): Abandoned =>
   new Abandoned('InvalidResult', `The result of ${task} is larger than ${maxBytes} bytes.`, { task, id })
-
-const unread = (task: string): string =>
-  `The handler of ${task} resolved with a generator, which nobody reads: make the handler itself an async function*, or return it from one that is not async.`
 
 const refused: typeof invalid = (code, problems, details) => {
   const { message, data } = invalid(code, problems, details)

@@ -181,13 +181,54 @@ export const steps = defineTask('steps:1.0', inThreads, async (count, ctx) => {
     await delay(300)
   }
 })
-export const yields = defineTask('yields:1.0', inThreads, function* () {
-  yield 1
+export const counting = defineTask('counting:1.0', inThreads, function* ({ count, returned }) {
+  for (let n = 1; n <= count; n++) yield { n, isMainThread, threadId }
+  return returned
 })
+/** Tells by the length of a file how much it has yielded, and by another one when it has ended. */
+export const endless = defineTask(
+  'endless:1.0',
+  { threads: 1, module, timeoutMs: 30_000 },
+  async function* ({ yielded }) {
+    try {
+      for (;;) {
+        appendFileSync(yielded, '.')
+        yield threadId
+      }
+    } finally {
+      writeFileSync(`${yielded}-ended`, String(threadId))
+    }
+  },
+)
+/** Some chunks, and then something else. */
+const behind = {
+  throws: () => {
+    throw new TaskError('no luck', { code: 'NoLuck' })
+  },
+  dies: () => process.exit(7),
+  bigint: () => 5n,
+  large: () => 'x'.repeat(2_000_000),
+  stubborn: () => 'x'.repeat(2_000_000),
+  computes: () => {
+    for (;;);
+  },
+}
+const yieldsThen = async function* ({ how }) {
+  try {
+    yield threadId
+    yield threadId
+    yield behind[how]()
+  } finally {
+    while (how === 'stubborn');
+  }
+}
+export const yielding = defineTask('yielding:1.0', { threads: 1, module, timeoutMs: 20_000 }, yieldsThen)
+export const yieldingHere = defineTask('yielding_here:1.0', {}, yieldsThen)
+export const unreadable = defineTask('unreadable:1.0', inThreads, async () => yieldsThen({}))
 
 export const all = [
   steps,
-  yields,
+  ...[counting, endless, yielding, yieldingHere, unreadable],
   ...[ending, endingHere, checked, tell, computing, single, heeding, heedingHere, rethrowing, calling, passing],
   ...[chatty, leaving, gated, passingHere, dying, echo, slow, failing, blocking],
 ]

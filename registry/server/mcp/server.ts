@@ -4,6 +4,7 @@ import { type Hub, HubError, version } from 'pshub'
 import { toldOf } from '../refusal.ts'
 import type { Sdk } from './sdk.ts'
 import { callTool, codeOf, failureOf } from './tool-call.ts'
+import { type ToldProgress, ToolProgress } from './tool-progress.ts'
 import type { Tools } from './tools.ts'
 
 export interface ServerParts {
@@ -32,9 +33,7 @@ export const makeToolServer = (parts: ServerParts): Server => {
       throw asProtocolError(sdk, error, onFault)
     }),
   )
-  server.setRequestHandler(CallToolRequestSchema, ({ params }, { signal, authInfo }) =>
-    runTool(parts, params, signal, authInfo),
-  )
+  server.setRequestHandler(CallToolRequestSchema, ({ params }, extra) => runTool(parts, params, extra))
   let leave: (() => void) | undefined
   server.oninitialized = () => {
     leave ??= tools.onChange(() => void server.sendToolListChanged().catch(onFault))
@@ -47,9 +46,9 @@ export const makeToolServer = (parts: ServerParts): Server => {
 const runTool = async (
   { sdk, hub, tools, begin, onFault }: ServerParts,
   { name, arguments: given }: { name: string; arguments?: Record<string, unknown> | undefined },
-  signal: AbortSignal,
-  who: AuthInfo | undefined,
+  { signal, authInfo: who, _meta: meta, sendNotification }: Extra,
 ) => {
+  const progress = progressOf(meta?.progressToken, sendNotification)
   let end: (code: string) => void = () => undefined
   try {
     const known = await tools.find(name)
@@ -59,7 +58,7 @@ const runTool = async (
       throw new McpError(ErrorCode.InvalidParams, `There is no tool ${shown} now; list the tools for those there are.`)
     }
     end = await begin(known.task, given, who)
-    const result = await callTool(hub, known, given, { signal })
+    const result = await callTool(hub, known, given, { signal, progress })
     end('ok')
     return result
   } catch (thrown) {
@@ -67,8 +66,30 @@ const runTool = async (
     end(codeOf(thrown))
     if (codeOf(thrown) === 'Internal') onFault(thrown)
     return failureOf(thrown)
+  } finally {
+    progress?.end()
   }
 }
+
+/** What the SDK tells of a request, as far as it matters here. */
+interface Extra {
+  signal: AbortSignal
+  authInfo?: AuthInfo | undefined
+  _meta?: { progressToken?: string | number | undefined } | undefined
+  sendNotification(notification: { method: 'notifications/progress'; params: ToldProgress & Token }): Promise<void>
+}
+interface Token {
+  progressToken: string | number
+}
+
+/** Undefined where the client gave no token to tell it by. */
+const progressOf = (
+  progressToken: string | number | undefined,
+  send: Extra['sendNotification'],
+): ToolProgress | undefined =>
+  progressToken === undefined
+    ? undefined
+    : new ToolProgress(told => send({ method: 'notifications/progress', params: { ...told, progressToken } }))
 
 const asProtocolError = (
   { types: { McpError, ErrorCode } }: Sdk,

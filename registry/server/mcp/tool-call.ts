@@ -1,7 +1,9 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import { type CallOptions, type Hub, HubError } from 'pshub'
 import { Refusal, toldOf } from '../refusal.ts'
+import type { ToolProgress } from './tool-progress.ts'
 import { isObject } from './tool-schema.ts'
+import { readWhole } from './tool-stream.ts'
 import type { TaskTool } from './tools.ts'
 
 /** A model reads all of a result: a longer one, in bytes of JSON, would drown what it is asked about. */
@@ -12,17 +14,24 @@ const maxTimeoutMs = 10 * 60_000
 /** What the SDK tells of a request, as far as it matters here. */
 export interface Asked {
   signal: AbortSignal
+  /** Undefined where the client does not want to know. */
+  progress?: ToolProgress | undefined
 }
 
 /** Calls the task of a tool. What the call rejects with is thrown. */
 export const callTool = async (hub: Hub, known: TaskTool, given: unknown, asked: Asked): Promise<CallToolResult> => {
-  const result = await hub.call(known.task, argsOf(known, given), callOptionsOf(known, asked))
-  return resultOf(known, result ?? null)
+  const args = argsOf(known, given)
+  const options = callOptionsOf(known, asked)
+  const { progress } = asked
+  if (!progress || !known.yields) return resultOf(known, (await hub.call(known.task, args, options)) ?? null)
+  const stream = hub.stream(known.task, args, options)
+  return resultOf(known, await readWhole(stream, maxResultBytes, progress, bytes => tooLarge(known.task, bytes)))
 }
 
-/** How a request of a client becomes a call. The one place where a listener for its progress belongs, as it has a `progressToken`. */
-const callOptionsOf = ({ timeoutMs }: TaskTool, { signal }: Asked): CallOptions => ({
+/** How a request of a client becomes a call. */
+const callOptionsOf = ({ timeoutMs }: TaskTool, { signal, progress }: Asked): CallOptions => ({
   signal,
+  onProgress: progress?.onProgress,
   timeoutMs: Math.min(timeoutMs, maxTimeoutMs),
 })
 
@@ -32,12 +41,7 @@ const argsOf = ({ isWrapped }: TaskTool, given: unknown): unknown =>
 const resultOf = ({ task, tool }: TaskTool, result: unknown): CallToolResult => {
   const text = JSON.stringify(result)
   const bytes = Buffer.byteLength(text)
-  if (bytes > maxResultBytes)
-    throw new HubError(
-      'InvalidResult',
-      `${task} ran, but its result has ${bytes} bytes and an agent is given at most ${maxResultBytes}: ask for less of it.`,
-      { task },
-    )
+  if (bytes > maxResultBytes) throw tooLarge(task, bytes)
   if (!isObject(result)) {
     // Clients refuse to read such a result.
     if (tool.outputSchema) throw new HubError('InvalidResult', `${task} ran, but its result is no object.`, { task })
@@ -45,6 +49,13 @@ const resultOf = ({ task, tool }: TaskTool, result: unknown): CallToolResult => 
   }
   return { content: [{ type: 'text', text }], structuredContent: result }
 }
+
+const tooLarge = (task: string, bytes: number): HubError =>
+  new HubError(
+    'InvalidResult',
+    `${task} ran, but its result has ${bytes} bytes and an agent is given at most ${maxResultBytes}: ask for less of it.`,
+    { task },
+  )
 
 /** What the model is told of a failure: the code, whether the task ran and may be tried again; never a stack. */
 export const failureOf = (thrown: unknown): CallToolResult => {

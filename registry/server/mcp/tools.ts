@@ -13,6 +13,8 @@ export interface TaskTool {
   /** The arguments of the task are in the field `args` of the tool's. */
   isWrapped: boolean
   timeoutMs: number
+  /** Its handler yields. */
+  yields: boolean
   /** Characters of JSON. */
   length: number
   /** What it was made of. */
@@ -108,7 +110,8 @@ export class Tools implements Watcher {
 
   #toolOf(name: string, card: TaskOverview, before: TaskTool | undefined): TaskTool {
     const { task, description, idempotent, dangerous, timeoutMs, args, result } = card
-    const source = JSON.stringify([description, idempotent, dangerous, timeoutMs, args, result])
+    const yields = card.yields !== undefined
+    const source = JSON.stringify([description, idempotent, dangerous, timeoutMs, yields, args, result])
     if (before?.source === source) return before
     const { schema, isWrapped } = inputOf(args)
     const outputSchema = outputOf(result, this.#options.compiles)
@@ -121,7 +124,7 @@ export class Tools implements Watcher {
       // That a task only reads is nowhere declared, so that nothing says it.
       annotations: { title: task, idempotentHint: idempotent, destructiveHint: dangerous !== undefined },
     } as Tool
-    return { task, tool, isWrapped, timeoutMs, length: JSON.stringify(tool).length, source }
+    return { task, tool, isWrapped, timeoutMs, yields, length: JSON.stringify(tool).length, source }
   }
 }
 

@@ -38,6 +38,14 @@ export const drained = (value: unknown, context: TaskContext): unknown => {
   throw new TaskError('A middleware gave its handler a context of its own, and what that yields has nowhere to go.')
 }
 
+/** Of a handler that resolved with a generator. */
+export const unread = ({ task, id }: { task: string; id: string }): Abandoned =>
+  new Abandoned(
+    'InvalidResult',
+    `The handler of ${task} resolved with a generator, which nobody reads: make the handler itself an async function*, or return it from one that is not async.`,
+    { task, id },
+  )
+
 /** Reads what a handler yields to its end, or until the signal fires. */
 export const readAll = async (source: Yielding, signal: AbortSignal, chunks: Chunks): Promise<unknown> => {
   const iterator: AsyncIterator<unknown> | Iterator<unknown> =

@@ -18,6 +18,10 @@ export type ToThread =
   | { is: 'aborted'; reason: CarriedError }
   | { is: 'answer'; call: number; result: unknown }
   | { is: 'failure'; call: number; error: CarriedError }
+  /** There is room for another chunk. */
+  | { is: 'more' }
+  /** No further chunk is wanted. */
+  | { is: 'stop' }
 
 /** What it tells the main thread meanwhile. */
 export type FromThread =
@@ -26,6 +30,10 @@ export type FromThread =
   | { is: 'unfit'; reason: string }
   | { is: 'log'; level: keyof TaskLog; message: string; fields: Record<string, unknown> | undefined }
   | { is: 'progress'; progress: Progress }
+  /** The handler yields; its end is the end of that. */
+  | { is: 'yields' }
+  /** `value` is JSON. The next one comes after `more`. */
+  | { is: 'chunk'; value: string }
   /** `args` is JSON. */
   | { is: 'call'; call: number; task: string; args: string | undefined; options: Omit<NestedOptions, 'signal'> }
   | { is: 'cancel'; call: number }

@@ -84,7 +84,7 @@ export class ThreadContext implements TaskContext {
   heard(message: ToThread): void {
     if (message.is === 'aborted') this.#controller.abort(unpackError(message.reason))
     else if (message.is === 'answer') this.#calls.get(message.call)?.resolve(message.result)
-    else this.#calls.get(message.call)?.reject(unpackError(message.error))
+    else if (message.is === 'failure') this.#calls.get(message.call)?.reject(unpackError(message.error))
   }
 
   #tell(message: FromThread): void {

@@ -6,9 +6,11 @@ import { HubError, messageOf, TaskError } from '../../wire/errors.ts'
 import { Abandoned } from '../../wire/failures.ts'
 import { invalid } from '../../wire/payload.ts'
 import { clearTimeout, setTimeout } from '../../wire/timers.ts'
+import { drained } from '../answers/yielded.ts'
 import { abandonAfterMs } from '../run.ts'
 import { packError, unpackError } from './carried-error.ts'
 import { type FromThread, sharedMs, type ThreadOutcome, type ThreadRequest, type ToThread } from './messages.ts'
+import { ThreadSource } from './thread-source.ts'
 
 /**
  * One run of a handler in a thread, seen from the main thread: waiting, then `in` the pool, then settled, once. It does for the
@@ -27,6 +29,10 @@ export class ThreadRun {
   #hasBegun = false
   #port: MessagePort | undefined
   #timer: NodeJS.Timeout | undefined
+  /** What its handler yields. */
+  #source: ThreadSource | undefined
+  /** Its thread is free again, or gone. */
+  #isOver = false
 
   constructor(task: Task, args: unknown, context: TaskContext) {
     this.#task = task
@@ -68,10 +74,10 @@ export class ThreadRun {
       const { signal } = this.#killing
       const outcome: ThreadOutcome = await pool.run({ port: port2 }, { transferList: [port2], signal })
       this.#hearTheRest()
-      this.#end(Promise.resolve().then(() => this.#valueOf(outcome)))
+      this.#ended(Promise.resolve().then(() => this.#valueOf(outcome)))
     } catch (error) {
       this.#hearTheRest()
-      this.#end(Promise.reject(this.#deathOf(error)))
+      this.#ended(Promise.reject(this.#deathOf(error)))
       for (const call of this.#calls.values()) call.abort()
     }
     this.#closeIfDone()
@@ -94,7 +100,7 @@ export class ThreadRun {
     // The run's code is the reason's, as where the executor gives up a handler in the main thread.
     const given = reason instanceof HubError ? new Abandoned(reason.code, reason.message) : reason
     this.#tell({ is: 'aborted', reason: packError(reason) })
-    if (this.#hasBegun) this.#timer = setTimeout(() => this.fail(given), abandonAfterMs)
+    if (this.#hasBegun) this.#killLater(given)
     else this.fail(given)
   }
 
@@ -104,6 +110,8 @@ export class ThreadRun {
     else if (message.is === 'unfit') this.fail(new TaskError(message.reason))
     else if (message.is === 'log') this.#context.log[message.level](message.message, message.fields)
     else if (message.is === 'progress') this.#context.progress(message.progress)
+    else if (message.is === 'yields') this.#drain()
+    else if (message.is === 'chunk') this.#source?.put(JSON.parse(message.value))
     else if (message.is === 'cancel') this.#calls.get(message.call)?.abort()
     else void this.#call(message)
   })
@@ -120,6 +128,27 @@ export class ThreadRun {
     }
     this.#calls.delete(call)
     this.#closeIfDone()
+  }
+
+  /** Hands on what its handler yields, in the context of the run, whose end is then the end of that. */
+  #drain(): void {
+    const stop = () => {
+      this.#tell({ is: 'stop' })
+      this.#killLater(new TaskError(`${this.#task.name.full} did not stop.`))
+    }
+    const source = new ThreadSource(() => this.#tell({ is: 'more' }), stop)
+    this.#source = source
+    const drain = new Promise(resolve => resolve(drained(source, this.#context)))
+    drain
+      .catch(() => source.return())
+      .then(() => {
+        this.#end(drain)
+        this.#closeIfDone()
+      })
+  }
+
+  #killLater(reason: unknown): void {
+    if (!this.#isOver) this.#timer ??= setTimeout(() => this.fail(reason), abandonAfterMs)
   }
 
   #tell(message: ToThread): void {
@@ -147,17 +176,26 @@ export class ThreadRun {
     return new TaskError(`The thread that ran ${this.#task.name.full} died: ${why}`, { cause: error })
   }
 
+  /** Its thread has settled it. */
+  #ended(outcome: Promise<unknown>): void {
+    this.#isOver = true
+    outcome.catch(() => undefined)
+    clearTimeout(this.#timer)
+    if (this.#source) this.#source.end(outcome)
+    else this.#end(outcome)
+  }
+
   #end(outcome: Promise<unknown>): void {
     outcome.catch(() => undefined)
     if (this.#isSettled) return
     this.#isSettled = true
-    clearTimeout(this.#timer)
+    this.#source?.end(outcome)
     this.#context.signal.removeEventListener('abort', this.#onAbort)
     this.#settle(outcome)
   }
 
   /** Calls that the handler did not await are answered all the same. */
   #closeIfDone(): void {
-    if (this.#isSettled && this.#calls.size === 0) this.#port?.close()
+    if (this.#isOver && this.#isSettled && this.#calls.size === 0) this.#port?.close()
   }
 }

@@ -3,10 +3,12 @@ import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_
 import { contractsIn, tasksIn } from '../../task/exported.ts'
 import type { Task } from '../../task/task.ts'
 import { messageOf, TaskError } from '../../wire/errors.ts'
-import { encodePayload, PayloadProblem } from '../../wire/payload.ts'
-import { isYielding } from '../answers/yielded.ts'
+import { Abandoned } from '../../wire/failures.ts'
+import { encodePayload, invalid, PayloadProblem } from '../../wire/payload.ts'
+import { isYielding, readAll, unread } from '../answers/yielded.ts'
 import { packError } from './carried-error.ts'
 import type { FromThread, ThreadOutcome, ThreadRequest, ToThread } from './messages.ts'
+import { ThreadChunks } from './thread-chunks.ts'
 import { ThreadContext } from './thread-context.ts'
 
 // A promise that nobody awaits costs no run, as in `pshub worker`. It may be of a run that ended long ago.
@@ -17,7 +19,11 @@ export default async ({ port }: { port: MessagePort }): Promise<ThreadOutcome> =
   const request: ThreadRequest = receiveMessageOnPort(port)!.message
   const tell = (message: FromThread) => port.postMessage(message)
   const context = new ThreadContext(request, port)
-  port.on('message', (message: ToThread) => context.heard(message))
+  const chunks = new ThreadChunks(tell, value => encodedChunk(request, value))
+  port.on('message', (message: ToThread) => {
+    context.heard(message)
+    chunks.heard(message)
+  })
   tell({ is: 'begun' })
   let exported: object
   try {
@@ -28,9 +34,14 @@ export default async ({ port }: { port: MessagePort }): Promise<ThreadOutcome> =
     return new Promise(() => undefined)
   }
   try {
-    const value = await taskOf(request, exported).handler(request.args, context)
-    if (isYielding(value)) throw new TaskError(`${request.task} runs in a thread, where a handler cannot yield.`)
-    return outcomeOf(value)
+    const value = taskOf(request, exported).handler(request.args, context)
+    if (isYielding(value)) {
+      tell({ is: 'yields' })
+      return outcomeOf(await readAll(value, context.signal, chunks))
+    }
+    const result = await value
+    if (isYielding(result)) throw unread(request)
+    return outcomeOf(result)
   } catch (thrown) {
     return { is: 'error', error: packError(thrown) }
   }
@@ -44,6 +55,17 @@ const taskOf = ({ task: name, module }: ThreadRequest, exported: object): Task =
     ? 'It exports the contract alone: give .handler() the module that exports what it returns.'
     : 'Export what defineTask returned.'
   throw new TaskError(`${module} does not export ${name}, so no thread can run it. ${hint}`)
+}
+
+/** As it would be in the main thread, which holds it to its limits. */
+const encodedChunk = ({ task, id }: ThreadRequest, value: unknown): string => {
+  try {
+    return encodePayload(value === undefined ? null : value)
+  } catch (error) {
+    if (!(error instanceof PayloadProblem)) throw error
+    const { message, data } = invalid('InvalidResult', [error.problem], { task })
+    throw new Abandoned('InvalidResult', message, { task, id, data })
+  }
 }
 
 /** JSON, as it would be in the main thread: what structured cloning makes of a class with a toJSON is something else. */
