@@ -67,11 +67,8 @@ module Pshub
       true
     end
 
-    # Where the replies of a hub go.
-    def reply_key(hub_id) = @all_keys.reply(hub_id)
-
     # The command that puts replies on a hub's list. Always the function, which a full Redis takes.
-    def reply_command(hub_id, replies) = Library.command("reply", [reply_key(hub_id)], [REPLY_TTL_MS, *replies])
+    def reply_command(hub_id, replies) = Library.command("reply", [@all_keys.reply(hub_id)], [REPLY_TTL_MS, *replies])
 
     # How many chunks of a stream its caller says that it has taken; nil where it says nothing.
     def taken(connection, hub_id, id)

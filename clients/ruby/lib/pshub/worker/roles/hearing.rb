@@ -6,7 +6,6 @@ require_relative "../../redis/library"
 require_relative "../../wire/clock"
 require_relative "../../wire/errors"
 require_relative "../../wire/streams"
-require_relative "../dialling"
 require_relative "../held"
 require_relative "../open_stream"
 require_relative "../patience"
@@ -26,11 +25,10 @@ module Pshub
 
       # The way of one stream to Redis.
       class Way
-        def initialize(crew, queue, connection, dialling, request, context)
+        def initialize(crew, queue, connection, request, context)
           @crew = crew
           @queue = queue
           @connection = connection
-          @dialling = dialling
           @request = request
           @context = context
           @worker_id = crew.worker_id
@@ -42,10 +40,8 @@ module Pshub
           tries = 0
           until @worker_id != @crew.worker_id || (@context.cancelled? && !@context.remaining.positive?)
             begin
-              dial do
-                @crew.beat_now unless @crew.lease_certain?
-                Connection.checked(Library.send_all(@connection, command))
-              end
+              @crew.beat_now unless @crew.lease_certain?
+              Connection.checked(Library.send_all(@connection, command))
               return true
             rescue *Connection::PROBLEMS => e
               return refused(e) if e.is_a?(ReplyError) && !e.passing? && !e.full? && !e.no_function?
@@ -56,12 +52,10 @@ module Pshub
           false
         end
 
-        def taken = dial { @queue.taken(@connection, @request.hub_id, @request.id) }
+        def taken = @queue.taken(@connection, @request.hub_id, @request.id)
         def gone = @crew.abort_run(@request.held_id, Aborted.new("Nobody reads this stream any more: its caller is gone."))
 
         private
-
-        def dial(&command) = @dialling.to(@connection.at(@queue.reply_key(@request.hub_id)).server, &command)
 
         def refused(error)
           @crew.problem("stream", error)
@@ -76,14 +70,13 @@ module Pshub
         @job_queue = job_queue
         @connection = connection
         @replies = replies
-        @dialling = Dialling.new
         @lock = Mutex.new
         @changed = ConditionVariable.new
         @told = {}
       end
 
       # The stream that a request asks for, on the thread of its handler.
-      def open(request, context) = OpenStream.new(request, context, Way.new(@crew, @queue, @replies, @dialling, request, context))
+      def open(request, context) = OpenStream.new(request, context, Way.new(@crew, @queue, @replies, request, context))
 
       # A handler says how far it is.
       def tell(request, progress)
