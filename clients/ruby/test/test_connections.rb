@@ -45,7 +45,12 @@ class TestConnections < PshubTest
   def test_a_server_that_is_away_is_dialled_once_in_a_while_however_many_want_it
     away = TCPServer.new("127.0.0.1", 0)
     dialled = 0
-    refusing = Thread.new { loop { away.accept.close && dialled += 1 } }
+    refusing = Thread.new do
+      loop do
+        away.accept.close
+        dialled += 1
+      end
+    end
     link = Pshub::Connection.new("test", "commands", "redis://127.0.0.1:#{away.addr[1]}", 2.0, Pshub::Events.new)
     finish = Pshub::Clock.now + 1.5
     threads = Array.new(10) do
