@@ -42,6 +42,33 @@ class TestConnections < PshubTest
     link.close
   end
 
+  def test_a_server_that_is_away_is_dialled_once_in_a_while_however_many_want_it
+    away = TCPServer.new("127.0.0.1", 0)
+    dialled = 0
+    refusing = Thread.new do
+      loop do
+        away.accept.close
+        dialled += 1
+      end
+    end
+    link = Pshub::Connection.new("test", "commands", "redis://127.0.0.1:#{away.addr[1]}", 2.0, Pshub::Events.new)
+    finish = Pshub::Clock.now + 1.5
+    threads = Array.new(10) do
+      Thread.new do
+        while Pshub::Clock.now < finish
+          assert_raises(Pshub::NotConnected) { link.one("PING") }
+          sleep 0.01
+        end
+      end
+    end
+    threads.each(&:join)
+    assert_includes 2..10, dialled
+  ensure
+    refusing.kill
+    away.close
+    link.close
+  end
+
   # Whatever it is that waits inside the gem; closing does not wait for it.
   def test_a_name_that_is_not_resolved_holds_up_nothing_else
     calling = nil

@@ -97,6 +97,7 @@ export class OpenStreams implements StreamHost {
       } catch (error) {
         if (closing.aborted) break
         if (isRefusal(error)) onProblem(explained((error as Error).message))
+        else this.#toForget.push(...forgotten)
         for (const stream of streams) if (this.#open.has(stream)) this.#toSay.add(stream)
         await sleep(againMs, closing)
         await commands.whenReady(closing)

@@ -114,6 +114,8 @@ export const streamRows = [
     ...onStreams,
     id: 'F37-streams',
     title: 'worker killed in the middle of streams',
+    // Of three windows, and half of the slots are gone for a while.
+    load: mixed({ perSecond: 12 }),
     faultMs: 6000,
     async inject(stage) {
       await startLongCalls(stage, times(10, long({ count: 600 })))

@@ -188,6 +188,8 @@ class OpenStreams:
                     break
                 if is_refusal(error):
                     host.events.emit("problem", where="stream", reason=message_of(error))
+                else:
+                    self._to_forget += keys
                 self._to_say |= states & self._open
                 await sleep(_AGAIN_S, host.closing)
                 await host.commands.when_ready(host.closing)

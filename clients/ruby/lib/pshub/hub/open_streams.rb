@@ -73,8 +73,12 @@ module Pshub
         rescue *Connection::PROBLEMS => e
           return if @closing.set?
 
-          @on_problem.call(e) if e.is_a?(ReplyError) && !e.passing?
-          @lock.synchronize { @to_say.merge(says.select { |stream| @open.include?(stream) }) }
+          refused = e.is_a?(ReplyError) && !e.passing?
+          @on_problem.call(e) if refused
+          @lock.synchronize do
+            @to_say.merge(says.select { |stream| @open.include?(stream) })
+            @to_forget.concat(forgets) unless refused
+          end
           @closing.wait(AGAIN_S)
           @connection.wait_ready(@closing)
         end

@@ -31,7 +31,9 @@ module Pshub
       @asks_id = asks_id
       @alone = alone
       @lock = Monitor.new
-      @attempt = 0
+      # Tries in a row to make a link that failed, and when the next one may be made: whoever wants one, they share them.
+      @failures = 0
+      @opens_at = 0.0
       @closed = false
       @away_since = Clock.now
     end
@@ -42,11 +44,10 @@ module Pshub
     # Returns true when there is a link, and false when +stop+ is set, this is closed, or the time (in seconds) is over. Raises
     # OfCluster.
     def wait_ready(stop, patience = Float::INFINITY)
-      attempt = 0
       finish = Clock.now + patience
       until stop.set? || @closed
         return true if try_open
-        return false if stop.wait(Clock.backoff(attempt += 1)) || Clock.now > finish
+        return false if stop.wait([@opens_at - Clock.now, 0.01].max) || Clock.now > finish
       end
       false
     end
@@ -65,6 +66,7 @@ module Pshub
     # Makes a link, without holding up whoever wants to send meanwhile. True when there is one.
     def open_aside
       return true if ready?
+      return false if rests?
 
       link, reason = opened
       @lock.synchronize { link ? use(link) : failed(reason) }
@@ -106,10 +108,14 @@ module Pshub
     def open_link
       raise NotConnected, "the connection was closed" if @closed
       return if @link
+      raise NotConnected, @down_reason || "not connected to Redis yet" if rests?
 
       link, reason = opened
       link ? use(link) : failed(reason)
     end
+
+    # The last try to make a link was a moment ago.
+    def rests? = Clock.now < @opens_at
 
     def linked
       raise NotConnected, "the connection was closed" if @closed
@@ -127,12 +133,15 @@ module Pshub
         raise OfCluster, "this is a node of a Cluster, and the others are not known yet"
       end
       @link = link
+      @failures = 0
+      @opens_at = 0.0
       @down_reason = nil
       @events.emit("redis:up", role: @role)
     end
 
     def failed(reason)
       @reach.release(self)
+      @opens_at = Clock.now + Clock.backoff(@failures += 1)
       raise NotConnected, @closed ? "the connection was closed" : down(reason || @cut || "no answer within #{Reach::OPEN_S} s")
     end
 

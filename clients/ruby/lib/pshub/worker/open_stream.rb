@@ -76,6 +76,12 @@ module Pshub
         wait_s = texts.any? ? FIRST_LOOK_S : [wait_s * 2, LONGEST_LOOK_S].min
         look if wanting || Clock.now - @looked_at >= LOOK_S
       end
+    ensure
+      # Whatever ended it: nobody waits for it.
+      @lock.synchronize do
+        @broken = true
+        @changed.broadcast
+      end
     end
 
     # What is to be pushed, and whether it is time to ask what was taken; nil at the end.
