@@ -20,17 +20,17 @@ const sizeOf = folder =>
     .filter(entry => entry.isFile())
     .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0)
 
-const installOnce = what => {
+const installOnce = packages => {
   const folder = mkdtempSync(join(tmpdir(), 'pshub-install-'))
   try {
     writeFileSync(join(folder, 'package.json'), '{"private":true}')
-    const args = ['install', '--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline', what]
+    const args = ['install', '--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline', ...packages]
     const startedAt = performance.now()
     execFileSync('npm', args, { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] })
     const ms = performance.now() - startedAt
-    const { packages } = JSON.parse(readFileSync(join(folder, 'package-lock.json'), 'utf8'))
-    const installed = Object.keys(packages).filter(path => path !== '').length
-    return { ms, megabytes: sizeOf(join(folder, 'node_modules')) / 1e6, packages: installed }
+    // What is there, and not what the lock file has for other systems.
+    const installed = JSON.parse(readFileSync(join(folder, 'node_modules/.package-lock.json'), 'utf8')).packages
+    return { ms, megabytes: sizeOf(join(folder, 'node_modules')) / 1e6, count: Object.keys(installed).length }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -39,21 +39,24 @@ const installOnce = what => {
 export const run = async () => {
   const packed = mkdtempSync(join(tmpdir(), 'pshub-pack-'))
   try {
-    const [{ filename }] = JSON.parse(
-      execFileSync('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', packed], {
-        cwd: root,
-        encoding: 'utf8',
-      }),
-    )
+    const pack = cwd => {
+      const args = ['pack', '--json', '--ignore-scripts', '--pack-destination', packed]
+      const told = JSON.parse(execFileSync('npm', args, { cwd, encoding: 'utf8' }))
+      // A list, or by the packages' names: npm has changed it.
+      return join(packed, Object.values(told)[0].filename)
+    }
+    const [pshub, registry] = [pack(root), pack(join(root, 'registry'))]
     const rows = []
     for (const [system, what] of [
-      ['pshub', join(packed, filename)],
-      ...Object.entries(peers).map(([title, packageName]) => [title, pinned(packageName)]),
+      ['pshub', [pshub]],
+      ['pshub with piscina, for threads', [pshub, 'piscina@5']],
+      ['pshub with pshub-registry', [pshub, registry]],
+      ...Object.entries(peers).map(([title, packageName]) => [title, [pinned(packageName)]]),
     ]) {
       // The first one fills the cache.
       installOnce(what)
-      const { ms, megabytes, packages } = installOnce(what)
-      rows.push({ system, MB: megabytes.toFixed(1), packages, seconds: (ms / 1000).toFixed(1) })
+      const { ms, megabytes, count } = installOnce(what)
+      rows.push({ system, MB: megabytes.toFixed(1), packages: count, seconds: (ms / 1000).toFixed(1) })
     }
     return { rows }
   } finally {

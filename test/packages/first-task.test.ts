@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { useBrowser } from '../support/browser.ts'
@@ -9,12 +9,22 @@ import { npmInstall, run, usePacked } from '../support/packed.ts'
 const packed = usePacked()
 const browser = useBrowser()
 
-it('comes from an empty folder to an answer in the browser with the commands of docs/developing.md', async () => {
-  const text = readFileSync(join(root, 'docs/developing.md'), 'utf8')
-  const lines = /```sh outline\n([\s\S]*?)```/.exec(text)![1]!.trim().split('\n')
-  const commands = lines.map(line => line.replace(/ +#.*/, ''))
+/** Commands of a document, without what is said of them. */
+const commandsOf = (document: string): string[] => {
+  const text = readFileSync(join(root, document), 'utf8')
+  const block = /```sh outline\n(npm install pshub [\s\S]*?)```/.exec(text)![1]!
+  return block
+    .trim()
+    .split('\n')
+    .map(line => line.replace(/ +#.*/, ''))
+}
+
+it('comes from an empty folder to an answer of an own task in the browser with what README says', async () => {
+  const commands = commandsOf('README.md')
+  expect(commandsOf('docs/developing.md')).toEqual(commands)
   expect(commands.length).toBeLessThanOrEqual(5)
   expect(commands[0]).toBe('npm install pshub pshub-registry')
+  const own = /^```js\n(import \{ defineTask \}[\s\S]*?)^```/m.exec(readFileSync(join(root, 'README.md'), 'utf8'))![1]!
   const tarballs = [await packed.tarball('pshub'), await packed.tarball('pshub-registry')]
   const cwd = packed.project('first', {})
   const startedAt = performance.now()
@@ -27,13 +37,17 @@ it('comes from an empty folder to an answer in the browser with the commands of 
     let said = ''
     dev.stdout.on('data', chunk => (said += chunk))
     await expect.poll(() => said, { timeout: 30_000 }).toMatch(/tasks\/greet:1\.0/)
+    // What they write instead: README's own task, with its schema.
+    writeFileSync(join(cwd, 'tasks.mjs'), own)
+    await expect.poll(() => said, { timeout: 30_000 }).toMatch(/Reloaded/)
     const page = await browser.page()
     await page.goto(/Registry: (\S+)/.exec(said)![1]!)
     await page.getByRole('link', { name: 'Tasks', exact: true }).first().click()
-    await page.getByRole('link', { name: 'greet' }).first().click()
-    await page.locator('[data-pointer="/name"]').fill('Ada')
+    await page.getByRole('link', { name: 'resize' }).first().click()
+    for (const [field, value] of Object.entries({ width: 4000, height: 3000, box: 800 }))
+      await page.locator(`[data-pointer="/${field}"]`).fill(String(value))
     await page.keyboard.press('Control+Enter')
-    await page.getByText('Hello, Ada!').first().waitFor()
+    await page.getByText('600', { exact: true }).first().waitFor()
     await page.close()
     expect(performance.now() - startedAt).toBeLessThan(5 * 60_000)
     console.log(
@@ -43,4 +57,4 @@ it('comes from an empty folder to an answer in the browser with the commands of 
     dev.kill('SIGTERM')
     await ended
   }
-}, 120_000)
+}, 300_000)

@@ -1,9 +1,6 @@
-import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { percentilesOf } from '../../src/cli/bench-picture.ts'
-import { root, useCli } from '../support/cli-fixture.ts'
+import { useCli } from '../support/cli-fixture.ts'
 
 const cli = useCli()
 const { run } = cli
@@ -76,56 +73,5 @@ describe('pshub bench', () => {
     ])
     expect(rows.at(-1)).toMatchObject({ exec: 990, reply: 5 })
     expect(percentilesOf([])).toEqual([])
-  })
-})
-
-describe('pshub completion', () => {
-  const words = async (...typed: string[]) =>
-    (await run(['completion', 'words', '--', ...typed])).out.split('\n').filter(Boolean)
-
-  it('knows commands, options, and live tasks', async () => {
-    await cli.startWorker()
-    expect(await words('fo')).toEqual(['forward', 'forget'])
-    expect(await words('')).toContain('help')
-    expect(await words('help', 'ty')).toEqual(['types'])
-    expect(await words('call', '--ti')).toEqual(['--timeout'])
-    expect(await words('call', 'add')).toEqual(['add:1.0'])
-    expect(await words('call', '--timeout', '')).toEqual([])
-    expect(await words('workers', 'a')).toEqual([])
-    expect(await words('nonsense', 'a')).toEqual([])
-    // Who presses Tab is not told that Redis is away.
-    expect(await words('call', '--redis', 'redis://127.0.0.1:1', 'add')).toEqual([])
-    expect(await run(['completion', 'powershell'])).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('bash, zsh, fish'),
-    })
-  }, 60_000)
-
-  it('completes in bash, where names have colons', async () => {
-    await cli.startWorker()
-    const program = join(cli.folder, 'pshub')
-    writeFileSync(program, `#!/bin/sh\nexec ${process.execPath} ${join(root, 'dist/cli/main.js')} "$@"\n`)
-    chmodSync(program, 0o755)
-    const env = { PATH: `${cli.folder}:${process.env.PATH}`, PSHUB_REDIS: cli.url, PSHUB_NAMESPACE: cli.namespace }
-    const complete = (line: string) => {
-      const code = `source <(pshub completion bash); COMP_LINE=${JSON.stringify(line)}; COMP_POINT=\${#COMP_LINE}; _pshub; printf '%s\\n' "\${COMPREPLY[@]}"`
-      return execFileSync('bash', ['-c', code], { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
-        .split('\n')
-        .filter(Boolean)
-    }
-    expect(complete('pshub sche')).toEqual(['schedules'])
-    expect(complete('pshub call a')).toEqual(['add:1.0'])
-    // Bash replaces what stands behind the last colon.
-    expect(complete('pshub call add:')).toEqual(['1.0'])
-    expect(complete('pshub call add:1')).toEqual(['1.0'])
-    expect(complete('pshub call --json ').sort()).toContain('add:1.0')
-  }, 60_000)
-
-  it.each(['bash', 'zsh', 'fish'])('has a script that %s can read', async shell => {
-    const { code, out } = await run(['completion', shell])
-    expect(code).toBe(0)
-    expect(out).toContain('pshub completion words --')
-    const { error, status, stderr } = spawnSync(shell, ['-n'], { input: out, encoding: 'utf8' })
-    if (!error) expect([status, stderr]).toEqual([0, ''])
   })
 })

@@ -129,6 +129,7 @@ describe('POST /api/call/<task>', () => {
     const registry = await fixture.registry()
     const response = await call(registry, 'echo:1.2', {})
     expect([response.status, (await jsonOf(response)).error.code]).toEqual([503, 'NoWorkers'])
+    expect(response.headers.get('retry-after')).toBe('1')
   })
 
   it('takes arguments up to the limit and not beyond', async () => {
@@ -143,7 +144,7 @@ describe('POST /api/call/<task>', () => {
     const registry = await started()
     for (const timeout of ['0', '-1', '1.5', '1e3', '600001', 'NaN', '1e400', '', '9'.repeat(400)]) {
       const response = await call(registry, 'echo:1.2', {}, { 'pshub-timeout-ms': timeout })
-      expect([timeout, response.status]).toEqual([timeout, 400])
+      expect([timeout, response.status, (await jsonOf(response)).error.code]).toEqual([timeout, 400, 'InvalidArgs'])
     }
     expect((await call(registry, 'echo:1.2', {}, { 'pshub-timeout-ms': '600000' })).status).toBe(200)
   })

@@ -164,7 +164,7 @@ const untilItsEnd = async ({ redis, namespace }: Place, get: Get, web: Program) 
     expect(await connectionsOfHubs(redis)).toBeGreaterThan(0)
     web.signal('SIGTERM')
     await eventually(() =>
-      get('FR?grams=1', { timeoutMs: '100' }).then(
+      get('FR?grams=1', { timeoutMs: '100', signal: AbortSignal.timeout(400) }).then(
         () => false,
         () => true,
       ),
