@@ -49,7 +49,6 @@ export const run = async () => {
     const rows = []
     for (const [system, what] of [
       ['pshub', [pshub]],
-      ['pshub with piscina, for threads', [pshub, 'piscina@5']],
       ['pshub with pshub-registry', [pshub, registry]],
       ...Object.entries(peers).map(([title, packageName]) => [title, [pinned(packageName)]]),
     ]) {

@@ -34,7 +34,7 @@ describe.each(kinds)('bundled by esbuild as %s', (_, ending, options) => {
     const file = await bundled(ending, options)
     await bundles.serveAndCall(file('worker'), file('caller'))
     expect(await bundles.run(file('threads'))).toMatch(
-      /^ConfigError: far:1\.0 has threads, .* the file that threads run is not here: keep pshub out of the bundle \(esbuild --external:pshub/,
+      /^ConfigError: far:1\.0 has threads, .* piscina is not installed .*: keep pshub out of the bundle \(esbuild --external:pshub/,
     )
   })
 })

@@ -14,12 +14,9 @@ describe('the oldest Node that is promised', () => {
 
   it('is enough for every package that users install along', () => {
     const packages = ofProduction(locked)
-    for (const name of ['ioredis', 'pino', 'ajv', 'fastify', 'light-my-request'])
+    for (const name of ['ioredis', 'pino', 'ajv', 'piscina', 'fastify', 'light-my-request'])
       expect(packages).toHaveProperty([`node_modules/${name}`])
     expect(tooNew(packages)).toEqual([])
-    // Of those that users install where they want them.
-    const wanted = ['piscina', 'amqplib', '@opentelemetry/api', 'wasmoon-lua5.1'].map(name => `node_modules/${name}`)
-    expect(tooNew(Object.fromEntries(wanted.map(path => [path, locked[path]!])))).toEqual([])
   })
 
   it('would be seen to be too old', () => {

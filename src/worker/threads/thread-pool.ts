@@ -22,16 +22,14 @@ const threadFile = (): string | undefined => {
   return existsSync(file) ? file : undefined
 }
 
-/** Why no thread can be started here, and what to do; undefined where they can. */
+/** Why no thread can be started here; undefined where they can. */
 export const whyNoThreads = (): string | undefined => {
-  if (threadFile() === undefined)
-    return "pshub as it is installed, and the file that threads run is not here: keep pshub out of the bundle (esbuild --external:pshub, 'externals' of webpack) and install it beside that."
   try {
     latePackage('piscina')
-    return undefined
   } catch {
-    return 'the package piscina, which is not installed: npm install piscina@5, and start this again.'
+    return 'the package piscina is not installed beside it'
   }
+  return threadFile() === undefined ? 'the file that threads run is not here' : undefined
 }
 
 /**

@@ -51,7 +51,11 @@ export class Threads {
           `give it ${task.threads} slots at least, or the task fewer threads.`,
       )
     const reason = whyNoThreads()
-    if (reason !== undefined) throw new ConfigError(`${full} has threads, which need ${reason}`)
+    if (reason !== undefined)
+      throw new ConfigError(
+        `${full} has threads, which need pshub as it is installed, and ${reason}: keep pshub out of the bundle ` +
+          `(esbuild --external:pshub, 'externals' of webpack) and install it beside that.`,
+      )
     const pool = new ThreadPool(task, this.#onProblem)
     this.#pools.set(full, pool)
     return Object.freeze({ ...task, handler: pool.run })
