@@ -23,11 +23,11 @@ const isOfTests = ({ document, language, isOutline }: Block) =>
 let folder: string
 let children: ChildProcess[] = []
 
-/** A reader's folder: empty, but for what README has them install. */
+/** A reader's folder: empty, but for what README has them install, and docs/tasks-and-workers.md for threads. */
 beforeAll(async () => {
   folder = packed.project('reader', nodeProject)
   const tarballs = await Promise.all((['pshub', 'pshub-registry'] as const).map(name => packed.tarball(name)))
-  await install('npm', [...npmInstall, ...tarballs], { cwd: folder })
+  await install('npm', [...npmInstall, ...tarballs, 'piscina@5'], { cwd: folder })
 }, 180_000)
 afterEach(() => {
   for (const { pid } of children) if (pid !== undefined) process.kill(-pid, 'SIGKILL')
