@@ -16,6 +16,7 @@ const reserved = [
   'Job',
   'AsyncJob',
   'EnqueueOptions',
+  'OnProgress',
   'TypedAsyncHub',
   'Unpack',
 ]
@@ -25,6 +26,7 @@ from typing import Any, Literal, Protocol, overload
 
 from pshub import AsyncJob, Job
 from pshub.jobs.enqueue_options import EnqueueOptions
+from pshub.wire.streams import OnProgress
 from typing_extensions import NotRequired, TypedDict, Unpack
 `
 
@@ -65,7 +67,8 @@ const protocolOf = (name: string, def: string, tasks: readonly Typed[]): string 
       const task = `task: Literal[${JSON.stringify(each.name)}]`
       return `${comment(each.about, '    ')}    @overload\n    ${def} ${verb}(self, ${task}, ${args}, /, ${options}) -> ${told(each)}: ...\n`
     })
-  const calls = method('call', '*, timeout: float | None = None, queue: str | None = None', ({ told }) => told)
+  const options = '*, timeout: float | None = None, queue: str | None = None, on_progress: OnProgress | None = None'
+  const calls = method('call', options, ({ told }) => told)
   const job = def === 'def' ? 'Job' : 'AsyncJob'
   const jobs = method('enqueue', '**options: Unpack[EnqueueOptions]', ({ told }) => `${job}[${told}]`)
   return `class ${name}(Protocol):\n${[...calls, ...jobs].join('')}`

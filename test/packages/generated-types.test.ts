@@ -112,6 +112,7 @@ if TYPE_CHECKING:
 hub: TypedHub = Hub()
 assert_type(hub.call("add:1.0", {"a": 1, "b": 2}), float)
 assert_type(hub.call("add"), float)
+assert_type(hub.call("add", on_progress=lambda progress: print(progress.done)), float)
 tree = hub.call("image/re-size_it:2.1", {"a-b": "x", "class": 1})
 assert_type(tree["value"], str)
 assert_type(tree["children"][0]["value"], str)
@@ -133,6 +134,7 @@ const pythonMistakes = [
   'hub.call("add:1.0", {"a": 1})',
   'hub.call("add:1.0")',
   'tree["valeu"]',
+  'hub.call("add", on_progress=lambda progress: progress.don)',
   'hub.call("image/re-size_it:2.1", {"a-b": "z"})',
   'hub.enqueue("add:1.0", {"a": 1, "c": 2})',
 ]
