@@ -3,6 +3,7 @@ import type { Timed } from '../../wire/deadlines.ts'
 import { HubError } from '../../wire/errors.ts'
 import type { CallPhases } from '../../wire/phases.ts'
 import { type Asked, type StreamPart, streamWindow } from '../../wire/stream.ts'
+import type { Caller } from '../call.ts'
 import type { WithPhases } from '../call-options.ts'
 import type { Listener } from '../parcel.ts'
 
@@ -113,6 +114,17 @@ export class HubStream<Chunk = unknown, Result = unknown>
     this.#head = 0
     this.#isTold = true
     return { done: true, value: undefined as Result }
+  }
+
+  /** Of its call. @internal */
+  asCaller(startedAt: number): Caller {
+    return {
+      startedAt,
+      span: undefined,
+      listener: this,
+      resolve: (answer, chunks) => this.onResult(answer as WithPhases, chunks),
+      reject: error => this.onFailed(error),
+    }
   }
 
   /** Something came before the reply. @internal */
