@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import type { HubStream } from '../hub/streams/hub-stream.ts'
+import type { Hub } from '../hub/hub.ts'
 import type { Output } from './output.ts'
 import type { ToldProgress } from './progress.ts'
 
@@ -8,7 +8,7 @@ import type { ToldProgress } from './progress.ts'
  * returned; to undefined where nobody reads any more, which ends the task as well. Rejects as the stream does.
  */
 export const writeChunks = async (
-  stream: HubStream,
+  stream: ReturnType<Hub['stream']>,
   { out, each }: Output,
   told: ToldProgress | undefined,
   interrupt: AbortSignal,

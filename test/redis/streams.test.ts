@@ -131,30 +131,6 @@ describe('a stream', () => {
     expect(await codeOf('count:1.0', { count: 1 })).toBe('HubClosed')
   })
 
-  it('has chunks as its task declares them, and ends with one that does not fit', async () => {
-    const yields = { type: 'object', properties: { n: { type: 'integer' } }, required: ['n'] } as const
-    const declared = defineTask('declared:1.0', { yields }, async function* (fits) {
-      yield { n: 1 }
-      yield { n: fits === true ? 2 : ('two' as unknown as number) }
-    })
-    await it_.worker([declared, countTo])
-    const hub = it_.hub()
-    expect(await all(hub.stream(declared, true))).toEqual([{ n: 1 }, { n: 2 }])
-    const chunks: unknown[] = []
-    const read = async () => {
-      for await (const chunk of hub.stream(declared)) chunks.push(chunk)
-    }
-    const unfit = { code: 'InvalidResult', data: { problems: [{ pointer: '/n', message: expect.any(String) }] } }
-    expect(await failure(read())).toMatchObject(unfit)
-    expect(chunks).toEqual([{ n: 1 }])
-    expect(await failure(hub.call(declared))).toMatchObject(unfit)
-    const { tasks } = await hub.overview()
-    expect(tasks.map(({ task, yields }) => [task, yields])).toEqual([
-      ['count:1.0', true],
-      ['declared:1.0', yields],
-    ])
-  })
-
   it('tells of a chunk that cannot travel', async () => {
     const odd = defineTask('odd:1.0', {}, async function* () {
       yield 1
