@@ -29,7 +29,7 @@ export const writeTask = (task: TaskOverview, { workers }: Overview, sink: Sink)
       task.idempotent ? 'yes: run again elsewhere when its worker dies' : 'no: not run again when its worker dies',
     ],
   ]
-  if (task.yields !== undefined) fields.push(['yields', 'yes: --stream of pshub call prints what, as it comes'])
+  if (task.yields !== undefined) fields.push(['yields', 'yes: pshub call --stream prints each chunk as it comes'])
   if (task.dangerous !== undefined) fields.push(['dangerous', aboutDanger(task.dangerous)])
   if (task.keyed !== undefined) fields.push(['jobs', `${task.keyed}: ${aboutKeyed[task.keyed]}`])
   sink.line(sink.paint('bold', printable(task.task)))
