@@ -1,13 +1,17 @@
+import type { CallOptions, WithPhases } from '../hub/call-options.ts'
+import type { Hub } from '../hub/hub.ts'
 import type { HubError } from '../wire/errors.ts'
 import type { CallPhases } from '../wire/phases.ts'
 import type { Progress } from '../wire/stream.ts'
 import { settingsOf } from './arguments.ts'
+import { writeChunks } from './call-stream.ts'
 import type { Command, Invocation } from './command.ts'
 import { askIfDangerous } from './danger.ts'
 import { exitCodes } from './exit-codes.ts'
 import { argumentsOf, queueOf, timeoutOf } from './flag-values.ts'
 import { withHub } from './hub-session.ts'
 import { callerOptions, jsonOption } from './options.ts'
+import type { Output } from './output.ts'
 import { printableJson } from './printable.ts'
 import { ToldProgress } from './progress.ts'
 
@@ -26,14 +30,43 @@ const run = async (invocation: Invocation): Promise<number> => {
       const told = output.err.isTerminal ? new ToldProgress(true) : undefined
       const onProgress = told && ((progress: Progress) => told.show(progress))
       const options = { signal, queue, onProgress, ...(timeoutMs === undefined ? {} : { timeoutMs }) }
-      const { result, phases } = await hub
-        .call(positionals[0]!, args, { ...options, phases: true })
-        .finally(() => told?.end())
-      writeResult(result, invocation)
+      const called = { task: positionals[0]!, args, options }
+      const ended = flags.stream === undefined ? call(hub, called) : stream(hub, called, output, told)
+      const { result, phases } = await ended.finally(() => told?.end())
+      if (flags.stream === undefined) writeResult(result, invocation)
+      else tellReturned(result, invocation)
       if (flags.phases !== undefined) tellPhases(phases, invocation)
       return exitCodes.ok
     },
   })
+}
+
+interface Called {
+  task: string
+  args: unknown
+  options: Omit<CallOptions, 'phases'> & { signal: AbortSignal }
+}
+
+const call = (hub: Hub, { task, args, options }: Called): Promise<WithPhases> =>
+  hub.call(task, args, { ...options, phases: true })
+
+/** The same with what it yields on stdout, as it comes. */
+const stream = async (
+  hub: Hub,
+  { task, args, options }: Called,
+  output: Output,
+  told: ToldProgress | undefined,
+): Promise<WithPhases> => {
+  const chunks = hub.stream(task, args, options)
+  const result = await writeChunks(chunks, output, told, options.signal)
+  return { result, phases: chunks.phases }
+}
+
+/** On stderr, because stdout has the chunks alone. */
+const tellReturned = (returned: unknown, { flags, output: { err } }: Invocation): void => {
+  if (returned === null || returned === undefined) return
+  if (flags.json !== undefined) err.line(printableJson({ result: returned }))
+  else err.line(`${err.paint('dim', 'returned')} ${printableJson(returned)}`)
 }
 
 /** A result alone, on stdout. */
@@ -67,6 +100,8 @@ export const callCommand: Command = {
     'With --phases one more line on stderr says how long each part took: backlog in Redis, queue in the worker until ' +
       'its handler was started, exec of the handler, reply (the push and the way back), and the total wait. With --json it ' +
       'is JSON, in microseconds.',
+    'With --stream what the task yields is printed as it comes, each chunk as a line of JSON on stdout, and what it returns at its end, if ' +
+      'anything, on stderr. Who reads slowly makes it wait; when nobody reads any more, as behind head, and with Ctrl-C it is told to stop.',
     'On a terminal a line on stderr shows how far the task is, where its handler says that.',
   ],
   arity: { min: 1, max: 2, missing: 'the name of a task, as in: pshub call add:1.0 \'{"a":1,"b":2}\'' },
@@ -76,6 +111,7 @@ export const callCommand: Command = {
     { flag: 'queue', value: 'name', about: 'call workers of this queue only', fallback: 'where the task was first' },
     { flag: 'yes', about: 'run it without asking, though it is declared dangerous' },
     { flag: 'raw', about: 'print the result in one line, also on a terminal' },
+    { flag: 'stream', about: 'print what the task yields as it comes, a line of JSON each' },
     { flag: 'phases', about: 'tell on stderr how long each part took' },
     jsonOption,
     { flag: 'name', value: 'name', about: 'what the task sees as its caller', setting: 'name', fallback: 'the host' },
@@ -84,6 +120,7 @@ export const callCommand: Command = {
   examples: [
     { line: `pshub call add:1.0 '{"a":1,"b":2}'`, about: 'arguments on the command line' },
     { line: 'pshub call resize_image:1 - --timeout 30s < order.json', about: 'arguments from a file' },
+    { line: 'pshub call chat:1.0 --stream | jq -r .text', about: 'each chunk as it comes' },
     { line: 'pshub call report --raw | jq .total', about: 'without arguments, result to a program' },
   ],
   exitCodes: {

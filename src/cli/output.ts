@@ -16,6 +16,8 @@ export interface Output {
   readonly err: Sink
   /** A result for a program: one line of JSON. */
   json(value: unknown): void
+  /** One of many results: resolves when `out` has taken it, to false when nobody reads that any more. */
+  each(value: unknown): Promise<boolean>
 }
 
 const makeSink = (stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Sink => ({
@@ -27,7 +29,12 @@ const makeSink = (stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Sink => (
 
 export const makeOutput = (): Output => {
   const out = makeSink(process.stdout, process.env)
-  return { out, err: makeSink(process.stderr, process.env), json: value => out.line(printableJson(withNulls(value))) }
+  return {
+    out,
+    err: makeSink(process.stderr, process.env),
+    json: value => out.line(printableJson(withNulls(value))),
+    each: value => new Promise(resolve => process.stdout.write(`${printableJson(value)}\n`, error => resolve(!error))),
+  }
 }
 
 /** A field that has no value is null: a program that reads fields should find the same ones each time. */

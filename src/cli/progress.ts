@@ -41,19 +41,29 @@ export class RedrawnLine {
   /** Takes the line away, so that what is said next stands alone. */
   end(): void {
     if (this.#drawnAt > Number.NEGATIVE_INFINITY) this.#write?.('\r\u001b[K')
+    this.#drawnAt = Number.NEGATIVE_INFINITY
   }
 }
 
 /** How far a handler says that it is, of what somebody waits for; on stderr, where that is a terminal. */
 export class ToldProgress {
   readonly #line: RedrawnLine
+  #told: Told | undefined
 
   constructor(isTerminal: boolean) {
     this.#line = new RedrawnLine(isTerminal ? text => void process.stderr.write(text) : undefined)
   }
 
   show(told: Told): void {
+    this.#told = told
     this.#line.show(() => `${toldLine(told)}\u001b[K`)
+  }
+
+  /** Takes the line away while something is written to the same terminal. */
+  above(write: () => void): void {
+    this.#line.end()
+    write()
+    if (this.#told) this.#line.show(() => `${toldLine(this.#told!)}\u001b[K`)
   }
 
   end(): void {

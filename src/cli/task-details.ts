@@ -29,6 +29,7 @@ export const writeTask = (task: TaskOverview, { workers }: Overview, sink: Sink)
       task.idempotent ? 'yes: run again elsewhere when its worker dies' : 'no: not run again when its worker dies',
     ],
   ]
+  if (task.yields !== undefined) fields.push(['yields', 'yes: pshub call --stream prints each chunk as it comes'])
   if (task.dangerous !== undefined) fields.push(['dangerous', aboutDanger(task.dangerous)])
   if (task.keyed !== undefined) fields.push(['jobs', `${task.keyed}: ${aboutKeyed[task.keyed]}`])
   sink.line(sink.paint('bold', printable(task.task)))
@@ -44,6 +45,7 @@ export const writeTask = (task: TaskOverview, { workers }: Overview, sink: Sink)
   writeCallers(task, sink)
   writeSchema('arguments', task.args, sink)
   writeSchema('result', task.result, sink)
+  if (task.yields !== undefined && task.yields !== true) writeSchema('each chunk', task.yields, sink)
 }
 
 /** What it did lately, in full, and in all. */

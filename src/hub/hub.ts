@@ -13,6 +13,7 @@ import {
   type AnyTasks,
   type ArgsUnder,
   type Called,
+  type ChunkUnder,
   calledName,
   type Declaration,
   type Given,
@@ -25,7 +26,7 @@ import type { HubError } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
 import { type Keys, makeKeys } from '../wire/keys.ts'
 import type { Caller } from './call.ts'
-import { type Answer, type CallOptions, type HubOptions, type WithPhases, wrongCall } from './call-options.ts'
+import { type Answer, type CallOptions, type HubOptions, wrongCall } from './call-options.ts'
 import { Dispatch } from './dispatch.ts'
 import { Enqueuing } from './enqueuing.ts'
 import { type GatherEntry, type Gathered, gatherCalls } from './gather.ts'
@@ -176,17 +177,16 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
    * @param given the arguments; then options: `timeoutMs` is the time for all of it, by default the task's own; `idleMs` that for each
    *   chunk
    */
-  stream<A = unknown, R = unknown, C = unknown>(
-    task: string | Declaration<A, R, C>,
-    ...given: Given<A, StreamOptions>
-  ): HubStream<C, R | null>
-  stream(task: string | Declaration<never>, args: unknown = {}, options: StreamOptions = {}): HubStream {
+  stream<A = unknown, R = unknown, C = unknown, T extends (keyof Tasks & string) | Declaration<never> = NoName<Tasks>>(
+    task: T | Declaration<A, R, C>,
+    ...given: Given<ArgsUnder<Tasks, T, A>, StreamOptions>
+  ): HubStream<ChunkUnder<Tasks, T, C>, ResultUnder<Tasks, T, R> | null>
+  stream(task: string | Declaration<never>, args: unknown = {}, options: StreamOptions = {}): unknown {
     const startedAt = monotonicMs()
     const called = calledName(task)
     const wrong = this.closing.signal.aborted ? hubClosed() : wrongStream(called, options)
-    const given = wrong ? {} : options
+    const { idleMs, onProgress, ...callOptions }: StreamOptions = wrong ? {} : options
     const stopping = new AbortController()
-    const { idleMs, onProgress, ...callOptions } = given
     const heard = onProgress && progressListener(onProgress, this.events).onPart
     const listener = new HubStream(called, this.#streams, { idleMs, onProgress: heard }, reason =>
       stopping.abort(reason),
@@ -196,15 +196,9 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
       return listener
     }
     this.#streams.add(listener)
-    const signal = given.signal ? AbortSignal.any([given.signal, stopping.signal]) : stopping.signal
-    const resolve = (answer: unknown, chunks?: number) => listener.onResult(answer as WithPhases, chunks)
-    const reject = (error: HubError) => listener.onFailed(error)
-    this.#begin(
-      called,
-      args,
-      { ...callOptions, signal, phases: true },
-      { startedAt, span: undefined, listener, resolve, reject },
-    )
+    const { signal: own } = callOptions
+    const signal = own ? AbortSignal.any([own, stopping.signal]) : stopping.signal
+    this.#begin(called, args, { ...callOptions, signal, phases: true }, listener.asCaller(startedAt))
     return listener
   }
 

@@ -82,6 +82,7 @@ export interface Declaration<Args = unknown, Result = unknown, Chunk = unknown> 
   readonly module: string | undefined
   readonly checkArgs: Validate | undefined
   readonly checkResult: Validate | undefined
+  readonly checkChunk: Validate | undefined
   /** Changes when the schemas do; tells workers apart that declare one version in two ways. */
   readonly digest: string
   /** For the compiler alone: nothing is there. */
@@ -96,11 +97,11 @@ export type Given<Args, Options> =
     : [args: NoInfer<Args>, options?: Options]
 
 /**
- * Tasks by their names, with the types of what goes in and comes out: what `pshub types` writes, for `new Hub<Tasks>()`. This one is of a hub
+ * Tasks by their names, with the types of what goes in and comes out, and of what is yielded: what `pshub types` writes, for `new Hub<Tasks>()`. This one is of a hub
  * that was told of none: any name, and anything.
  */
 export interface AnyTasks {
-  [name: string]: { args: unknown; result: unknown }
+  [name: string]: { args: unknown; result: unknown; chunk?: unknown }
 }
 
 /** The names a hub knows. */
@@ -124,14 +125,24 @@ export type ResultUnder<Tasks, T, R> = string extends keyof Tasks
       : unknown
     : R
 
+/** The same of what it yields; unknown where nobody said it. */
+export type ChunkUnder<Tasks, T, C> = string extends keyof Tasks
+  ? C
+  : T extends keyof Tasks
+    ? Tasks[T] extends { chunk: infer Chunk }
+      ? Chunk
+      : unknown
+    : C
+
 /** A task as it is called: by its name, or as what defineTask returned. */
 export type Called<Tasks = AnyTasks> = NameOf<Tasks> | Declaration<never>
 /** Undefined for what is no task, whatever its type says. */
 export const calledName = (task: Called): string => (typeof task === 'string' ? task : task?.name?.full)
 /** Of a task that is called; unknown of a name that the hub was not told of. */
 export type ArgsOf<T, Tasks = AnyTasks> = T extends Declaration<infer Args> ? Args : ArgsUnder<Tasks, T, unknown>
-/** What a task yields; unknown of a name. */
-export type ChunkOf<T> = T extends Declaration<never, unknown, infer Chunk> ? Chunk : unknown
+/** What a task yields; unknown of a name that the hub was not told of. */
+export type ChunkOf<T, Tasks = AnyTasks> =
+  T extends Declaration<never, unknown, infer Chunk> ? Chunk : ChunkUnder<Tasks, T, unknown>
 /** The result of a task; unknown of a name that the hub was not told of. */
 export type ResultOf<T, Tasks = AnyTasks> =
   T extends Declaration<never, infer Result> ? Result : ResultUnder<Tasks, T, unknown>

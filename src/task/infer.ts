@@ -111,12 +111,18 @@ export type ChunkFrom<T> = unknown extends T
     ? Received<Chunk>
     : never
 
+/** What a reader of a task's stream gets: as its `yields` says, else as its handler yields. */
+export type ChunkOfSchema<Y, Returned> = Y extends undefined | true ? ChunkFrom<Returned> : ToldOf<Y>
+
+/** What a handler returns that yields these. */
+export type Yielding<Chunk> = AsyncIterable<Chunk> | Generator<Chunk, unknown, never>
+
 type Yields<Chunk, Returned> = AsyncGenerator<Chunk, Returned, never> | Generator<Chunk, Returned, never>
 
 /** In the place of a result: a generator that returns it, or yields its items. */
-export type ResultByYields<Result> =
-  | AsyncGenerator<unknown, Result, never>
-  | (Result extends readonly (infer Item)[] ? AsyncGenerator<Item, void, never> : never)
+export type ResultByYields<Result, Chunk = unknown> =
+  | AsyncGenerator<Chunk, Result, never>
+  | (Result extends readonly (infer Item)[] ? AsyncGenerator<Item & Chunk, void, never> : never)
 
 type AsJson<T> = unknown extends T
   ? T

@@ -8,8 +8,13 @@ import type { JsonSchema } from './schema.ts'
 import { isStandard } from './standard.ts'
 
 /** How a task is declared. Everything but the handler is published to the registry. */
-export interface TaskOptions<A = JsonSchema, R = JsonSchema, K = Keyed | undefined, Payload = never>
-  extends MergedOptions<Payload> {
+export interface TaskOptions<
+  A = JsonSchema,
+  R = JsonSchema,
+  K = Keyed | undefined,
+  Payload = never,
+  Y = JsonSchema | true,
+> extends MergedOptions<Payload> {
   /** What it does, in Markdown; the first line is shown in lists. */
   description?: string
   /**
@@ -19,6 +24,11 @@ export interface TaskOptions<A = JsonSchema, R = JsonSchema, K = Keyed | undefin
   args?: A
   /** The same of the result: what its validator makes of what the handler returns is what travels. Without one any JSON does. */
   result?: R
+  /**
+   * The same of each chunk that its handler yields, as it travels: what does not fit ends the handler with InvalidResult. Readers of its stream know it by that, and
+   * `pshub types` writes it down. True: it yields, and anything may come. Default: true of a `function*` or `async function*`.
+   */
+  yields?: Y
   /** For calls that give no time of their own. Default 5000. */
   timeoutMs?: number
   /** True when running twice does no harm: then a call is run again elsewhere if its worker dies. Default false. */
@@ -61,6 +71,7 @@ const optionTypes: Record<keyof TaskOptions, string> = {
   description: 'string',
   args: '',
   result: '',
+  yields: '',
   timeoutMs: 'number',
   idempotent: 'boolean',
   dangerous: '',
@@ -89,9 +100,21 @@ export const checkOptions = (fullName: string, options: object, known: ReadonlyS
     if (value !== undefined && type !== '' && actual !== type)
       throw new ConfigError(`${fullName}: '${key}' must be a ${type}, not ${actual}.`)
   }
-  const { args, result, timeoutMs, dangerous, jobTimeoutMs, retries, backoff, keyed, onFailure, threads, module } =
-    options as TaskOptions
-  for (const [key, schema] of Object.entries({ args, result }))
+  const {
+    args,
+    result,
+    yields,
+    timeoutMs,
+    dangerous,
+    jobTimeoutMs,
+    retries,
+    backoff,
+    keyed,
+    onFailure,
+    threads,
+    module,
+  } = options as TaskOptions
+  for (const [key, schema] of Object.entries({ args, result, yields: yields === true ? undefined : yields }))
     if (schema !== undefined && !isStandard(schema) && (typeof schema !== 'object' || Array.isArray(schema)))
       throw new ConfigError(
         `${fullName}: '${key}' must be an object, not ${Array.isArray(schema) ? 'array' : typeof schema}: a JSON Schema, or one that speaks Standard Schema.`,
@@ -124,8 +147,11 @@ export const checkOptions = (fullName: string, options: object, known: ReadonlyS
 const maxDeclaration = 250_000
 
 /** @throws ConfigError where nobody could read its card */
-export const checkLength = (fullName: string, { description, args, result }: TaskOptions<unknown, unknown>): void => {
-  const { length } = JSON.stringify([description, args, result])
+export const checkLength = (
+  fullName: string,
+  { description, args, result, yields }: TaskOptions<unknown, unknown, undefined, never, unknown>,
+): void => {
+  const { length } = JSON.stringify([description, args, result, yields])
   if (length > maxDeclaration)
     throw new ConfigError(
       `${fullName}: its description and schemas are ${length} characters of JSON; at most ${maxDeclaration} fit on a card of the registry.`,

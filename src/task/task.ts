@@ -5,7 +5,16 @@ import { parseTaskName } from '../wire/names.ts'
 import { namesOf } from '../wire/options.ts'
 import type { Declaration, TaskContext } from './declaration.ts'
 import type { Guards } from './guards.ts'
-import type { ChunkFrom, InputOf, OutputOf, ResultByYields, ResultFrom, ToldOf } from './infer.ts'
+import type {
+  ChunkFrom,
+  ChunkOfSchema,
+  InputOf,
+  OutputOf,
+  ResultByYields,
+  ResultFrom,
+  ToldOf,
+  Yielding,
+} from './infer.ts'
 import { type ByKey, defaultBatch, defaultMaxPayloads, mergedHandler } from './merged.ts'
 import { checkLength, checkOptions, type TaskOptions } from './options.ts'
 import { compileOwn, type JsonSchema, type Validate } from './schema.ts'
@@ -25,6 +34,7 @@ export {
   type ArgsUnder,
   type Called,
   type ChunkOf,
+  type ChunkUnder,
   calledName,
   type Declaration,
   type Entry,
@@ -44,10 +54,10 @@ export { type TaskBackoff, type TaskOptions, withoutHandler } from './options.ts
 /** What runs merged jobs: the payloads of each key. */
 export type MergedHandler<Payload> = (byKey: ByKey<Payload>, context: TaskContext) => unknown
 /** What runs a task: it is given the arguments, checked, and the run's context. What it returns, or resolves with, is the result. */
-export type Handler<Args = unknown, Result = unknown> = (
+export type Handler<Args = unknown, Result = unknown, Chunk = unknown> = (
   args: Args,
   context: TaskContext,
-) => Result | Promise<Result> | ResultByYields<Result>
+) => Result | Promise<Result> | ResultByYields<Result, Chunk>
 
 /** What a worker is about to run, on its way through what use() was given. */
 export interface TaskRequest {
@@ -68,8 +78,8 @@ export interface Task<Args = unknown, Result = unknown, Chunk = unknown> extends
 }
 
 /** A task without its handler, for a file that its callers and its workers share. */
-export interface Contract<Args = unknown, Result = unknown, Parsed = Args, Made = Result>
-  extends Declaration<Args, Result> {
+export interface Contract<Args = unknown, Result = unknown, Parsed = Args, Made = Result, Chunk = unknown>
+  extends Declaration<Args, Result, Chunk> {
   readonly kind: 'contract'
   /**
    * The task that a worker serves. The contract stays as it is.
@@ -83,12 +93,16 @@ export interface Contract<Args = unknown, Result = unknown, Parsed = Args, Made 
     handler: (
       args: Parsed,
       context: TaskContext,
-    ) => unknown extends Result ? Returned : Made | Promise<Made> | ResultByYields<Made>,
+    ) => unknown extends Result
+      ? unknown extends Chunk
+        ? Returned
+        : Returned & Yielding<Chunk>
+      : Made | Promise<Made> | ResultByYields<Made, Chunk>,
     serving?: Serving,
   ): Task<
     Args,
     unknown extends Result ? ResultFrom<Returned> : Result,
-    unknown extends Result ? ChunkFrom<Returned> : unknown
+    unknown extends Chunk ? (unknown extends Result ? ChunkFrom<Returned> : unknown) : Chunk
   >
 }
 
@@ -129,12 +143,13 @@ export function defineTask<
   const R = undefined,
   const K extends Keyed | undefined = undefined,
   Payload = InputOf<A>,
+  const Y = undefined,
 >(
   fullName: string,
-  options: TaskOptions<A, R, K, Payload>,
+  options: TaskOptions<A, R, K, Payload, Y>,
 ): K extends 'merged'
   ? MergedContract<GivenPayload<A, Payload>, ParsedPayload<A, Payload>>
-  : Contract<InputOf<A>, ToldOf<R>, OutputOf<A>, InputOf<R>>
+  : Contract<InputOf<A>, ToldOf<R>, OutputOf<A>, InputOf<R>, Y extends undefined | true ? unknown : ToldOf<Y>>
 // What the handler may return is said in a list of parameters, so that its literals keep their types (`state: 'ok'`).
 export function defineTask<
   const A = undefined,
@@ -142,20 +157,26 @@ export function defineTask<
   const K extends Keyed | undefined = undefined,
   Payload = InputOf<A>,
   Returned = unknown,
+  const Y = undefined,
 >(
   fullName: string,
-  options: TaskOptions<A, R, K, Payload>,
+  options: TaskOptions<A, R, K, Payload, Y>,
   ...given: K extends 'merged'
     ? [handler: MergedHandler<ParsedPayload<A, Payload>>]
     : R extends undefined
-      ? [handler: (args: OutputOf<A>, context: TaskContext) => Returned]
-      : [handler: Handler<OutputOf<A>, InputOf<R>>]
+      ? [
+          handler: (
+            args: OutputOf<A>,
+            context: TaskContext,
+          ) => Y extends undefined | true ? Returned : Returned & Yielding<InputOf<Y>>,
+        ]
+      : [handler: Handler<OutputOf<A>, InputOf<R>, Y extends undefined | true ? unknown : InputOf<Y>>]
 ): K extends 'merged'
   ? Task<GivenPayload<A, Payload>>
   : Task<
       InputOf<A>,
       R extends undefined ? ResultFrom<Returned> : ToldOf<R>,
-      R extends undefined ? ChunkFrom<Returned> : unknown
+      R extends undefined ? ChunkOfSchema<Y, Returned> : Y extends undefined | true ? unknown : ToldOf<Y>
     >
 export function defineTask(fullName: string, options: object, ...given: unknown[]): never {
   const contract = contractOf(fullName, options as TaskOptions)
@@ -167,6 +188,7 @@ const contractOf = (fullName: string, options: TaskOptions): Contract => {
   checkOptions(fullName, options)
   const args = jsonSchemaOf(options.args, 'input', `${fullName}: 'args'`)
   const result = jsonSchemaOf(options.result, 'output', `${fullName}: 'result'`)
+  const chunk = options.yields === true ? undefined : jsonSchemaOf(options.yields, 'output', `${fullName}: 'yields'`)
   const contract: Contract & { [taskMark]: true } = {
     [taskMark]: true,
     kind: 'contract',
@@ -174,7 +196,7 @@ const contractOf = (fullName: string, options: TaskOptions): Contract => {
     description: options.description ?? '',
     args,
     result,
-    yields: undefined,
+    yields: chunk ?? (options.yields === true ? true : undefined),
     timeoutMs: options.timeoutMs ?? defaultTimeoutMs,
     idempotent: options.idempotent ?? false,
     dangerous: options.dangerous || undefined,
@@ -192,12 +214,13 @@ const contractOf = (fullName: string, options: TaskOptions): Contract => {
     handler: (handler, serving = {}) => taskOf(contract, handler, serving, options) as never,
     checkArgs: args === undefined ? undefined : checkOfArgs(fullName, args, options),
     checkResult: result === undefined ? undefined : compileOwn(result, `${fullName}: 'result'`),
+    checkChunk: chunk === undefined ? undefined : compileOwn(chunk, `${fullName}: 'yields'`),
     digest: createHash('sha256')
       .update(JSON.stringify([args, result]))
       .digest('hex')
       .slice(0, 12),
   }
-  checkLength(fullName, { description: contract.description, args, result })
+  checkLength(fullName, { description: contract.description, args, result, yields: contract.yields })
   return Object.freeze(contract)
 }
 

@@ -10,6 +10,8 @@ export interface TaskSchemas {
   description: string
   args?: JsonSchema | undefined
   result?: JsonSchema | undefined
+  /** Of each chunk that it yields; true: it yields, whatever that is. */
+  yields?: JsonSchema | true | undefined
 }
 
 /** Of tasks, each once and in one order, so that what is written of them changes only where they do. */
@@ -17,11 +19,12 @@ export const schemasOf = (cards: readonly TaskSchemas[]): TaskSchemas[] => {
   const byName = new Map(cards.map(card => [card.task, card]))
   return [...byName.values()]
     .filter(({ task }) => tryParseTaskName(task) !== undefined)
-    .map(({ task, description, args, result }) => ({
+    .map(({ task, description, args, result, yields }) => ({
       task,
       description,
       ...(args === undefined ? {} : { args }),
       ...(result === undefined ? {} : { result }),
+      ...(yields === undefined ? {} : { yields }),
     }))
     .sort((a, b) => compareNames(a.task, b.task))
 }
@@ -71,13 +74,14 @@ const parsed = (text: string): unknown => {
 
 const taskOf = (card: unknown): TaskSchemas | undefined => {
   if (!isObject(card) || typeof card.task !== 'string') return undefined
-  const { task, description, args, result } = card
+  const { task, description, args, result, yields } = card
   const told = typeof description === 'string' ? description : ''
   return {
     task,
     description: told,
     args: (args ?? undefined) as JsonSchema | undefined,
     result: (result ?? undefined) as JsonSchema | undefined,
+    yields: (yields ?? undefined) as JsonSchema | true | undefined,
   }
 }
 

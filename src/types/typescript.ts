@@ -10,13 +10,17 @@ export const typescriptOf = (tasks: readonly TaskSchemas[]): string => {
   const names = new TypeNames(reserved)
   const types: string[] = []
   const entries: string[] = []
-  for (const { task, description, args, result } of tasks) {
+  for (const { task, description, args, result, yields } of tasks) {
     const words = wordsOf(parseTaskName(task))
     const [given, told] = [
       declared([...words, 'Args'], args, names, types),
       declared([...words, 'Result'], result, names, types),
     ]
-    entries.push(`${comment(description, '  ')}  ${JSON.stringify(task)}: { args: ${given}; result: ${told} }\n`)
+    const schema = yields === true ? undefined : yields
+    const chunk = yields === undefined ? '' : `; chunk: ${declared([...words, 'Chunk'], schema, names, types)}`
+    entries.push(
+      `${comment(description, '  ')}  ${JSON.stringify(task)}: { args: ${given}; result: ${told}${chunk} }\n`,
+    )
   }
   for (const [alias, task] of aliasesOf(tasks.map(({ task }) => task)))
     entries.push(`  ${JSON.stringify(alias)}: Tasks[${JSON.stringify(task)}]\n`)

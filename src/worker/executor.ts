@@ -176,8 +176,9 @@ export class Executor {
   readonly #chunksOf = (run: Run): Chunks => {
     const { maxPayloadBytes, openStream } = this.#options
     const { request, task, id } = run
+    const { checkChunk } = taskFor(this.#tasks, task)!.task
     const encode = (value: unknown) => {
-      const encoded = encodeFitting(value === undefined ? null : value, maxPayloadBytes, undefined)
+      const encoded = encodeFitting(value === undefined ? null : value, maxPayloadBytes, checkChunk)
       if (typeof encoded === 'string') return encoded
       if (encoded) throw refused('InvalidResult', encoded, { task, id })
       throw new Abandoned('InvalidResult', `A chunk of ${task} is larger than ${maxPayloadBytes} bytes.`, { task, id })

@@ -43,11 +43,16 @@ const found = await hub.gather({ list: ['shapes:1.0', { kind: 'circle', either: 
 if (found.list.ok) is<null | boolean[]>().of(found.list.value)
 is<unknown>().of(await hub.call('circle:1.0', 1))
 is<unknown>().of(await hub.call('nothing:1.0'))
+for await (const chunk of hub.stream('chat:1', { text: 'Hi' })) is<{ word: string } | null>().of(chunk)
+for await (const chunk of hub.stream('add:1.0', { a: 1, b: 2 })) is<unknown>().of(chunk)
 is<[string, number] | undefined>().of(({} as Shapes1_0Args).pair)
 `
 /** Each of them alone is an error. */
 const mistakes = [
   "hub.call('ad:1.0', {})",
+  "hub.stream('ad:1.0', {})",
+  "hub.stream('chat:1.0', { text: 1 })",
+  "for await (const chunk of hub.stream('chat:1.0', { text: '' })) chunk!.wrod",
   "hub.call('add:1.0', { a: '1', b: 2 })",
   "hub.call('add:1.0', { a: 1 })",
   "hub.call('add:1.0', { a: 1, b: 2, c: 3 })",

@@ -1,5 +1,5 @@
 // A hub that was told of its tasks, as by what `pshub types` writes: what must compile, with the types that it must have, by types.test.ts.
-import { defineTask, Hub, type Job, type WithPhases } from 'pshub'
+import { defineTask, Hub, type HubStream, type Job, type WithPhases } from 'pshub'
 
 type IsSame<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 /** Does not compile where the type of a value is another one. */
@@ -13,6 +13,8 @@ export interface Tasks {
   'ping:1.0': { args: Record<string, never>; result: 'pong' }
   'note:1.0': { args: { text?: string }; result: { id: string; tags: string[] } }
   'any:1.0': { args: unknown; result: unknown }
+  'chat:1.0': { args: { text: string }; result: { words: number }; chunk: { word: string } }
+  'chat:1': Tasks['chat:1.0']
 }
 
 const hub = new Hub<Tasks>()
@@ -20,6 +22,14 @@ const own = defineTask(
   'own:1.0',
   { args: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } },
   ({ n }) => n,
+)
+
+const telling = defineTask(
+  'telling:1.0',
+  { args: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] } },
+  async function* ({ n }) {
+    yield n
+  },
 )
 
 export const calls = async () => {
@@ -46,6 +56,29 @@ export const calls = async () => {
   hub.call('ping:1.0', {}, { timeout: 5 })
   // @ts-expect-error no such argument of a task that is given itself
   hub.call(own, { m: 1 })
+}
+
+export const streams = async () => {
+  const chat = hub.stream('chat:1.0', { text: 'Hi' }, { idleMs: 5 })
+  is<HubStream<{ word: string }, { words: number } | null>>().of(chat)
+  for await (const chunk of hub.stream('chat:1', { text: 'Hi' })) is<string>().of(chunk.word)
+  for await (const chunk of hub.stream('ping:1.0')) is<unknown>().of(chunk)
+  for await (const chunk of hub.stream(telling, { n: 1 })) is<number>().of(chunk)
+  is<'pong' | null>().of((await hub.stream('ping:1.0').next()).value as 'pong' | null)
+  // @ts-expect-error no such task
+  hub.stream('cat:1.0', { text: 'Hi' })
+  // @ts-expect-error not that argument
+  hub.stream('chat:1.0', { text: 5 })
+  // @ts-expect-error no field of that name
+  hub.stream('chat:1.0', { text: 'Hi', txet: 'Hi' })
+  // @ts-expect-error all are missing
+  hub.stream('chat:1.0')
+  // @ts-expect-error no such option
+  hub.stream('chat:1.0', { text: 'Hi' }, { phases: true })
+  // @ts-expect-error no such field of a chunk
+  for await (const chunk of hub.stream('chat:1.0', { text: 'Hi' })) chunk.wrod
+  // @ts-expect-error no such argument of a task that is given itself
+  hub.stream(telling, { m: 1 })
 }
 
 export const others = async () => {
@@ -81,5 +114,8 @@ export const others = async () => {
 
 const plain = (untyped: Hub) => untyped.call('whatever:1.0', { a: 1 })
 export const passed = () => plain(hub)
+export const chunks: HubStream<boolean, string | null> = new Hub().stream<{ n: number }, string, boolean>('named:1.0', {
+  n: 1,
+})
 export const named = new Hub().call<{ n: number }, string>('named:1.0', { n: 1 })
 export const text: Promise<string> = named

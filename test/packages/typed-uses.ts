@@ -38,6 +38,41 @@ export const mixed = defineTask('mixed:1.0', {}, () => ({
 export const contract = defineTask('contract:1.0', { args: box, result: { type: 'array', items: { type: 'number' } } })
 export const open = defineTask('open:1.0', { args: box })
 
+const word = { type: 'object', properties: { word: { type: 'string' } }, required: ['word'] } as const
+export const chat = defineTask('chat:1.0', { args: box, yields: word }, async function* ({ width }) {
+  yield { word: String(width) }
+  return { words: 1 }
+})
+export const bare = defineTask('bare:1.0', { yields: true }, function* () {
+  yield 1
+})
+export const both = defineTask('both:1.0', { yields: word, result: { type: 'number' } }, async function* () {
+  yield { word: 'a' }
+  return 1
+})
+export const chatContract = defineTask('chat_contract:1.0', { yields: word })
+export const chatHandler = chatContract.handler(async function* () {
+  yield { word: 'a' }
+})
+
+export const streams = async (hub: Hub) => {
+  for await (const chunk of hub.stream(chat, { width: 1 })) is<string>().of(chunk.word)
+  for await (const chunk of hub.stream(bare)) is<number>().of(chunk)
+  for await (const chunk of hub.stream(both)) is<string>().of(chunk.word)
+  for await (const chunk of hub.stream(chatContract)) is<string>().of(chunk.word)
+  for await (const chunk of hub.stream(chatHandler)) is<string>().of(chunk.word)
+  is<{ words: number }>().of(await hub.call(chat, { width: 1 }))
+  is<number>().of(await hub.call(both))
+  // @ts-expect-error it yields something else
+  defineTask('a:1.0', { yields: word }, async function* () {
+    yield { wrod: 'a' }
+  })
+  // @ts-expect-error it yields something else
+  chatContract.handler(async function* () {
+    yield { wrod: 'a' }
+  })
+}
+
 export const calls = async (hub: Hub) => {
   is<{ width: number; made: string }>().of(await hub.call(resize, { width: 1, mode: 'fit' }))
   is<WithPhases<{ width: number; made: string }>>().of(await hub.call(resize, { width: 1 }, { phases: true }))

@@ -52,6 +52,24 @@ describe('pshub types', () => {
     expect((await run(['types', '--check', 'types.d.ts'])).out).toContain('It is not there any more.')
   }, 60_000)
 
+  it('writes what a task yields, as far as that is declared', async () => {
+    const text = `
+import { defineTask } from ${JSON.stringify(pathToFileURL(join(root, 'dist/index.js')).href)}
+export const chat = defineTask('chat:1.0', { yields: { type: 'string' } }, async function* () { yield 'a' })
+export const rows = defineTask('rows:1.0', {}, function* () { yield 1 })
+`
+    const stop = await serve(text)
+    const { out } = await run(['types'])
+    expect(out).toContain('"chat:1.0": { args: unknown; result: unknown; chunk: Chat1_0Chunk }')
+    expect(out).toContain('export type Chat1_0Chunk = string')
+    expect(out).toContain('"rows:1.0": { args: unknown; result: unknown; chunk: unknown }')
+    expect((await run(['tasks', 'chat:1.0'])).out).toMatch(/yields +yes[\s\S]*each chunk/)
+    await stop()
+    await serve(text.replace("{ type: 'string' }", "{ type: 'number' }").replace("'a'", '1'))
+    const moved = await run(['types', '--check', module('chat.d.ts', out)])
+    expect(moved).toMatchObject({ code: 1, out: expect.stringMatching(/^breaks +chat:1\.0 +yields /m) })
+  }, 60_000)
+
   it('takes tasks from a file, or from an address with a token', async () => {
     const stop = await serve(sized('size:1.0', { type: 'integer' }))
     const { out } = await run(['tasks', '--json'])

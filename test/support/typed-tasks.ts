@@ -11,6 +11,13 @@ export const typedTasks: TaskSchemas[] = [
     args: { type: 'object', properties: { a: number, b: number }, required: ['a', 'b'], additionalProperties: false },
     result: number,
   },
+  {
+    task: 'chat:1.0',
+    description: '',
+    args: { type: 'object', properties: { text }, required: ['text'] },
+    yields: { type: ['object', 'null'], properties: { word: text }, required: ['word'], additionalProperties: false },
+  },
+  { task: 'more:1.0', description: '', yields: true },
   { task: 'add:1.2', description: '', args: { type: 'object', properties: { a: number } }, result: number },
   {
     task: 'image/re-size_it:2.1',

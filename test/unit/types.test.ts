@@ -89,6 +89,16 @@ describe('changes', () => {
     ])
   })
 
+  it('of what is yielded break readers, and are unclear where it is not said any more', () => {
+    const yielding = (yields?: object | true) => ({ ...(task('a:1.0') as object), yields }) as never
+    expect(changesOf(yielding(number), yielding({ type: ['number', 'null'] }))).toMatchObject([
+      { task: 'a:1.0', of: 'yields', kind: 'breaks' },
+    ])
+    for (const later of [undefined, true] as const)
+      expect(changesOf(yielding(number), yielding(later))).toMatchObject([{ of: 'yields', kind: 'unclear' }])
+    expect(changesOf(yielding(true), yielding())).toEqual([])
+  })
+
   it('are unclear where a schema cannot be used', () => {
     expect(changesOf(task('a:1.0', number), task('a:1.0', { $ref: 'http://x' }))).toMatchObject([
       { of: 'args', kind: 'unclear', text: 'It cannot be compared: $ref leaves the schema.' },
