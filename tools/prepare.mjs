@@ -39,10 +39,10 @@ export const libraryCopies = ['clients/python/src/pshub/redis', 'clients/ruby/li
   .map(folder => join(root, folder))
   .filter(existsSync)
   .map(folder => join(folder, 'library.lua'))
-export const memoryCopies = ['clients/python/src/pshub/testing', 'clients/ruby/lib/pshub/testing']
+export const memoryCopies = ['clients/python/src/pshub/testing/memory', 'clients/ruby/lib/pshub/testing/memory']
   .map(folder => join(root, folder))
   .filter(existsSync)
-  .map(folder => join(folder, 'memory.lua'))
+  .map(folder => join(folder, 'redis.lua'))
 
 /** Builds what is run, unless it is newer than every source, and all that belongs to it is there. */
 export const build = () => {

@@ -1,0 +1,84 @@
+"""Event loops whose timers go by the clock of tests."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import threading
+import weakref
+from typing import Any
+
+from ..wire.clock import now_s, use_loops
+
+#: A loop that gives no turn for so long is blocked by a handler, and not waited for.
+_TURN_S = 0.2
+
+
+class TravelLoop(asyncio.SelectorEventLoop):
+    """Knows when its next timer is due."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._timers: weakref.WeakSet[asyncio.TimerHandle] = weakref.WeakSet()
+        #: As of its last turn, by ``now_s``.
+        self.next_at = math.inf
+
+    def time(self) -> float:
+        return now_s()
+
+    def call_at(self, when: float, callback: Any, *args: Any, context: Any = None) -> asyncio.TimerHandle:
+        handle = super().call_at(when, callback, *args, context=context)
+        self._timers.add(handle)
+        return handle
+
+    def look(self) -> None:
+        """On its own thread. What has fired may still be held by somebody."""
+        now = now_s()
+        self.next_at = min((timer.when() for timer in self._timers if not timer.cancelled() and timer.when() > now), default=math.inf)
+
+
+class Loops:
+    """Those of all hubs and workers that are made from now on."""
+
+    def __init__(self) -> None:
+        self._loops: list[TravelLoop] = []
+
+    def begin(self) -> None:
+        use_loops(self._make)
+
+    def end(self) -> None:
+        use_loops()
+        self._loops.clear()
+
+    @property
+    def next_at(self) -> float:
+        """When the next timer of any is due, as of the last turn."""
+        return min((loop.next_at for loop in [*self._loops]), default=math.inf)
+
+    def turn(self) -> None:
+        """Returns when each has had a turn."""
+        turns = [turn for loop in [*self._loops] if (turn := self._turn_of(loop)) is not None]
+        for turned in turns:
+            turned.wait(_TURN_S)
+
+    def _make(self) -> asyncio.AbstractEventLoop:
+        loop = TravelLoop()
+        self._loops.append(loop)
+        return loop
+
+    def _turn_of(self, loop: TravelLoop) -> threading.Event | None:
+        turned = threading.Event()
+
+        def look() -> None:
+            loop.look()
+            turned.set()
+
+        try:
+            loop.call_soon_threadsafe(look)
+        except RuntimeError:
+            # It has ended.
+            self._loops.remove(loop)
+            return None
+        return turned
+
+
