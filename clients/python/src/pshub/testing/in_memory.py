@@ -50,8 +50,8 @@ class InMemory:
         self._tasks = tasks
         self._options = {"slots": 16, **(worker or {})}
         self._waits = jobs == "wait"
-        self._runs = Runs()
         self._workers: list[TestWorker] = []
+        self._runs = Runs(lambda: sum(worker.busy for worker in self._workers))
         self._is_closed = False
         self.clock = TestClock(self._runs)
         try:

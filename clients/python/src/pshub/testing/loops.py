@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import math
 import threading
 import weakref
@@ -19,7 +20,9 @@ class TravelLoop(asyncio.SelectorEventLoop):
 
     def __init__(self) -> None:
         super().__init__()
-        self._timers: weakref.WeakSet[asyncio.TimerHandle] = weakref.WeakSet()
+        self._numbers = itertools.count()
+        #: Timers that have not fired.
+        self._waiting: weakref.WeakValueDictionary[int, asyncio.TimerHandle] = weakref.WeakValueDictionary()
         #: As of its last turn, by ``now_s``.
         self.next_at = math.inf
 
@@ -27,14 +30,19 @@ class TravelLoop(asyncio.SelectorEventLoop):
         return now_s()
 
     def call_at(self, when: float, callback: Any, *args: Any, context: Any = None) -> asyncio.TimerHandle:
-        handle = super().call_at(when, callback, *args, context=context)
-        self._timers.add(handle)
+        number = next(self._numbers)
+
+        def fire() -> None:
+            self._waiting.pop(number, None)
+            callback(*args)
+
+        handle = super().call_at(when, fire, context=context)
+        self._waiting[number] = handle
         return handle
 
     def look(self) -> None:
-        """On its own thread. What has fired may still be held by somebody."""
-        now = now_s()
-        self.next_at = min((timer.when() for timer in self._timers if not timer.cancelled() and timer.when() > now), default=math.inf)
+        """On its own thread."""
+        self.next_at = min((timer.when() for timer in self._waiting.values() if not timer.cancelled()), default=math.inf)
 
 
 class Loops:
@@ -80,5 +88,3 @@ class Loops:
             self._loops.remove(loop)
             return None
         return turned
-
-

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import copy
+import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import AsyncGeneratorType, GeneratorType
 from typing import Any
@@ -17,7 +18,10 @@ _PATIENCE_S = 0.1
 
 
 class Runs:
-    def __init__(self) -> None:
+    def __init__(self, busy: Callable[[], int]) -> None:
+        """``busy``: how many requests workers have taken whose end they do not know."""
+        self._busy = busy
+        self._passing_since = math.inf
         self._changed = threading.Condition()
         self._started_at: dict[object, float] = {}
         #: By the id of the request, how its last run ended: with what it raised, or None.
@@ -33,6 +37,13 @@ class Runs:
     def may_end(self) -> bool:
         """Some of them began just now, and may end if they are let."""
         now = time.monotonic()
+        if self._busy() <= self.running:
+            self._passing_since = math.inf
+        else:
+            # On its way between a worker and the thread of its handler.
+            self._passing_since = min(self._passing_since, now)
+            if now - self._passing_since < _PATIENCE_S:
+                return True
         return any(now - at < _PATIENCE_S for at in [*self._started_at.values()])
 
     def noted(self, task: Task[..., Any]) -> Task[..., Any]:
@@ -42,7 +53,11 @@ class Runs:
 
         def run_noted(args: Any, context: Any) -> Any:
             if task.is_async:
-                value = run(args, context)
+                try:
+                    value = run(args, context)
+                except BaseException as error:
+                    self._end(context.id, error)
+                    raise
                 return self._chunks_async(value, context.id) if isinstance(value, AsyncGeneratorType) else self._awaited(value, context.id)
             with self._run(context.id) as kept:
                 value = run(args, context)

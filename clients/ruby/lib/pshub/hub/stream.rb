@@ -28,7 +28,7 @@ module Pshub
       @on_progress = on_progress
       @asked = Asked.new(Streams::WINDOW, !on_progress.nil?)
       @lock = Mutex.new
-      @changed = ConditionVariable.new
+      @changed = Clock.condition
       @chunks = []
       @came = @taken = @said = 0
       @heard_at = Clock.now
