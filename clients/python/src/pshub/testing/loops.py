@@ -29,7 +29,7 @@ class TravelLoop(asyncio.SelectorEventLoop):
     def time(self) -> float:
         return now_s()
 
-    def call_at(self, when: float, callback: Any, *args: Any, context: Any = None) -> asyncio.TimerHandle:
+    def call_at(self, when: float, callback: Any, *args: Any, context: Any = None) -> asyncio.TimerHandle:  # type: ignore[override]
         number = next(self._numbers)
 
         def fire() -> None:
