@@ -2,6 +2,7 @@
 
 require_relative "../wire/clock"
 require_relative "../wire/errors"
+require_relative "threads"
 require_relative "waits"
 
 module Pshub
@@ -15,10 +16,13 @@ module Pshub
     SAFE_STRIDE_S = 240.0
     # So many steps on the way are as short as anything that waits, after something has come due.
     EXACT_STEPS = 30
-    # So many looks in a row, this far apart in real time, without a command or a thread that runs, and nothing is going on.
-    QUIET_LOOKS = 5
+    # So many looks in a row, this far apart in real time, without a command or a thread that runs, and nothing is going on. Threads that compute for
+    # so long are handlers, and not waited for.
+    QUIET_LOOKS = 3
     LOOK_S = 0.0005
+    COMPUTING_S = 0.2
     MOST_LOOKS = 10_000
+    BLIND_LOOK_S = 0.002
     # What is to happen this soon belongs to what is going on.
     SOON_S = 0.01
 
@@ -44,6 +48,7 @@ module Pshub
     def initialize(redis, runs)
       @redis = redis
       @runs = runs
+      @threads = Threads.new
       @closed = false
       TestClock.begin
     end
@@ -83,16 +88,18 @@ module Pshub
     # Returns when nothing is going on: no command, and, but without patience, no handler that has just begun. Moves the clock by some milliseconds at
     # most.
     def quiet(patient: true)
-      idle, seen, moves = 0, nil, 0
+      idle, seen, moves, changed_at = 0, nil, 0, real_now
       MOST_LOOKS.times do
         return if @closed
 
-        sleep LOOK_S
-        idle = !busy? && @redis.commands == seen ? idle + 1 : 0
+        sleep @threads.blind? ? BLIND_LOOK_S : LOOK_S
+        changed_at = real_now if @redis.commands != seen
+        idle = @redis.commands == seen ? idle + 1 : 0
         seen = @redis.commands
         next if idle < QUIET_LOOKS
 
-        if patient && @runs.may_end? then sleep 0.001
+        if real_now - changed_at < COMPUTING_S && @threads.busy? then nil
+        elsif patient && @runs.may_end? then sleep 0.001
         elsif next_at < Clock.now + SOON_S && (moves += 1) <= QUIET_LOOKS then move_to(next_at)
         else return
         end
@@ -113,12 +120,13 @@ module Pshub
       return if @closed
 
       @closed = true
+      @threads.close
       TestClock.end
     end
 
     private
 
-    def busy? = Thread.list.any? { |thread| thread != Thread.current && thread.status == "run" }
+    def real_now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
     def next_at = [TestClock.waits.next_at, @redis.soonest_at].min
 
     def move_to(at)
