@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
+import re
+import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
 
 import pytest
 
+from conftest import ROOT
 from pshub import ConfigError, Context, Hub, HubError, Timeout, WorkerLost, task
 from pshub.testing import InMemory, RedisError
 from pshub.testing.plugin import in_memory  # noqa: F401
+from pshub.wire.clock import clocks_ahead_s
 
 Make = Callable[..., InMemory]
 sent: list[Any] = []
@@ -242,7 +250,7 @@ def test_a_worker_that_died_can_be_started_again_and_takes_over_what_it_held(in_
 def test_a_call_that_may_not_be_run_twice_is_lost_with_its_worker(in_memory: Make) -> None:
     @task("pay:1.0")
     async def pay(ctx: Context) -> None:
-        await __import__("asyncio").Event().wait()
+        await asyncio.Event().wait()
 
     kit = in_memory(pay)
     call = kit.hub.submit("pay:1.0", timeout=60)
@@ -282,10 +290,6 @@ def test_wrong_options_are_refused(in_memory: Make, monkeypatch: pytest.MonkeyPa
 
 
 def test_nothing_is_left_of_it() -> None:
-    import threading
-
-    from pshub.wire.clock import clocks_ahead_s
-
     before = threading.active_count()
     with InMemory(mail) as kit:
         kit.hub.call(mail, {})
@@ -295,3 +299,19 @@ def test_nothing_is_left_of_it() -> None:
     while threading.active_count() > before and time.monotonic() < deadline:
         time.sleep(0.01)
     assert (threading.active_count(), clocks_ahead_s()) == (before, 0)
+
+
+def test_what_readme_and_the_guide_say_runs(tmp_path: Path) -> None:
+    readme = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
+    chapter = readme.split("## Testing without Redis\n")[1].split("\n## ")[0]
+    files = re.findall(r"^```python\n# (\S+)\n(.*?)^```$", chapter, re.MULTILINE | re.DOTALL)
+    assert [name for name, _ in files] == ["conftest.py", "test_mail.py"]
+    [guide] = re.findall(r"^```python outline\n(.*?)^```$", (ROOT / "docs/testing.md").read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    for name, code in [*files, ("test_guide.py", guide)]:
+        (tmp_path / name).write_text(code, encoding="utf-8")
+    environment = {**os.environ, "PYTEST_ADDOPTS": "", "PYTEST_PLUGINS": ""}
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
+        capture_output=True, text=True, cwd=tmp_path, env=environment,
+    )  # fmt: skip
+    assert "5 passed" in ran.stdout, ran.stdout + ran.stderr

@@ -58,6 +58,16 @@ class TestInMemory < PshubTest
     assert_match(/No job of mail:1.0 was enqueued with/, other.failure_message)
   end
 
+  def test_kits_of_rspec_end_with_their_example
+    behind = nil
+    group = Class.new { define_singleton_method(:after) { |&block| behind = block } }
+    example = group.include(Pshub::RSpecHelpers).new
+    kit = example.in_memory(@mail)
+    assert(example.have_enqueued("mail:1.0").matches?(kit.tap { kit.hub.enqueue(@mail, {}) }))
+    example.instance_exec(&behind)
+    assert_raises(Pshub::HubClosed) { kit.hub.enqueue(@mail, {}) }
+  end
+
   def test_not_counted_is_what_was_there_already_and_what_was_refused
     kit = in_memory(@mail)
     2.times { kit.hub.enqueue(@mail, { to: "ada" }, unique: true, delay_ms: 1000) }
@@ -122,7 +132,7 @@ class TestInMemory < PshubTest
     end
     chunks = declare("chunks:1.0") do
       Enumerator.new do |out|
-        3.times { |n| sleep(0.05) && out << n }
+        3.times { |n| sleep(0.05) && (out << n) }
         sent << "chunks"
       end
     end
@@ -242,6 +252,19 @@ class TestInMemory < PshubTest
     kit.close
     eventually("the end of its threads") { Thread.list.size <= before }
     assert_equal(0, Pshub::Clock.ahead_s)
+  end
+
+  def test_what_readme_and_the_guide_say_runs
+    chapter = File.read(File.join(ROOT, "clients/ruby/README.md"))[/^## Testing without Redis\n.*?(?=^## )/m]
+    test, for_rspec = chapter.scan(/^```ruby\n(.*?)^```$/m).flatten
+    guide = File.read(File.join(ROOT, "docs/testing.md"))[/^```ruby outline\n(.*?)^```$/m, 1]
+    { test => "1 runs, 3 assertions", guide => "4 runs, 7 assertions" }.each do |code, outcome|
+      said, status = Open3.capture2e(RbConfig.ruby, "-I", File.join(ROOT, "clients/ruby/lib"), "-e", code)
+      assert_predicate(status, :success?, said)
+      assert_includes(said, "#{outcome}, 0 failures, 0 errors")
+    end
+    _, parsed = Open3.capture2e(RbConfig.ruby, "-c", "-e", for_rspec)
+    assert_predicate(parsed, :success?)
   end
 
   private

@@ -59,7 +59,7 @@ module InMemoryCallCases
 
   def test_a_handler_ends_whose_caller_gave_up
     aborted = []
-    slow = declare("slow:1.0", timeout: 60) { |args, ctx| ctx.wait(30) && aborted << args["at"] }
+    slow = declare("slow:1.0", timeout: 60) { |args, ctx| ctx.wait(30) && (aborted << args["at"]) }
     stage.worker(slow)
     called = stage.hub.submit("slow:1.0", { at: 1 })
     stage.pass(0.2)

@@ -2,7 +2,6 @@
 
 require "json"
 require_relative "../hub/arguments"
-require_relative "memory/server"
 
 module Pshub
   # A job as it was put into Redis. +due_ms+: when it is to begin at the earliest, milliseconds since 1970 on the clock of the test.

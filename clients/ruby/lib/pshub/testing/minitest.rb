@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../hub/arguments"
+require_relative "enqueued"
 require_relative "in_memory"
 
 module Pshub

@@ -5,7 +5,7 @@ module Pshub
   class Threads
     FOLDER = "/proc/self/task"
     # Behind its name, which may hold anything.
-    RUNS = /\) R /.freeze
+    RUNS = /\) R /
 
     def initialize
       @files = {}

@@ -4,7 +4,7 @@ require "socket"
 
 module Pshub
   # The way of one hub or worker to the Redis in memory: a port of this host, which none but this process is told.
-  class Line
+  class MemoryLine
     attr_reader :url, :listener
 
     def initialize(redis)

@@ -35,7 +35,7 @@ module Pshub
 
     # A new way to it.
     def line
-      Line.new(self).tap { |line| on_thread { @lines << line } }
+      MemoryLine.new(self).tap { |line| on_thread { @lines << line } }
     end
 
     # All connections break, and no new one lives, until it comes back with all its keys.
