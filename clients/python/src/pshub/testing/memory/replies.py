@@ -22,9 +22,13 @@ def _read(data: bytes, at: int) -> tuple[Any, int]:
     mark, line, at = data[at : at + 1], data[at + 1 : end], end + 2
     if mark == b":":
         return int(line), at
+    if mark in b"$*" and line == b"-1":
+        return None, at
     if mark == b"$":
-        length = int(line)
-        return (None, at) if length < 0 else (data[at : at + length], at + length + 2)
+        behind = at + int(line) + 2
+        if len(data) < behind:
+            raise IndexError("it is not whole")
+        return data[at : behind - 2], behind
     if mark == b"*":
         items = []
         for _ in range(int(line)):

@@ -17,9 +17,11 @@ module Pshub
     def reply_at(bytes, at)
       finish = bytes.index("\r\n", at)
       mark, line, at = bytes[at], bytes[(at + 1)...finish], finish + 2
+      return [nil, at] if line == "-1" && mark != ":"
+
       case mark
       when ":" then [line.to_i, at]
-      when "$" then line.to_i.negative? ? [nil, at] : [text_of(bytes[at, line.to_i]), at + line.to_i + 2]
+      when "$" then [text_of(bytes[at, line.to_i]), at + line.to_i + 2]
       when "*"
         items = Array.new(line.to_i) do
           item, at = reply_at(bytes, at)
