@@ -48,7 +48,12 @@ export const memoryCopies = ['clients/python/src/pshub/testing/memory', 'clients
 export const build = () => {
   const builtAt = changedAt(join(root, 'dist/.built'))
   const files = ['package.json', 'tsconfig.build.json', 'tools/build.mjs', 'tools/embed.mjs']
-  const sources = Math.max(newestIn('src'), newestIn('registry'), newestIn('clients/memory'), ...files.map(name => changedAt(join(root, name))))
+  const sources = Math.max(
+    newestIn('src'),
+    newestIn('registry'),
+    newestIn('clients/memory'),
+    ...files.map(name => changedAt(join(root, name))),
+  )
   const made = [...libraryCopies, ...memoryCopies, join(root, 'registry/dist/web/index.html')]
   if (builtAt > sources && made.every(existsSync)) return
   run(process.execPath, ['tools/build.mjs'])
