@@ -200,3 +200,15 @@ def test_what_readme_and_the_guide_say_runs(tmp_path: Path) -> None:
         capture_output=True, text=True, cwd=tmp_path, env=environment,
     )  # fmt: skip
     assert "5 passed" in ran.stdout, ran.stdout + ran.stderr
+
+
+def test_several_look_at_what_was_enqueued_at_a_time(in_memory: Make) -> None:
+    kit = in_memory()
+    kit.hub.enqueue_many([("a:1.0", {"n": n}) for n in range(3000)], queue="q")
+    seen: list[int] = []
+    threads = [threading.Thread(target=lambda: seen.append(len(kit.enqueued()))) for _ in range(8)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert seen == [3000] * 8

@@ -11,6 +11,7 @@ from ..wire.errors import ConfigError
 from .loops import Loops
 from .memory.server import MemoryRedis
 from .runs import Runs
+from .threads import Threads
 
 #: Further than this the clock goes in strides: what looks around each second need not do so 86,400 times a day.
 _EXACT_S = 60.0
@@ -20,8 +21,10 @@ _SAFE_STRIDE_S = 240.0
 #: So many steps on the way are as short as anything that waits, after something has come due.
 _EXACT_STEPS = 30
 #: So many turns of all event loops without a command, and nothing is going on.
-_QUIET_TURNS = 8
+_QUIET_TURNS = 4
 _MOST_TURNS = 100_000
+#: Threads that compute for so long are handlers, and not waited for.
+_COMPUTING_S = 0.2
 #: What is to happen this soon belongs to what is going on.
 _SOON_S = 0.01
 
@@ -40,6 +43,7 @@ class TestClock:
     def __init__(self, runs: Runs) -> None:
         global _users
         self._runs = runs
+        self._threads = Threads()
         self._is_closed = False
         if _users == 0:
             _loops.begin()
@@ -89,16 +93,19 @@ class TestClock:
         Returns when nothing is going on: no command, and, but without patience, no handler that has just begun. Moves the clock by some
         milliseconds at most.
         """
-        idle, seen, moves = 0, -1, 0
+        idle, seen, moves, changed_at = 0, -1, 0, 0.0
         for _ in range(_MOST_TURNS):
             if self._is_closed or self._redis is None:
                 return
             _loops.turn()
-            idle = idle + 1 if self._redis.commands == seen else 0
-            seen = self._redis.commands
+            idle += 1
+            if self._redis.commands != seen:
+                idle, seen, changed_at = 0, self._redis.commands, time.monotonic()
             if idle < _QUIET_TURNS:
                 continue
-            if patient and self._runs.may_end:
+            if time.monotonic() - changed_at < _COMPUTING_S and self._threads.are_busy:
+                time.sleep(0.0005)
+            elif patient and self._runs.may_end:
                 time.sleep(0.001)
             elif _loops.next_at < now_s() + _SOON_S and moves < _QUIET_TURNS:
                 moves += 1
@@ -122,6 +129,7 @@ class TestClock:
         if self._is_closed:
             return
         self._is_closed = True
+        self._threads.close()
         _users -= 1
         if _users == 0:
             _loops.end()

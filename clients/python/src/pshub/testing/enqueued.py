@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any, NamedTuple
 
 from ..hub.arguments import MISSING, Called, name_of
@@ -25,13 +26,17 @@ class EnqueuedJob(NamedTuple):
 class EnqueuedJobs:
     def __init__(self, redis: MemoryRedis) -> None:
         self._redis = redis
+        # Handlers look, too.
+        self._lock = threading.Lock()
         self._jobs: list[EnqueuedJob] = []
 
     def of(self, task: Called | None = None) -> list[EnqueuedJob]:
         """Those of a task, or all."""
-        while told := self._redis.ask(b"enqueued", b"%d" % len(self._jobs)):
-            self._jobs += map(_read, told[::3], told[1::3], told[2::3])
-        return [job for job in self._jobs if task is None or _is_of(str(name_of(task)), job.task)]
+        with self._lock:
+            while told := self._redis.ask(b"enqueued", b"%d" % len(self._jobs)):
+                self._jobs += map(_read, told[::3], told[1::3], told[2::3])
+            jobs = [*self._jobs]
+        return [job for job in jobs if task is None or _is_of(str(name_of(task)), job.task)]
 
     def expect(self, task: Called, args: Any = MISSING) -> EnqueuedJob:
         candidates = self.of(task)

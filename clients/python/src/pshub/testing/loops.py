@@ -64,7 +64,7 @@ class Loops:
         return min((loop.next_at for loop in [*self._loops]), default=math.inf)
 
     def turn(self) -> None:
-        """Returns when each has had a turn."""
+        """Returns when each has had a turn, and one more, for what that brought."""
         turns = [turn for loop in [*self._loops] if (turn := self._turn_of(loop)) is not None]
         for turned in turns:
             turned.wait(_TURN_S)
@@ -82,7 +82,7 @@ class Loops:
             turned.set()
 
         try:
-            loop.call_soon_threadsafe(look)
+            loop.call_soon_threadsafe(loop.call_soon, look)
         except RuntimeError:
             # It has ended.
             self._loops.remove(loop)

@@ -14,18 +14,23 @@ module Pshub
   class EnqueuedJobs
     def initialize(redis)
       @redis = redis
+      # Handlers look, too.
+      @lock = Mutex.new
       @jobs = []
     end
 
     # Those of a task, or all.
     def of(task = nil)
-      while (told = @redis.ask("enqueued", @jobs.size.to_s)).any?
-        told.each_slice(3) { |queue, at_us, message| @jobs << read(queue, at_us, message) }
+      jobs = @lock.synchronize do
+        while (told = @redis.ask("enqueued", @jobs.size.to_s)).any?
+          told.each_slice(3) { |queue, at_us, message| @jobs << read(queue, at_us, message) }
+        end
+        @jobs.dup
       end
-      return @jobs.dup if task.nil?
+      return jobs if task.nil?
 
       meant = Arguments.name_of(task).to_s
-      @jobs.select { |job| job.task == meant || job.task.start_with?("#{meant}#{meant.include?(':') ? '.' : ':'}") }
+      jobs.select { |job| job.task == meant || job.task.start_with?("#{meant}#{meant.include?(':') ? '.' : ':'}") }
     end
 
     # The first one with these arguments, or with any; names may be symbols, and whatever says with === what fits may stand in them.
