@@ -15,7 +15,7 @@ from .threads import Threads
 
 #: Further than this the clock goes in strides: what looks around each second need not do so 86,400 times a day.
 _EXACT_S = 60.0
-#: So many on the way. While a handler runs none is so long that its worker's lease could end; who holds nothing just renews it.
+#: So many on the way. While there is work none is so long that its worker's lease could end; who holds nothing just renews it.
 _STRIDES = 300
 _SAFE_STRIDE_S = 240.0
 #: So many steps on the way are as short as anything that waits, after something has come due.
@@ -72,8 +72,9 @@ class TestClock:
         exact_steps = _EXACT_STEPS
         self.quiet()
         while (now := now_s()) < end and not self._is_closed:
-            stride = min(_SAFE_STRIDE_S, longest) if self._runs.running else longest
-            if stride and exact_steps > 0 and self._redis and self._redis.ask(b"left"):
+            left = bool(longest and self._redis and self._redis.ask(b"left"))
+            stride = min(_SAFE_STRIDE_S, longest) if left or self._runs.running else longest
+            if left and exact_steps > 0:
                 # What is due is on its way to its handler, by timers of a few milliseconds.
                 exact_steps -= 1
                 stride = 0.0

@@ -11,7 +11,7 @@ module Pshub
   class TestClock
     # Further than this the clock goes in strides: what looks around each second need not do so 86,400 times a day.
     EXACT_S = 60.0
-    # So many on the way. While a handler runs none is so long that its worker's lease could end; who holds nothing just renews it.
+    # So many on the way. While there is work none is so long that its worker's lease could end; who holds nothing just renews it.
     STRIDES = 300
     SAFE_STRIDE_S = 240.0
     # So many steps on the way are as short as anything that waits, after something has come due.
@@ -68,8 +68,9 @@ module Pshub
       exact_steps = EXACT_STEPS
       quiet
       while (now = Clock.now) < finish && !@closed
-        stride = @runs.running.positive? ? [SAFE_STRIDE_S, longest].min : longest
-        if stride.positive? && exact_steps.positive? && @redis.ask("left").any?
+        left = longest.positive? && @redis.ask("left").any?
+        stride = left || @runs.running.positive? ? [SAFE_STRIDE_S, longest].min : longest
+        if left && exact_steps.positive?
           # What is due is on its way to its handler, by waits of a few milliseconds.
           exact_steps -= 1
           stride = 0.0
