@@ -147,3 +147,18 @@ def test_redis_is_away_for_as_long_as_the_test_says_and_all_find_it_again(in_mem
     assert kit.redis.command("EXISTS", "pshub:workers") == 1
     with pytest.raises(RedisError, match="unknown command"):
         kit.redis.command("NONSENSE")
+
+
+def test_waits_of_coroutines_go_by_the_clock(in_memory: Make, caplog: pytest.LogCaptureFixture) -> None:
+    @task("nap:1.0", timeout=7200)
+    async def nap() -> str:
+        await asyncio.sleep(3600)
+        return "rested"
+
+    kit = in_memory(nap)
+    call = kit.hub.submit("nap:1.0")
+    kit.clock.advance(3500)
+    assert not call.done()
+    kit.clock.advance(101)
+    assert call.result() == "rested"
+    assert [record.message for record in caplog.records] == []

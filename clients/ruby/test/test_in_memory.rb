@@ -187,6 +187,15 @@ class TestInMemory < PshubTest
     assert_raises(Pshub::Timeout) { call.result }
   end
 
+  def test_waits_of_a_context_go_by_the_clock
+    kit = in_memory(declare("nap:1.0", timeout: 7200) { |_, ctx| ctx.wait(3600) ? "told" : "rested" })
+    call = kit.hub.submit("nap:1.0")
+    kit.clock.advance(3500)
+    refute(call.done?)
+    kit.clock.advance(101)
+    assert_equal("rested", call.result)
+  end
+
   def test_a_worker_that_died_can_be_started_again_and_takes_over_what_it_held
     ran = []
     hold = declare("hold:1.0", idempotent: true) do |_, ctx|
