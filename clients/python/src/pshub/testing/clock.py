@@ -20,11 +20,14 @@ _STRIDES = 300
 _SAFE_STRIDE_S = 240.0
 #: So many steps on the way are as short as anything that waits, after something has come due.
 _EXACT_STEPS = 30
+#: The clock goes no further at a time while there is work, and while there seems to be none.
+_WORKING_S = 0.05
+_LIVING_S = 2.0
 #: So many turns of all event loops without a command, and nothing is going on.
 _QUIET_TURNS = 4
 _MOST_TURNS = 100_000
 #: Threads that compute for so long are handlers, and not waited for.
-_COMPUTING_S = 0.2
+_COMPUTING_S = 0.5
 #: What is to happen this soon belongs to what is going on.
 _SOON_S = 0.01
 
@@ -79,7 +82,9 @@ class TestClock:
                 exact_steps -= 1
                 stride = 0.0
             due = self._next_due(now)
-            to = min(max(_loops.next_at, now + stride), due, end)
+            # Who lives waits for less than this: where nobody seems to, they are all on their way somewhere.
+            reach = max(stride, _WORKING_S if left else _LIVING_S)
+            to = min(max(_loops.next_at, now + stride), now + reach, due, end)
             if to == due:
                 exact_steps = _EXACT_STEPS
             self._move_to(max(now, to))

@@ -16,11 +16,14 @@ module Pshub
     SAFE_STRIDE_S = 240.0
     # So many steps on the way are as short as anything that waits, after something has come due.
     EXACT_STEPS = 30
+    # The clock goes no further at a time while there is work, and while there seems to be none.
+    WORKING_S = 0.05
+    LIVING_S = 2.0
     # So many looks in a row, this far apart in real time, without a command or a thread that runs, and nothing is going on. Threads that compute for
     # so long are handlers, and not waited for.
     QUIET_LOOKS = 3
     LOOK_S = 0.0005
-    COMPUTING_S = 0.2
+    COMPUTING_S = 0.5
     MOST_LOOKS = 10_000
     BLIND_LOOK_S = 0.002
     # What is to happen this soon belongs to what is going on.
@@ -76,7 +79,9 @@ module Pshub
           stride = 0.0
         end
         due = next_due(now)
-        to = [[next_at, now + stride].max, due, finish].min
+        # Who lives waits for less than this: where nobody seems to, they are all on their way somewhere.
+        reach = [stride, left ? WORKING_S : LIVING_S].max
+        to = [[next_at, now + stride].max, now + reach, due, finish].min
         exact_steps = EXACT_STEPS if to == due
         move_to(to)
         quiet
