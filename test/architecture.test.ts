@@ -161,7 +161,7 @@ const folders = ['src', 'registry', 'test', 'bench', 'tools', 'clients', 'exampl
 const isWritten = /\.(ts|tsx|mjs|cjs|js|py|rb|lua|css|sh|html)$/
 /** Packages that are installed, what was built, and the library of Redis Functions, which the build puts together for the clients. */
 const isMade =
-  /(^|\/)(artifacts|node_modules|dist|build|\.venv|\.next|vendor|\.[\w-]+_cache|__pycache__)\/|(^|\/)redis\/library\.lua$/
+  /(^|\/)(artifacts|node_modules|dist|build|\.venv|\.next|vendor|\.[\w-]+_cache|__pycache__)\/|(^|\/)(redis\/library|memory\/redis)\.lua$/
 
 const files = readdirSync(source, { recursive: true, encoding: 'utf8' }).filter(name => /\.(ts|mjs)$/.test(name))
 const moduleOf = (file: string) => file.replace(/\.(ts|mjs)$/, '')

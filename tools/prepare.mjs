@@ -39,13 +39,22 @@ export const libraryCopies = ['clients/python/src/pshub/redis', 'clients/ruby/li
   .map(folder => join(root, folder))
   .filter(existsSync)
   .map(folder => join(folder, 'library.lua'))
+export const memoryCopies = ['clients/python/src/pshub/testing/memory', 'clients/ruby/lib/pshub/testing/memory']
+  .map(folder => join(root, folder))
+  .filter(existsSync)
+  .map(folder => join(folder, 'redis.lua'))
 
 /** Builds what is run, unless it is newer than every source, and all that belongs to it is there. */
 export const build = () => {
   const builtAt = changedAt(join(root, 'dist/.built'))
   const files = ['package.json', 'tsconfig.build.json', 'tools/build.mjs', 'tools/embed.mjs']
-  const sources = Math.max(newestIn('src'), newestIn('registry'), ...files.map(name => changedAt(join(root, name))))
-  const made = [...libraryCopies, join(root, 'registry/dist/web/index.html')]
+  const sources = Math.max(
+    newestIn('src'),
+    newestIn('registry'),
+    newestIn('clients/memory'),
+    ...files.map(name => changedAt(join(root, name))),
+  )
+  const made = [...libraryCopies, ...memoryCopies, join(root, 'registry/dist/web/index.html')]
   if (builtAt > sources && made.every(existsSync)) return
   run(process.execPath, ['tools/build.mjs'])
 }

@@ -1,8 +1,10 @@
-// What the Ruby client's tests need: ruby 3.0 or newer with the gems redis, fugit and minitest, found here or installed with apt.
+// What the Ruby client's tests need: ruby 3.0 or newer with the gems redis, fugit and minitest, and Lua 5.1, found here or installed with apt.
 // `node tools/ruby-env.mjs` prints the interpreter, or says plainly why there is none.
 import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { installPackages, mayInstallPackages } from './apt.mjs'
+import { root } from './prepare.mjs'
 
 const say = line => console.error(line)
 
@@ -16,6 +18,9 @@ const probe = [
   'version = Gem::Version.new(Redis::VERSION)',
   "fits = Gem::Requirement.new('>= 4.8', '< 7').satisfied_by?(version) && !%w[5.0 5.1].include?(Redis::VERSION[0, 3])",
   "abort 'its gem redis is ' + Redis::VERSION + '; 4.8, or 5.2 to 6, is needed' unless fits",
+  // For the Redis in memory, which tests without Redis have.
+  `require ${JSON.stringify(join(root, 'clients/ruby/lib/pshub/testing/memory/lua'))}`,
+  "begin; Pshub::Lua.functions; rescue Pshub::ConfigError; abort 'there is no Lua 5.1 (liblua5.1-0)'; end",
 ].join('\n')
 
 /** What `command` lacks, in a few words; undefined when it will do. */
@@ -42,7 +47,7 @@ export const rubyEnv = () => {
   let lack = lackOf(command)
   if (lack && !named && mayInstallPackages()) {
     try {
-      installPackages('ruby', 'ruby-redis', 'ruby-fugit', 'ruby-minitest')
+      installPackages('ruby', 'ruby-redis', 'ruby-fugit', 'ruby-minitest', 'liblua5.1-0')
       lack = lackOf(command)
     } catch (error) {
       lack = `${lack}, and apt-get could not install it (${String(error.message).split('\n')[0]})`
@@ -50,7 +55,7 @@ export const rubyEnv = () => {
   }
   if (lack)
     throw new Error(
-      `${command} will not do: ${lack}; ruby 3.0 or newer with the gems redis, fugit and minitest is needed`,
+      `${command} will not do: ${lack}; ruby 3.0 or newer with the gems redis, fugit and minitest, and Lua 5.1 are needed`,
     )
   return command
 }

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { libraryText } from '../../src/redis/library.ts'
-import { libraryCopies, root } from '../../tools/prepare.mjs'
+import { libraryCopies, memoryCopies, root } from '../../tools/prepare.mjs'
+import { memoryText } from '../../tools/write-library.mjs'
 
 /** The other languages' packages are installed from a clone without Node: what the build writes into them is in git. */
 describe('the library of functions in the packages of other languages', () => {
@@ -16,5 +17,10 @@ describe('the library of functions in the packages of other languages', () => {
   it.each(libraryCopies.map((file: string) => [relative(root, file), file]))(
     '%s is what the build writes; else: npm run build, and commit it',
     (_, file) => expect(readFileSync(file, 'utf8') === libraryText()).toBe(true),
+  )
+
+  it.each(memoryCopies.map((file: string) => [relative(root, file), file]))(
+    'has the Redis in memory of its tests in %s; else: npm run build, and commit it',
+    (_, file) => expect(readFileSync(file, 'utf8') === memoryText()).toBe(true),
   )
 })

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pshub
@@ -69,3 +70,10 @@ def test_no_file_is_long() -> None:
     paths: list[Path] = [*FILES.values(), *here.glob("*.py"), *(here.parent / "conformance").glob("*.py")]
     lengths = {str(path): len(path.read_text(encoding="utf-8").splitlines()) for path in paths}
     assert {path: length for path, length in lengths.items() if length > MOST_LINES} == {}
+
+
+def test_nothing_waits_that_the_clock_of_a_test_could_not_move() -> None:
+    """Time is that of ``wire.clock``; the command waits for people, and what a test moves does not move by itself."""
+    own = [path for name, path in FILES.items() if name not in ("pshub.wire.clock", "pshub.cli") and _room_of(name) != "testing"]
+    wrong = re.compile(r"\btime\.(time|monotonic|perf_counter)\b|\bnew_event_loop\b|\bfrom time import")
+    assert [str(path) for path in own if wrong.search(path.read_text(encoding="utf-8"))] == []

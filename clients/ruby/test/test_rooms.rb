@@ -45,6 +45,13 @@ class TestRooms < Minitest::Test
     place.const_source_location(constant).first if place && constant != "Roles"
   end
 
+  # Time is that of wire/clock.rb; the command waits for people, and what a test moves does not move by itself.
+  def test_nothing_waits_that_the_clock_of_a_test_could_not_move
+    own = FILES.reject { |path| %w[wire/clock.rb cli.rb].include?(short(path)) || room_of(path) == "testing" }
+    wrong = /ConditionVariable|clock_gettime|Time\.now|pop\(timeout/
+    assert_empty own.select { |path| File.read(path).gsub(/^\s*#.*/, "").match?(wrong) }.map { |path| short(path) }
+  end
+
   def test_every_file_is_in_a_room
     assert_equal ROOMS.sort, FILES.filter_map { |path| room_of(path) }.uniq.sort
     assert_equal ["cli.rb"], FILES.reject { |path| room_of(path) }.map { |path| short(path) }

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "helper"
+require "pshub/testing/in_memory"
 
 # sig/pshub.rbs says what there is. The gem rbs comes with Ruby.
 class TestSignatures < Minitest::Test

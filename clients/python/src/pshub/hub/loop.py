@@ -8,12 +8,14 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
+from ..wire.clock import make_loop
+
 T = TypeVar("T")
 
 
 class LoopThread:
     def __init__(self, name: str) -> None:
-        self.loop = asyncio.new_event_loop()
+        self.loop = make_loop()
         self._is_stopping = False
         self._posted: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
         self._is_woken = False

@@ -5,11 +5,11 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
-import time
 from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
 
+from ..wire.clock import wall_ms
 from ..wire.errors import HubError, InvalidArgs
 from ..wire.foreign import is_amount
 from ..wire.job_part import BACKOFF_KINDS, LONGEST_WAIT_MS, MAX_KEY_BYTES, Backoff, is_backoff, is_wait
@@ -124,7 +124,7 @@ def shape_of(task: str, args_json: str, options: Mapping[str, Any], keyed: str |
     if given.get("tracked") is True or "keep_result_ms" in given or unique is not False:
         part["keep"] = rounded(given.get("keep_result_ms", _HOUR_MS))
     if unique is not False:
-        wait_ms = max(0.0, part["due"] - time.time() * 1000) if "due" in part else given.get("delay_ms", 0)
+        wait_ms = max(0.0, part["due"] - wall_ms()) if "due" in part else given.get("delay_ms", 0)
         part.update(_unique_of(task, args_json, unique, wait_ms))
     expires_ms = given.get("expires_ms")
     return JobShape(part or None, 0 if expires_ms is None else max(1, rounded(expires_ms)))
@@ -231,7 +231,7 @@ def _need_waits(task: str, waits: Mapping[str, Any]) -> None:
 def _moment_of(task: str, at: Any) -> int:
     """Redis milliseconds."""
     ms = at.timestamp() * 1000 if isinstance(at, datetime.datetime) else at
-    if is_amount(ms, time.time() * 1000 + LONGEST_WAIT_MS):
+    if is_amount(ms, wall_ms() + LONGEST_WAIT_MS):
         return rounded(ms)
     what = "at must be a datetime or milliseconds since 1970, at most ten years from now"
     raise _wrong(task, f"{what}, not {_shown(at)}")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any, NamedTuple, TypedDict
 
+from ..wire.clock import wall_ms
 from ..wire.errors import ConfigError, HubError, InvalidArgs
 from ..wire.foreign import LATEST_MS, Unreadable, is_count, object_of, text_of
 from ..wire.ids import new_id
@@ -80,7 +80,7 @@ def check_times(name: Any, times: Any) -> ScheduleTimes:
     if given.get("missed", "once") not in ("once", "skip"):
         raise wrong("missed must be 'once' or 'skip'")
     try:
-        if next_ms(cron, "UTC" if timezone is None else str(timezone), time.time() * 1000) is None:
+        if next_ms(cron, "UTC" if timezone is None else str(timezone), wall_ms()) is None:
             raise WrongPattern("it has no time in the future")
     except WrongPattern as error:
         where = "" if timezone is None else f" in {str(timezone)[:80]}"

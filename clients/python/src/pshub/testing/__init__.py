@@ -1,10 +1,14 @@
 """
-Tests without Redis: tasks run in the caller, with the checks that a worker makes.
+Tests without Redis: the hub and the worker of production, on a Redis in this process, with a clock that the test moves on.
 
-``InlineHub`` is given to the code under test in the place of a ``Hub``; ``pshub.testing.plugin`` has it as a fixture of pytest.
+``InMemory`` is all of it; ``pshub.testing.plugin`` has it as a fixture of pytest.
 """
 
-from .inline_hub import InlineHub
-from .inline_job import EnqueuedJob, InlineJob
+from .clock import TestClock
+from .enqueued import EnqueuedJob
+from .in_memory import InMemory
+from .memory.replies import RedisError
+from .redis import TestRedis
+from .worker import TestWorker
 
-__all__ = ["EnqueuedJob", "InlineHub", "InlineJob"]
+__all__ = ["EnqueuedJob", "InMemory", "RedisError", "TestClock", "TestRedis", "TestWorker"]

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
 
-from .inline_hub import InlineHub
+from .in_memory import InMemory
 
 
 @pytest.fixture
-def inline_hub() -> Iterator[Callable[..., InlineHub]]:
-    """Makes hubs that run these tasks in the test: ``hub = inline_hub(send_mail, resize)``. Options are those of ``InlineHub``."""
-    hubs: list[InlineHub] = []
-
-    def make(*tasks: object, **options: object) -> InlineHub:
-        hubs.append(InlineHub(*tasks, **options))  # type: ignore[arg-type]
-        return hubs[-1]
-
-    yield make
-    for hub in hubs:
-        hub.close()
+def in_memory() -> Iterator[Callable[..., InMemory]]:
+    """Makes kits for one test: ``kit = in_memory(send_mail, resize)``. Options are those of ``InMemory``; they are closed when it is over."""
+    with ExitStack() as kits:
+        yield lambda *tasks, **options: kits.enter_context(InMemory(*tasks, **options))

@@ -8,7 +8,38 @@ import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-now_s: Callable[[], float] = time.monotonic
+#: How far tests have moved the clocks of this process on, seconds.
+_ahead_s = 0.0
+#: What makes the event loops of hubs and workers.
+_make_loop: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop
+
+
+def now_s() -> float:
+    return time.monotonic() + _ahead_s
+
+
+def wall_ms() -> float:
+    """Milliseconds since 1970, as this host has it."""
+    return (time.time() + _ahead_s) * 1000
+
+
+def make_loop() -> asyncio.AbstractEventLoop:
+    return _make_loop()
+
+
+def move_clocks(seconds: float) -> None:
+    """For tests, whose event loops go by ``now_s``: all that waits in others goes on waiting."""
+    global _ahead_s
+    _ahead_s += seconds
+
+
+def clocks_ahead_s() -> float:
+    return _ahead_s
+
+
+def use_loops(make: Callable[[], asyncio.AbstractEventLoop] = asyncio.new_event_loop) -> None:
+    global _make_loop
+    _make_loop = make
 
 
 class Stop:

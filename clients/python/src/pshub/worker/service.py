@@ -69,6 +69,11 @@ class Service:
         """Of the place that it was told to serve; it has one for each. Changes when the lease was lost."""
         return self._named.id
 
+    @property
+    def ids(self) -> list[str]:
+        """Of all its places."""
+        return [crew.id for crew in self._crews]
+
     async def start(self) -> None:
         """
         Returns when the worker is registered, or after two seconds while Redis is away: it goes on trying then. Raises ConfigError

@@ -37,7 +37,7 @@ module Pshub
       @on_problem = on_problem
       @closing = Stop.new
       @lock = Mutex.new
-      @woken = ConditionVariable.new
+      @woken = Clock.condition
       @rung = false
       # Entries at the head of the reply list that were delivered and are not removed yet.
       @delivered = 0

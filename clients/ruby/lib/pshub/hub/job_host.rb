@@ -10,7 +10,7 @@ module Pshub
 
     def initialize
       @lock = Mutex.new
-      @changed = ConditionVariable.new
+      @changed = Clock.condition
     end
 
     def hear(reply)

@@ -20,7 +20,7 @@ module Pshub
       @closing = closing
       @on_problem = on_problem
       @lock = Mutex.new
-      @changed = ConditionVariable.new
+      @changed = Clock.condition
       @open = Set.new.compare_by_identity
       @to_say = Set.new.compare_by_identity
       @said = Set.new.compare_by_identity

@@ -42,7 +42,7 @@ module Pshub
       @forecast = Forecast.new
       @max_length = 0
       @lock = Mutex.new
-      @changed = ConditionVariable.new
+      @changed = Clock.condition
       # In their order; what has settled is not kept, however long Redis is away.
       @waiting = {}.compare_by_identity
       @in_flight = 0

@@ -29,7 +29,7 @@ module Pshub
       @queue = queue
       @started_at = Clock.now
       @lock = Mutex.new
-      @settled = ConditionVariable.new
+      @settled = Clock.condition
     end
 
     # Where it goes is known. Raises InvalidArgs or PayloadTooLarge.

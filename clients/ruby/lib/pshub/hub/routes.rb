@@ -34,7 +34,7 @@ module Pshub
       @resolver = resolver
       @closing = closing
       @lock = Mutex.new
-      @asked = ConditionVariable.new
+      @asked = Clock.condition
       @routes = {}
       @misses = {}
       # What to look up, each [called name, queue, purpose], and who waits for it: [deadline, block].

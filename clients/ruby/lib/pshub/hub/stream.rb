@@ -25,7 +25,7 @@ module Pshub
       @progress = progress
       @asked = Asked.new(Streams::WINDOW, !progress.nil?)
       @lock = Mutex.new
-      @changed = ConditionVariable.new
+      @changed = Clock.condition
       @chunks = []
       @came = @taken = @said = 0
       @heard_at = Clock.now

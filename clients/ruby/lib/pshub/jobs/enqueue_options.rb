@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../wire/clock"
 require_relative "../wire/errors"
 require_relative "../wire/job_part"
 require_relative "../wire/keys"
@@ -155,7 +156,7 @@ module Pshub
     def kind_of(backoff) = backoff.is_a?(Symbol) ? backoff.to_s : backoff
     def tracked?(given) = given[:tracked] == true || given.key?(:keep_result_ms) || given.fetch(:unique, false) != false
     def delay_of(given) = (given[:delay_ms].round if given.fetch(:delay_ms, 0).positive?)
-    def now_ms = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond)
+    def now_ms = Clock.wall_ms
 
     def due_of(task, at)
       return nil if at.nil?

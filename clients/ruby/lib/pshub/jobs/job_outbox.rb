@@ -36,7 +36,7 @@ module Pshub
       @closing = closing
       @durable = durable
       @lock = Mutex.new
-      @changed = ConditionVariable.new
+      @changed = Clock.condition
       @waiting = []
       @number = 0
     end

@@ -1,5 +1,6 @@
 # frozen_string_literal: true
 
+require_relative "../wire/clock"
 require_relative "../wire/errors"
 require_relative "../wire/foreign"
 require_relative "../wire/ids"
@@ -70,7 +71,7 @@ module Pshub
       def text?(value) = value.is_a?(String) && value.valid_encoding?
 
       def check_next(name, cron, timezone)
-        now_ms = Process.clock_gettime(Process::CLOCK_REALTIME, :millisecond)
+        now_ms = Clock.wall_ms
         problem = begin
           "it has no time in the future" unless Cron.next_ms(cron, timezone.nil? ? "UTC" : timezone.to_s, now_ms)
         rescue CronPattern::Wrong => e

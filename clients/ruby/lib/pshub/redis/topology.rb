@@ -35,7 +35,7 @@ module Pshub
       @others = []
       @users = {}.compare_by_identity
       @lock = Mutex.new
-      @changed = ConditionVariable.new
+      @changed = Clock.condition
       @wanted = false
       @turn = 0
     end

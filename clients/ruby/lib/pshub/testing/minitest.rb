@@ -1,23 +1,32 @@
 # frozen_string_literal: true
 
 require_relative "../hub/arguments"
-require_relative "inline_hub"
+require_relative "enqueued"
+require_relative "in_memory"
 
 module Pshub
   # For minitest: include it in a test.
   module MinitestHelpers
-    # A hub that runs these tasks in the test; further options are those of InlineHub.
-    def inline_hub(*tasks, **options) = InlineHub.new(*tasks, **options)
+    # A kit of these tasks, which ends with the test; further options are those of InMemory.
+    def in_memory(*tasks, **options)
+      InMemory.new(*tasks, **options).tap { |kit| (@pshub_kits ||= []) << kit }
+    end
+
+    # Behind the test's own teardown.
+    def after_teardown
+      @pshub_kits&.each(&:close)
+      super
+    end
 
     # Returns the job.
-    def assert_enqueued(hub, task, args = nil)
-      job = hub.expect_enqueued(task, args)
+    def assert_enqueued(kit, task, args = nil)
+      job = kit.expect_enqueued(task, args)
       pass
       job
-    rescue InlineHub::NotEnqueuedAsExpected => e
+    rescue NotEnqueuedAsExpected => e
       flunk e.message
     end
 
-    def refute_enqueued(hub, task) = assert_empty(hub.enqueued(task), "Jobs of #{Arguments.name_of(task)} were enqueued")
+    def refute_enqueued(kit, task) = assert_empty(kit.enqueued(task), "Jobs of #{Arguments.name_of(task)} were enqueued")
   end
 end

@@ -1,12 +1,13 @@
 # frozen_string_literal: true
 
 require_relative "../hub/arguments"
-require_relative "inline_hub"
+require_relative "enqueued"
+require_relative "in_memory"
 
 module Pshub
   # For RSpec: RSpec.configure { |config| config.include Pshub::RSpecHelpers }
   #
-  #   expect(hub).to have_enqueued("send_mail:1.0").with(to: "ada@example.com")
+  #   expect(kit).to have_enqueued("send_mail:1.0").with(to: "ada@example.com")
   module RSpecHelpers
     # What RSpec calls a matcher, and asks by these names.
     class HaveEnqueued
@@ -21,10 +22,10 @@ module Pshub
         self
       end
 
-      def matches?(hub)
-        hub.expect_enqueued(@task, @args)
+      def matches?(kit)
+        kit.expect_enqueued(@task, @args)
         true
-      rescue InlineHub::NotEnqueuedAsExpected => e
+      rescue NotEnqueuedAsExpected => e
         @why = e.message
         false
       end
@@ -34,8 +35,13 @@ module Pshub
       def description = "have enqueued #{Arguments.name_of(@task)}#{" with #{@args.inspect}" if @args}"
     end
 
-    # A hub that runs these tasks in the example; further options are those of InlineHub.
-    def inline_hub(*tasks, **options) = InlineHub.new(*tasks, **options)
+    # Kits end with their example.
+    def self.included(group) = group.after { @pshub_kits&.each(&:close) }
+
+    # A kit of these tasks; further options are those of InMemory.
+    def in_memory(*tasks, **options)
+      InMemory.new(*tasks, **options).tap { |kit| (@pshub_kits ||= []) << kit }
+    end
 
     # Matchers are named so in RSpec.
     def have_enqueued(task) = HaveEnqueued.new(task) # rubocop:disable Naming/PredicateName

@@ -10,7 +10,7 @@ module Pshub
 
     def initialize
       @lock = Mutex.new
-      @changed = ConditionVariable.new
+      @changed = Clock.condition
       @entries = {}.compare_by_identity
       @next_look = Float::INFINITY
       @stopped = false

@@ -7,7 +7,7 @@ module Pshub
   class Stop
     def initialize
       @lock = Mutex.new
-      @changed = ConditionVariable.new
+      @changed = Clock.condition
       @set = false
     end
 

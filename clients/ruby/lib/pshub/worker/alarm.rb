@@ -17,7 +17,7 @@ module Pshub
       @on_problem = on_problem
       @act = act
       @lock = Mutex.new
-      @changed = ConditionVariable.new
+      @changed = Clock.condition
       @wakes_at = Float::INFINITY
       @stopped = false
     end

@@ -29,7 +29,7 @@ module Pshub
       @context = context
       @way = way
       @lock = Mutex.new
-      @changed = ConditionVariable.new
+      @changed = Clock.condition
       @count = @pushed = @taken = @untaken_bytes = 0
       @texts = []
       @sizes = []

@@ -69,6 +69,8 @@ module Pshub
 
     # Of the place that it was told to serve; it has one for each. Changes when the lease was lost.
     def worker_id = @named.worker_id
+    # Of all its places.
+    def worker_ids = @crews.map(&:worker_id)
 
     # Requests that run now.
     def busy = @common.pool.busy

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "../wire/clock"
+
 module Pshub
   # The slots of a worker, for all places that it serves. What is counted here, and whatever else concerns what may be claimed, changes inside
   # of #synchronize alone; all methods that do not say otherwise are called there.
@@ -16,8 +18,8 @@ module Pshub
       @size = size
       @job_slots = job_slots
       @lock = Mutex.new
-      @changed = ConditionVariable.new
-      @room = ConditionVariable.new
+      @changed = Clock.condition
+      @room = Clock.condition
       @busy = @busy_jobs = @held = @stuck = 0
       @room_wanted = false
     end

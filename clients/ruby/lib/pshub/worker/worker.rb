@@ -68,6 +68,8 @@ module Pshub
 
     # In the place that +queue+ names; it has one for each shard. Changes when the lease was lost. nil before the start.
     def id = @service&.worker_id
+    # Of all its places.
+    def ids = @service ? @service.worker_ids : []
 
     # Which Redis it serves.
     def redis = @settings.redis

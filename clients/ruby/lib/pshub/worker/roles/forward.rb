@@ -30,7 +30,7 @@ module Pshub
         @queues = {}
         @patience = Patience.new(connection) { |error| crew.problem("forward", error) }
         @lock = Mutex.new
-        @changed = ConditionVariable.new
+        @changed = Clock.condition
         @waiting = []
         @busy = false
       end

@@ -71,7 +71,7 @@ module Pshub
         @connection = connection
         @replies = replies
         @lock = Mutex.new
-        @changed = ConditionVariable.new
+        @changed = Clock.condition
         @told = {}
       end
 

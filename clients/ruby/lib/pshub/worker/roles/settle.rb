@@ -25,7 +25,7 @@ module Pshub
         @slots = slots
         @patience = Patience.new(connection) { |error| crew.problem("settle", error) }
         @lock = Mutex.new
-        @changed = ConditionVariable.new
+        @changed = Clock.condition
         @waiting = []
         # What is under way; of @answered the replies are in Redis, and the releases are to follow.
         @batch = []

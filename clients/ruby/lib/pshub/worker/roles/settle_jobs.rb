@@ -21,7 +21,7 @@ module Pshub
         @slots = slots
         @patience = Patience.new(connection) { |error| crew.problem("settle", error) }
         @lock = Mutex.new
-        @changed = ConditionVariable.new
+        @changed = Clock.condition
         @waiting = []
         @batch = []
       end

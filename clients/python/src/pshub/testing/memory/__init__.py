@@ -1,0 +1,1 @@
+"""A Redis in this process."""

@@ -1,0 +1,150 @@
+# frozen_string_literal: true
+
+require_relative "../wire/clock"
+require_relative "../wire/errors"
+require_relative "threads"
+require_relative "waits"
+
+module Pshub
+  # The clock of pshub in this process and of its Redis in memory. It goes on by itself, so that nothing hangs; a test moves it on, and what is due
+  # on the way happens in its order: schedules, retries, deadlines, ends of leases and keys. +sleep+ in handlers is not moved.
+  class TestClock
+    # Further than this the clock goes in strides: what looks around each second need not do so 86,400 times a day.
+    EXACT_S = 60.0
+    # So many on the way. While there is work none is so long that its worker's lease could end; who holds nothing just renews it.
+    STRIDES = 300
+    SAFE_STRIDE_S = 240.0
+    # So many steps on the way are as short as anything that waits, after something has come due.
+    EXACT_STEPS = 30
+    # The clock goes no further at a time while there is work, and while there seems to be none.
+    WORKING_S = 0.05
+    LIVING_S = 2.0
+    # So many looks in a row, this far apart in real time, without a command or a thread that runs, and nothing is going on. Threads that compute for
+    # so long are handlers, and not waited for.
+    QUIET_LOOKS = 3
+    LOOK_S = 0.0005
+    COMPUTING_S = 0.5
+    MOST_LOOKS = 10_000
+    BLIND_LOOK_S = 0.002
+    # What is to happen this soon belongs to what is going on.
+    SOON_S = 0.01
+
+    @waits = Waits.new
+    @users = 0
+
+    class << self
+      attr_reader :waits
+
+      def begin
+        Clock.conditions = @waits if (@users += 1) == 1
+      end
+
+      # When the last one is closed, time is again what it is.
+      def end
+        return unless (@users -= 1).zero?
+
+        Clock.conditions = ConditionVariable
+        Clock.move(-Clock.ahead_s)
+      end
+    end
+
+    def initialize(redis, runs)
+      @redis = redis
+      @runs = runs
+      @threads = Threads.new
+      @closed = false
+      TestClock.begin
+    end
+
+    # Milliseconds since 1970, as pshub and its Redis have it.
+    def now_ms = Clock.wall_ms
+
+    # Moves the clock on. Returns when what was due by then has happened. A handler that has begun is given a tenth of a second to end, of real time,
+    # before the clock goes past it. Raises ConfigError for what is no time to come.
+    def advance(seconds)
+      unless seconds.is_a?(Numeric) && seconds.real? && seconds >= 0 && seconds.to_f.finite?
+        raise ConfigError, "clock.advance takes seconds from 0, not #{seconds.inspect}."
+      end
+
+      finish = Clock.now + seconds
+      longest = seconds <= EXACT_S ? 0.0 : seconds.to_f / STRIDES
+      exact_steps = EXACT_STEPS
+      quiet
+      while (now = Clock.now) < finish && !@closed
+        left = longest.positive? && @redis.ask("left").any?
+        stride = left || @runs.running.positive? ? [SAFE_STRIDE_S, longest].min : longest
+        if left && exact_steps.positive?
+          # What is due is on its way to its handler, by waits of a few milliseconds.
+          exact_steps -= 1
+          stride = 0.0
+        end
+        due = next_due(now)
+        # Who lives waits for less than this: where nobody seems to, they are all on their way somewhere.
+        reach = [stride, left ? WORKING_S : LIVING_S].max
+        to = [[next_at, now + stride].max, now + reach, due, finish].min
+        exact_steps = EXACT_STEPS if to == due
+        move_to(to)
+        quiet
+      end
+    end
+
+    # Moves the clock on to a time, a Time. Raises ConfigError when that has passed.
+    def advance_to(time) = advance(time.to_f - (Clock.wall_ms / 1000.0))
+
+    # Returns when nothing is going on: no command, and, but without patience, no handler that has just begun. Moves the clock by some milliseconds at
+    # most.
+    def quiet(patient: true)
+      idle, seen, moves, changed_at = 0, nil, 0, real_now
+      MOST_LOOKS.times do
+        return if @closed
+
+        sleep @threads.blind? ? BLIND_LOOK_S : LOOK_S
+        changed_at = real_now if @redis.commands != seen
+        idle = @redis.commands == seen ? idle + 1 : 0
+        seen = @redis.commands
+        next if idle < QUIET_LOOKS
+
+        if real_now - changed_at < COMPUTING_S && @threads.busy? then nil
+        elsif patient && @runs.may_end? then sleep 0.001
+        elsif next_at < Clock.now + SOON_S && (moves += 1) <= QUIET_LOOKS then move_to(next_at)
+        else return
+        end
+        idle = 0
+      end
+    end
+
+    # Moves on by what is to happen next, but by so much at most. Returns by how much.
+    def step(most_s)
+      now = Clock.now
+      to = [now, [next_at, now + most_s].min].max
+      move_to(to)
+      quiet
+      to - now
+    end
+
+    def close
+      return if @closed
+
+      @closed = true
+      @threads.close
+      TestClock.end
+    end
+
+    private
+
+    def real_now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+    def next_at = [TestClock.waits.next_at, @redis.soonest_at].min
+
+    def move_to(at)
+      Clock.move([0.0, at - Clock.now].max)
+      TestClock.waits.rouse
+      @redis.wake
+    end
+
+    # When the next job or schedule is due after now. Redis counts whole milliseconds.
+    def next_due(now)
+      due = @redis.ask("due").first
+      due.nil? || due == "inf" ? Float::INFINITY : now + ((due.to_f - Clock.wall_ms + 1) / 1000.0)
+    end
+  end
+end

@@ -1,0 +1,43 @@
+# frozen_string_literal: true
+
+module Pshub
+  # The Redis of a test, from the outside.
+  class TestRedis
+    # How far the clock is moved on at most until all have found Redis again.
+    BACK_S = 5
+
+    # Give it as +redis+ to further hubs and workers of the test.
+    attr_reader :target
+
+    # The block tells who is connected.
+    def initialize(redis, clock, &users)
+      @redis = redis
+      @clock = clock
+      @users = users
+      @target = redis.line.url
+      @before = []
+    end
+
+    # All connections break, and no new one lives. What is in it stays. Returns when the hub and the worker have noticed.
+    def go_away
+      @before = @users.call.map(&:connections)
+      @redis.go_away
+      @clock.quiet(patient: false)
+    end
+
+    # It is there again, with all that was in it. Returns when the hub and the worker have found it, for which the clock is moved on.
+    def come_back
+      @redis.come_back
+      finish = @clock.now_ms + (BACK_S * 1000)
+      @clock.step(0.1) until found? || @clock.now_ms >= finish
+      @clock.quiet
+    end
+
+    # Runs one command, as redis-cli would, to look at what is there or to put something there. Raises RedisError as Redis answers.
+    def command(*words) = @redis.command(*words)
+
+    private
+
+    def found? = @users.call.zip(@before).all? { |user, before| user.connections >= before.to_i }
+  end
+end
