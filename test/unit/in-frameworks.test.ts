@@ -8,7 +8,7 @@ const lines = readFileSync(join(docs, 'in-frameworks.md'), 'utf8').split('\n')
 
 /** Each piece of code, with the file that is named last before it. */
 const pieces = codeBlocks()
-  .filter(({ document }) => document === 'docs/in-frameworks.md')
+  .filter(({ document, language }) => document === 'docs/in-frameworks.md' && language !== 'json')
   .map(({ line, text }) => {
     const named = [
       ...lines
