@@ -62,6 +62,8 @@ export const keepsItsPromises = async (apps: ExampleApps, options: ExampleOption
   expect(await get('DE?grams=1200')).toMatchObject({ status: 200, body: { cents: 980 } })
   for (const grams of ['?grams=much', '?grams=-1', `?grams=${'9'.repeat(3000)}`, ''])
     expect(await get(`DE${grams}`)).toMatchObject({ status: 400, body: { code: 'InvalidArgs' }, retryAfter: null })
+  const documented = /```json\n([\s\S]*?)```/.exec(readFileSync(join(root, 'docs/in-frameworks.md'), 'utf8'))![1]!
+  if (options.name === 'express') expect((await get('DE?grams=much')).body).toEqual(JSON.parse(documented))
   expect(await get('DE?grams=1', { timeoutMs: 'soon' })).toMatchObject({ status: 400, body: { code: 'InvalidArgs' } })
   expect(await get('XX?grams=1')).toMatchObject({ status: 404, body: { code: 'NoSuchCountry' } })
   const promised = [...readme.matchAll(/localhost:3000\/shipping\/(\S+?)' +# (\d+) /g)]

@@ -6,9 +6,9 @@ import { codeBlocks } from '../support/code-blocks.ts'
 const docs = resolve(import.meta.dirname, '../../docs')
 const lines = readFileSync(join(docs, 'in-frameworks.md'), 'utf8').split('\n')
 
-/** Each piece of code that is not run, with the file that is named last before it. */
+/** Each piece of code, with the file that is named last before it. */
 const pieces = codeBlocks()
-  .filter(({ document, isOutline }) => document === 'docs/in-frameworks.md' && isOutline)
+  .filter(({ document, language }) => document === 'docs/in-frameworks.md' && language !== 'json')
   .map(({ line, text }) => {
     const named = [
       ...lines
