@@ -17,7 +17,7 @@ from .options import MAX_TIMEOUT_S, TaskBackoff, check_danger, check_job_options
 from .schema import Validate, compile_own
 from .schema_problems import Problem
 from .signature import Signature, read_signature
-from .yields import refuse_yields
+from .yields import is_yielding, refuse_yields
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -142,10 +142,8 @@ class Task(Generic[P, R_co]):
     def card(self, queue: str, max_payload_bytes: int, max_backlog: int, at_s: int) -> dict[str, Any]:
         timeout_ms = self.timeout * 1000
         card: dict[str, Any] = {"task": self.name.full, "queue": queue, "description": self.description}
-        if self.args is not None:
-            card["args"] = self.args
-        if self.result is not None:
-            card["result"] = self.result
+        declared = {"args": self.args, "result": self.result, "yields": is_yielding(self.function) or None}
+        card.update({key: value for key, value in declared.items() if value is not None})
         card.update(
             timeoutMs=int(timeout_ms) if timeout_ms == int(timeout_ms) else timeout_ms,
             idempotent=self.idempotent,
