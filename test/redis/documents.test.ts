@@ -27,7 +27,7 @@ let children: ChildProcess[] = []
 beforeAll(async () => {
   folder = packed.project('reader', nodeProject)
   const tarballs = await Promise.all((['pshub', 'pshub-registry'] as const).map(name => packed.tarball(name)))
-  await install('npm', [...npmInstall, ...tarballs, 'piscina@5'], { cwd: folder })
+  await install('npm', [...npmInstall, ...tarballs], { cwd: folder })
 }, 180_000)
 afterEach(() => {
   for (const { pid } of children) if (pid !== undefined) process.kill(-pid, 'SIGKILL')
