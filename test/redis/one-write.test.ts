@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
 import { ChaosProxy } from '../support/chaos-proxy.mjs'
@@ -28,12 +29,20 @@ const isIdle = async () => {
   return clients.includes('cmd=blpop') && !(await it_.keys()).some(key => key.startsWith('reply'))
 }
 
+/** What Redis has answered until now came through the proxy, too. */
+const isHeard = async () => {
+  const client = new Redis(proxy.url)
+  for (let n = 0; n < 3; n++) await client.ping()
+  client.disconnect()
+}
+
 describe('a lone call', () => {
   it('costs its hub one write: the push, and behind it the wait for the reply', async () => {
     await it_.worker([echo])
     const hub = it_.hub({ redis: proxy.url })
     await hub.call('echo:1.0', 'warm')
     await eventually(isIdle)
+    await isHeard()
     const seen = writes()
     expect(await hub.call('echo:1.0', 'lone')).toBe('lone')
     expect(seen).toHaveLength(1)
@@ -45,6 +54,7 @@ describe('a lone call', () => {
     const hub = it_.hub()
     await hub.call('echo:1.0', 'warm')
     await eventually(isIdle)
+    await isHeard()
     const seen = writes()
     expect(await hub.call('echo:1.0', 'lone')).toBe('lone')
     await eventually(isIdle)
