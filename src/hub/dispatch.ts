@@ -246,7 +246,8 @@ export class Dispatch implements CallHost {
     let outbox = this.#outboxes.get(queue)
     if (!outbox) {
       const { commands, blocking, keys, hubId, events, closing } = this.#options
-      const ahead: Ahead = commandsOf => this.#inbox.sendAhead(commandsOf)
+      // The connection that waits is closed first.
+      const ahead: Ahead = commandsOf => (closing.aborted ? undefined : this.#inbox.sendAhead(commandsOf))
       const connection = roundTrip(commands, keys.queue(queue).calls, blocking, keys.reply(hubId), ahead)
       // A clock for each queue: nodes of a Cluster have their own.
       const clock = new RedisClock()

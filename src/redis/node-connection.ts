@@ -1,7 +1,7 @@
 import { backoffMs, monotonicMs, sleep } from '../wire/clock.ts'
 import { clearTimeout, setTimeout } from '../wire/timers.ts'
 import { type Beside, destroy, makeClient, type NodeClient, socketOf } from './client.ts'
-import { ConnectionLost, isMoved, isWrongServer, NotConnected } from './failures.ts'
+import { ConnectionLost, isAway, isMoved, isWrongServer, NotConnected } from './failures.ts'
 import { type Address, asksPassword, type RedisTarget, withPassword } from './target.ts'
 
 export interface NodeConnectionOptions {
@@ -234,6 +234,8 @@ export class NodeConnection {
   }
 
   #classify(client: NodeClient, error: Error): Error {
+    // Of the connection beside this one.
+    if (isAway(error)) return error
     if (error.name !== 'ReplyError') return new ConnectionLost(this.#down?.message ?? error.message)
     if (this.#options.onMoved && isMoved(error)) {
       this.#options.onMoved()

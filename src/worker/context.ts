@@ -70,6 +70,6 @@ export interface WorkerContext extends WorkerParts {
     beatAnew(): Promise<boolean>
   }
   readonly streams: { close(request: Request): void }
-  readonly progress: { end(request: Request): void }
+  readonly progress: { readonly isTelling: boolean; end(request: Request): void }
   readonly adopt: { answer(requests: readonly HeldText[], workerId: string): void }
 }

@@ -69,7 +69,8 @@ const makeWorkerActor = (redis: Redis, queue: Queue, worker: WorkerModel): Worke
       },
     },
     settle: { add: settlement => actor.settle.add(settlement) },
-    fetch: { slotsIdle: () => undefined },
+    fetch: { slotsIdle: () => undefined, sendAhead: () => undefined },
+    progress: { isTelling: false },
     forward: { send: () => undefined },
     beat: { isCertain: true },
     adopt: {

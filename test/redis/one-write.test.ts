@@ -1,3 +1,4 @@
+import { Redis } from 'ioredis'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
 import { ChaosProxy } from '../support/chaos-proxy.mjs'
@@ -28,12 +29,20 @@ const isIdle = async () => {
   return clients.includes('cmd=blpop') && !(await it_.keys()).some(key => key.startsWith('reply'))
 }
 
+/** What Redis has answered until now came through the proxy, too. */
+const isHeard = async () => {
+  const client = new Redis(proxy.url)
+  for (let n = 0; n < 3; n++) await client.ping()
+  client.disconnect()
+}
+
 describe('a lone call', () => {
   it('costs its hub one write: the push, and behind it the wait for the reply', async () => {
     await it_.worker([echo])
     const hub = it_.hub({ redis: proxy.url })
     await hub.call('echo:1.0', 'warm')
     await eventually(isIdle)
+    await isHeard()
     const seen = writes()
     expect(await hub.call('echo:1.0', 'lone')).toBe('lone')
     expect(seen).toHaveLength(1)
@@ -45,6 +54,7 @@ describe('a lone call', () => {
     const hub = it_.hub()
     await hub.call('echo:1.0', 'warm')
     await eventually(isIdle)
+    await isHeard()
     const seen = writes()
     expect(await hub.call('echo:1.0', 'lone')).toBe('lone')
     await eventually(isIdle)
@@ -97,6 +107,58 @@ describe('what follows an answer', () => {
     await it_.worker([task], { slots: 1 })
     // Less than a wait takes.
     expect(await it_.hub().call('fill:1.0', null, { timeoutMs: 1200 })).toBe('done')
+  })
+})
+
+/** What matches comes late to Redis, and nothing of other connections. */
+const delay = (late: RegExp) => {
+  proxy.deafenAfter = chunk => {
+    const isLate = late.test(chunk.toString('latin1'))
+    proxy.delayMs = () => (isLate ? 150 : 0)
+    return false
+  }
+}
+
+describe('two connections', () => {
+  it('do not have a reply overtake what its run said before', async () => {
+    const says = defineTask('says:1.0', { timeoutMs: 10_000 }, (_, ctx) => {
+      ctx.progress({ done: 1 })
+      return 'ready'
+    })
+    await it_.worker([says], { redis: proxy.url })
+    const hub = it_.hub()
+    await hub.call(says)
+    await eventually(isIdle)
+    delay(/"progress"/)
+    const told: unknown[] = []
+    expect(await hub.call(says, {}, { onProgress: progress => told.push(progress) })).toBe('ready')
+    expect(told).toEqual([{ done: 1 }])
+    // Nor does what is late lie in its caller's list.
+    await eventually(isIdle)
+  })
+
+  it('do not have long arguments come behind the word that nobody needs them any more', async () => {
+    it_.allowLeftovers()
+    const worker = await it_.worker([echo])
+    const hub = it_.hub({ redis: proxy.url })
+    await hub.call('echo:1.0', 'warm')
+    await worker.stop()
+    await eventually(async () => !(await it_.keys()).some(key => key.startsWith('reply')))
+    const list = `${it_.namespace}:{q}:calls`
+    const caller = new AbortController()
+    delay(/pshub_1_push/)
+    const seen = new Promise<void>(resolve => {
+      proxy.onPassed = chunk => {
+        if (chunk.toString('latin1').includes(':args:')) resolve()
+      }
+    })
+    const called = failure(hub.call('echo:1.0', 'x'.repeat(60_000), { signal: caller.signal, timeoutMs: 30_000 }))
+    await seen
+    caller.abort()
+    expect((await called).code).toBe('Aborted')
+    await new Promise<void>(resolve => hub.events.on('call:cancelled', () => resolve()))
+    expect(await it_.redis.llen(list)).toBe(0)
+    await eventually(async () => !(await it_.keys()).some(key => key.includes(':args:')), 2000)
   })
 })
 

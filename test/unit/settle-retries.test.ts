@@ -20,6 +20,7 @@ it('any number of replies may wait for Redis without a warning of Node', async (
     commands,
     slots: { free: () => undefined },
     fetch: { slotsIdle: () => undefined, sendAhead: () => undefined },
+    progress: { isTelling: false },
     workerId: () => 'w',
     beat: { isCertain: true },
   } as unknown as WorkerContext)

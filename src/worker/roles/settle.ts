@@ -130,16 +130,18 @@ export class Settle {
   }
 
   async #reply({ workerId, replies }: Batch): Promise<void> {
-    const { queue, beat, problem } = this.#context
+    const { queue, beat, progress, commands, problem } = this.#context
     if (!beat.isCertain && !(await beat.beatAnew())) throw new NotConnected('the lease could not be renewed')
     if (workerId !== this.#context.workerId()) return
-    const replied = [...replies].map(([hubId, texts]) =>
-      this.#send(client => queue.reply(client, hubId, texts)).catch(error => {
+    const replied = [...replies].map(([hubId, texts]) => {
+      const reply = (client: Redis) => queue.reply(client, hubId, texts)
+      // Behind what the same runs said before.
+      return (progress.isTelling ? commands.send(reply) : this.#send(reply)).catch(error => {
         // One hub's spoilt reply list must not keep the others' replies back.
         if (mayPass(error)) throw error
         problem('settle')(error)
-      }),
-    )
+      })
+    })
     await Promise.all(replied)
   }
 

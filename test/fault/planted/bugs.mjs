@@ -69,6 +69,29 @@ export const bugs = [
     ],
   },
   {
+    name: 'reply behind the wait',
+    row: 'F19-lone',
+    breaks: ['class', 'lost'],
+    what: 'a reply is sent on the connection that waits, whether or not a wait is under way there',
+    edits: [
+      ['worker/roles/fetch.js', 'if (this.#underWay || this.#stopping.signal.aborted || pool.idle', 'if (pool.idle'],
+    ],
+  },
+  {
+    name: 'lost push taken for refused',
+    row: 'F03-lone',
+    breaks: ['I2', 'I5'],
+    isOfCallers: true,
+    what: 'a push whose answer was lost is told as one that Redis refused',
+    edits: [
+      [
+        'queue/numbered.js',
+        'wasLost ||= error instanceof ConnectionLost',
+        'if (error instanceof ConnectionLost) return { refused: error }',
+      ],
+    ],
+  },
+  {
     name: 'no mark of a start',
     row: 'F40-deploy',
     breaks: ['I2'],
