@@ -95,5 +95,7 @@ const code = await main(process.argv.slice(2))
 // Tasks may have left timers and sockets behind. What was written goes out first; on some systems pipes take a moment.
 process.stdout.write('', () => {
   const fault = faultOfPipes()
-  process.stderr.write(fault === undefined ? '' : `${fault}\n`, () => process.exit(fault === undefined ? code : code || exitCodes.failed))
+  process.stderr.write(fault === undefined ? '' : `${fault}\n`, () =>
+    process.exit(fault === undefined ? code : code || exitCodes.failed),
+  )
 })

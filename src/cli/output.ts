@@ -47,7 +47,10 @@ const withNulls = (value: unknown): unknown =>
  */
 export const watchPipes = (): (() => string | undefined) => {
   let fault: string | undefined
-  for (const [name, stream] of [['stdout', process.stdout], ['stderr', process.stderr]] as const) {
+  for (const [name, stream] of [
+    ['stdout', process.stdout],
+    ['stderr', process.stderr],
+  ] as const) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') fault ??= `${name} could not be written: ${error.message}.`
     })
