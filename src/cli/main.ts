@@ -5,7 +5,7 @@ import { parseCommandLine, UsageError } from './arguments.ts'
 import type { Command } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { writeHelp, writeOverview } from './help.ts'
-import { ignoreClosedPipes, makeOutput, type Output } from './output.ts'
+import { makeOutput, type Output, watchPipes } from './output.ts'
 import { report } from './report.ts'
 
 /** Each loads what it needs, and nothing else: a command begins sooner. */
@@ -82,7 +82,6 @@ const commandNamed = async (name: string): Promise<Command> => {
 const wasTyped = (argv: string[], flag: string): boolean => argv.includes(flag)
 
 const main = async (argv: string[]): Promise<number> => {
-  ignoreClosedPipes()
   const output = makeOutput()
   try {
     return await dispatch(argv, output)
@@ -91,6 +90,12 @@ const main = async (argv: string[]): Promise<number> => {
   }
 }
 
+const faultOfPipes = watchPipes()
 const code = await main(process.argv.slice(2))
 // Tasks may have left timers and sockets behind. What was written goes out first; on some systems pipes take a moment.
-process.stdout.write('', () => process.stderr.write('', () => process.exit(code)))
+process.stdout.write('', () => {
+  const fault = faultOfPipes()
+  process.stderr.write(fault === undefined ? '' : `${fault}\n`, () =>
+    process.exit(fault === undefined ? code : code || exitCodes.failed),
+  )
+})

@@ -41,11 +41,19 @@ export const makeOutput = (): Output => {
 const withNulls = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (_, inner) => (inner === undefined ? null : inner)))
 
-/** Who reads us may leave early, as `head` does: what is written after that is for nobody, which is no fault. */
-export const ignoreClosedPipes = (): void => {
-  for (const stream of [process.stdout, process.stderr]) {
+/**
+ * Who reads us may leave early, as `head` does: what is written after that is for nobody, which is no fault. What else becomes of it, as on a disk
+ * that is full, is: the function that is returned says it.
+ */
+export const watchPipes = (): (() => string | undefined) => {
+  let fault: string | undefined
+  for (const [name, stream] of [
+    ['stdout', process.stdout],
+    ['stderr', process.stderr],
+  ] as const) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
-      if (error.code !== 'EPIPE') throw error
+      if (error.code !== 'EPIPE') fault ??= `${name} could not be written: ${error.message}.`
     })
   }
+  return () => fault
 }

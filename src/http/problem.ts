@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import { type ErrorCode, errorTable, HubError, type OwnCode } from '../wire/errors.ts'
+import { type ErrorCode, errorTable, HubError, isErrorCode, isFailedStatus, type OwnCode } from '../wire/errors.ts'
 
 /** The body of an answer that says what went wrong: RFC 9457, "problem details". */
 export interface ProblemDetails {
@@ -35,8 +35,10 @@ const isAboutRequest: ReadonlySet<ErrorCode> = new Set(['InvalidArgs', 'PayloadT
  * the visitor sent, or where the handler chose a code of its own; of any other it is what the code means. Log the error itself.
  */
 export const problemOf = (error: unknown): HttpProblem | undefined => {
-  if (!(error instanceof HubError)) return undefined
-  const { code, kind, status, message, ran, retryable, data } = error
+  if (!isHubError(error)) return undefined
+  const { code, kind, message, ran, retryable, data } = error
+  // Who makes an error may give it any, and no server sends those.
+  const status = isFailedStatus(error.status) ? error.status : errorTable.TaskFailed.status
   const isOwn = code !== kind
   const isTold = isOwn || isAboutRequest.has(kind)
   const wait = retryAfterOf(error)
@@ -48,14 +50,34 @@ export const problemOf = (error: unknown): HttpProblem | undefined => {
     },
     body: {
       ...(isOwn ? {} : { type: `urn:problem-type:pshub:${code}` }),
-      title: isOwn ? code : errorTable[kind].meaning,
+      title: !isOwn && isErrorCode(kind) ? errorTable[kind].meaning : code,
       status,
       ...(isTold ? { detail: message } : {}),
       code,
       ran,
       retryable,
-      ...(isTold && data !== undefined ? { data } : {}),
+      ...(isTold && isJson(data) ? { data } : {}),
     },
+  }
+}
+
+/**
+ * Also of another copy of pshub: a bundle has one in each of its parts, `sharedHub` is of whichever came first, and a package may bring a version of
+ * its own.
+ */
+const isHubError = (error: unknown): error is HubError => {
+  if (error instanceof HubError) return true
+  if (!(error instanceof Error) || error.name !== 'HubError') return false
+  const { code, kind, ran } = error as Partial<HubError>
+  return [code, kind, ran].every(each => typeof each === 'string')
+}
+
+/** What is in an error that nobody sent may be anything. */
+const isJson = (data: unknown): boolean => {
+  try {
+    return JSON.stringify(data) !== undefined
+  } catch {
+    return false
   }
 }
 
@@ -70,14 +92,30 @@ export const problemResponse = (error: unknown): Response => {
 export const sendProblem = (response: ServerResponse, error: unknown): boolean => {
   const problem = problemOf(error)
   if (!problem || response.headersSent) return false
-  response.writeHead(problem.status, problem.headers).end(JSON.stringify(problem.body))
+  const body = JSON.stringify(problem.body)
+  for (const name of ofAnotherBody) response.removeHeader(name)
+  response.writeHead(problem.status, { ...problem.headers, 'content-length': Buffer.byteLength(body) }).end(body)
   return true
 }
 
-/** The value of `Retry-After`, in seconds: as long as the error says, at least 1. Undefined where a later try would not help. */
+/** What a handler had said of the answer that it did not come to. */
+const ofAnotherBody = [
+  'content-disposition',
+  'content-encoding',
+  'content-language',
+  'content-range',
+  'transfer-encoding',
+  'etag',
+  'last-modified',
+]
+
+/** As of PutOff. */
+const longestWaitMs = 10 * 365 * 24 * 3600 * 1000
+
+/** The value of `Retry-After`, in seconds: as long as the error says, at least 1 and at most ten years. Undefined where a later try would not help. */
 export const retryAfterOf = ({ retryable, data }: HubError): string | undefined => {
   if (!retryable) return undefined
   const { retryAfterMs, waitMs } = (data ?? {}) as { retryAfterMs?: unknown; waitMs?: unknown }
-  const ms = [retryAfterMs, waitMs].find(each => Number.isFinite(each)) as number | undefined
-  return String(Math.max(1, Math.ceil((ms ?? 0) / 1000)))
+  const ms = [retryAfterMs, waitMs].find(each => typeof each === 'number' && !Number.isNaN(each)) as number | undefined
+  return String(Math.max(1, Math.ceil(Math.min(ms ?? 0, longestWaitMs) / 1000)))
 }

@@ -60,8 +60,19 @@ type Plain = Record<string, string | string[] | undefined>
 /** Node joins what is sent twice by commas, which is no number. */
 const valueIn = (headers: Plain): string | undefined => headers[timeoutHeader]?.toString()
 
-/** Fires when the visitor goes before the answer is sent. */
+/** A request may take many calls; its response hears of one listener. */
+const signals = new WeakMap<ServerResponse, AbortSignal>()
+
+/** Fires when the visitor goes before the answer is sent. Of one response it is the same each time. */
 export const signalOf = (response: ServerResponse): AbortSignal => {
+  const known = signals.get(response)
+  if (known) return known
+  const signal = newSignalOf(response)
+  signals.set(response, signal)
+  return signal
+}
+
+const newSignalOf = (response: ServerResponse): AbortSignal => {
   const gone = new AbortController()
   const leave = () => {
     if (!response.writableFinished) gone.abort(new Error('the client closed its connection'))

@@ -216,7 +216,7 @@ const contractOf = (fullName: string, options: TaskOptions): Contract => {
     checkResult: result === undefined ? undefined : compileOwn(result, `${fullName}: 'result'`),
     checkChunk: chunk === undefined ? undefined : compileOwn(chunk, `${fullName}: 'yields'`),
     digest: createHash('sha256')
-      .update(JSON.stringify([args, result]))
+      .update(JSON.stringify(chunk === undefined ? [args, result] : [args, result, chunk]))
       .digest('hex')
       .slice(0, 12),
   }

@@ -1,6 +1,8 @@
-import { statSync, writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { sleep } from '../../src/wire/clock.ts'
 import { root, useCli } from '../support/cli-fixture.ts'
@@ -98,6 +100,20 @@ describe('pshub call --stream', () => {
     call.child.stdout.destroy()
     expect(await call.ended).toMatchObject({ code: 0, err: '' })
     await worker.shows('endless has ended')
+  })
+
+  it.skipIf(!existsSync('/dev/full'))('ends the task when what it prints cannot be written, and says so', async () => {
+    const worker = await startWorker()
+    const program = [process.execPath, join(root, 'dist/cli/main.js'), 'call']
+    const into = (...args: string[]) =>
+      promisify(execFile)('sh', ['-c', '"$@" > /dev/full', 'sh', ...program, ...args], {
+        env: { ...process.env, PSHUB_REDIS: cli.url, PSHUB_NAMESPACE: cli.namespace },
+      })
+    const full = { code: 1, stderr: 'stdout could not be written: ENOSPC: no space left on device, write.\n' }
+    const args = JSON.stringify({ yielded: join(cli.folder, 'full'), pauseMs: 20 })
+    await expect(into('endless:1.0', args, '--stream')).rejects.toMatchObject(full)
+    await worker.shows('endless has ended')
+    await expect(into('whole:1.0')).rejects.toMatchObject(full)
   })
 
   it('has the task wait while it is read slowly, for longer than a caller may be silent', async () => {

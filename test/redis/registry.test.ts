@@ -31,8 +31,8 @@ describe('the registry', () => {
     expect(queues).toMatchObject([{ queue: 'q', backlog: 0, held: 0, workers: 1, slots: 3 }])
   })
 
-  it('warns when live workers declare one task with different schemas', async () => {
-    const declare = (type: string) => defineTask('same:1.0', { args: { type } }, () => 1)
+  it.each(['args', 'result', 'yields'])('warns when live workers declare one task with different %s', async of => {
+    const declare = (type: string) => defineTask('same:1.0', { [of]: { type } }, () => 1)
     await it_.worker([declare('object')])
     const second = new Worker({
       redis: it_.url,

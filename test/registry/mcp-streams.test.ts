@@ -87,6 +87,20 @@ describe.each(ways)('a tool over %s', way => {
     expect(unasked).toEqual(result)
   })
 
+  it('is shown without half a character', async () => {
+    const smiling = defineTask('smiling:1.0', { timeoutMs: 20_000 }, async function* (args, ctx) {
+      const text = `${'x'.repeat(199)}\u{1f600}`
+      if ((args as { says?: boolean }).says) ctx.progress({ done: 1, message: `\ude00${text}` })
+      else yield text
+      await isHeard(1)
+    })
+    await fixture.worker([smiling])
+    const client = await toolClient(fixture, way)
+    expect((await told(client, 'smiling_1_0')).progress).toEqual([{ progress: 1, message: 'x'.repeat(199) }])
+    const { progress } = await told(client, 'smiling_1_0', { says: true })
+    expect(progress).toEqual([{ progress: 1, message: `\ufffd${'x'.repeat(199)}` }])
+  })
+
   it('that yields and says how far it is tells that', async () => {
     await fixture.worker([saying])
     const { progress, result } = await told(await toolClient(fixture, way), 'saying_1_0')

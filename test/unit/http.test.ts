@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { callOptionsOf, problemOf, problemResponse, sendProblem, sharedHub, timeoutOf } from '../../src/http/index.ts'
 import { errorTable, fromWire, HubError, isErrorCode, type WireError } from '../../src/wire/errors.ts'
 import { read } from '../support/protocol-document.ts'
@@ -46,7 +46,43 @@ describe('the answer to a visitor', () => {
     expect(problemOf(mistake)).toBeUndefined()
     expect(() => problemResponse(mistake)).toThrow(mistake)
   })
+
+  it('is that of another copy of pshub as well, and of none that only has the name', async () => {
+    vi.resetModules()
+    const other = await import('../../src/wire/errors.ts')
+    expect(other.HubError).not.toBe(HubError)
+    const answer = (error: unknown) => problemOf(error)?.body
+    const overloaded = { data: { waitMs: 2000 } }
+    expect(answer(new other.HubError('Overloaded', 'full', overloaded))).toEqual(
+      answer(new HubError('Overloaded', 'full', overloaded)),
+    )
+    const newer = Object.assign(new other.HubError('NoWorkers', 'a host'), { code: 'Moved', kind: 'Moved' })
+    expect(answer(newer)).toMatchObject({ title: 'Moved', code: 'Moved', status: 503 })
+    expect(answer(newer)).not.toHaveProperty('detail')
+    expect(problemOf(Object.assign(new Error('x'), { name: 'HubError', code: 'NoWorkers' }))).toBeUndefined()
+    expect(problemOf({ ...new HubError('NoWorkers') })).toBeUndefined()
+  })
+
+  it.each([
+    ['a circle', () => circle],
+    ['a BigInt', () => 1n],
+    ['a function', () => () => 1],
+    ['something that throws', () => ({ toJSON: () => JSON.parse('') })],
+  ])('goes without data that is no JSON: %s', async (_, data) => {
+    const response = problemResponse(new HubError('InvalidArgs', 'x', { data: data() }))
+    const body = (await response.json()) as object
+    expect(body).toMatchObject({ code: 'InvalidArgs', detail: 'x' })
+    expect(body).not.toHaveProperty('data')
+  })
+
+  it.each([9999, 200, 404.5])('has no status that there is not: %d', async status => {
+    const response = problemResponse(new HubError('Mine', 'x', { status }))
+    expect([response.status, ((await response.json()) as { status: number }).status]).toEqual([500, 500])
+  })
 })
+
+const circle: unknown[] = []
+circle.push(circle)
 
 describe('how long a request waits', () => {
   it.each(timeouts)('the header %j', (header, timeoutMs) => {
@@ -100,6 +136,37 @@ describe('a response of node:http', () => {
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([429, '2'])
     expect(answer.headers.get('content-type')).toBe('application/problem+json')
     expect(await answer.json()).toMatchObject({ code: 'Overloaded', detail: 'full' })
+  })
+
+  it('is sent whole, whatever was said of the answer that it is in the place of', async () => {
+    const url = await serve((_request, response) => {
+      response.setHeader('content-length', 3)
+      response.setHeader('content-encoding', 'gzip')
+      response.setHeader('etag', '"1"')
+      response.setHeader('content-security-policy', "default-src 'self'")
+      sendProblem(response, new HubError('InvalidArgs', 'ü', { data: { circle } }))
+    })
+    const answer = await fetch(url)
+    expect(await answer.json()).toMatchObject({ code: 'InvalidArgs', detail: 'ü' })
+    const { headers } = answer
+    expect([headers.has('content-encoding'), headers.has('etag')]).toEqual([false, false])
+    expect(headers.get('content-security-policy')).toBe("default-src 'self'")
+  })
+
+  it('has one listener for all calls of its request, and none of the request before', async () => {
+    const listeners: number[] = []
+    const signals: (AbortSignal | undefined)[] = []
+    const url = await serve((request, response) => {
+      const before = response.listenerCount('close')
+      for (let call = 0; call < 12; call++) signals.push(callOptionsOf(request, { response }).signal)
+      listeners.push(response.listenerCount('close') - before, request.socket.listenerCount('close'))
+      response.end()
+    })
+    for (let request = 0; request < 3; request++) await (await fetch(url)).text()
+    const [, onSocket] = listeners
+    expect(listeners).toEqual([1, onSocket, 1, onSocket, 1, onSocket])
+    expect(new Set(signals).size).toBe(3)
+    expect(signals.some(signal => signal!.aborted)).toBe(false)
   })
 
   it('tells that the visitor has gone, and not that it was sent', async () => {

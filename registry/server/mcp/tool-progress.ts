@@ -12,6 +12,9 @@ const everyMs = 250
 /** A chunk is shown with so many characters of it. */
 const longestMessage = 200
 
+/** Half a character, as a cut leaves it, makes a message that many a client cannot read. */
+const whole = (text: string): string => text.replace(/\p{Surrogate}$/u, '').replace(/\p{Surrogate}/gu, '\ufffd')
+
 /**
  * Tells one client how far its run is, four times a second at the most and the latest then: as the handler says it, or by how many chunks have
  * come where it says nothing.
@@ -32,13 +35,17 @@ export class ToolProgress {
 
   readonly onProgress = ({ done, total, message }: Progress): void => {
     this.#isSaid = true
-    this.#note({ progress: done, ...(total !== undefined && { total }), ...(message !== undefined && { message }) })
+    this.#note({
+      progress: done,
+      ...(total !== undefined && { total }),
+      ...(message !== undefined && { message: whole(message) }),
+    })
   }
 
   /** A chunk has come, as JSON, which makes so many. Resolves when the client can be told more. */
   async onChunk(count: number, value: unknown, text: string): Promise<void> {
     const message = typeof value === 'string' ? value : text
-    if (!this.#isSaid) this.#note({ progress: count, message: message.slice(0, longestMessage) })
+    if (!this.#isSaid) this.#note({ progress: count, message: whole(message.slice(0, longestMessage)) })
     await this.#sending
   }
 

@@ -11,6 +11,8 @@ from ..wire.errors import HubError, InvalidArgs
 #: Of these the message is about what the visitor sent. What others say may have names of tasks, hosts and files in it.
 _ABOUT_REQUEST = {"InvalidArgs", "PayloadTooLarge", "Overloaded", "NoSuchJob"}
 _LONGEST_MS = 10 * 60_000
+#: As of PutOff.
+_LONGEST_WAIT_MS = 10 * 365 * 24 * 3600 * 1000
 
 
 class HttpProblem(NamedTuple):
@@ -63,5 +65,5 @@ def timeout_of(header: str | None, at_most: float | None = None) -> float | None
 def _seconds_to_wait(data: object) -> int:
     told = data if isinstance(data, dict) else {}
     waits = [told.get(name) for name in ("retryAfterMs", "waitMs")]
-    numbers = [each for each in waits if isinstance(each, (int, float)) and math.isfinite(each)]
-    return max(1, math.ceil(numbers[0] / 1000)) if numbers else 1
+    numbers = [each for each in waits if isinstance(each, (int, float)) and each == each]
+    return max(1, math.ceil(min(max(0, numbers[0]), _LONGEST_WAIT_MS) / 1000)) if numbers else 1
