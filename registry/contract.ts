@@ -149,6 +149,8 @@ export interface TaskDetail {
   registeredMs: number
   args: JsonSchema | undefined
   result: JsonSchema | undefined
+  /** Its handler yields: the schema of each chunk, or true where there is none that can be used; undefined: nobody knows of any. */
+  yields: JsonSchema | true | undefined
   /** Why the arguments' schema is not used for a form and checks, undefined when it is. */
   unusable: string | undefined
   /** False: the service's `runTasks` leaves it out, so nobody may run it from here. */
