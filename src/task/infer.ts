@@ -97,7 +97,7 @@ export type Received<T> = unknown extends T ? T : T extends void ? null : AsJson
 export type ResultFrom<T> = unknown extends T
   ? T
   : T extends Yields<infer Chunk, infer Returned>
-    ? Returned extends void
+    ? Returned extends void | null
       ? Received<Chunk>[]
       : Received<Returned>
     : T extends AsyncIterable<infer Chunk>
