@@ -93,7 +93,7 @@ type RequiredOf<S> = S extends { required: readonly (infer R)[] } ? R : never
  */
 export type Received<T> = unknown extends T ? T : T extends void ? null : AsJson<T>
 
-/** What a caller receives of a handler that returned this: of one that yields what it returns, or where that is nothing the list of it all. */
+/** What a caller receives of a handler that returned this: of one that yields what it returns, or where that is nothing or null the list of it all. */
 export type ResultFrom<T> = unknown extends T
   ? T
   : T extends Yields<infer Chunk, infer Returned>
