@@ -97,9 +97,11 @@ export type Received<T> = unknown extends T ? T : T extends void ? null : AsJson
 export type ResultFrom<T> = unknown extends T
   ? T
   : T extends Yields<infer Chunk, infer Returned>
-    ? Returned extends void | null
+    ? Returned extends null
       ? Received<Chunk>[]
-      : Received<Returned>
+      : Returned extends void
+        ? Received<Chunk>[]
+        : Received<Returned>
     : T extends AsyncIterable<infer Chunk>
       ? Received<Chunk>[]
       : Received<Awaited<T>>
