@@ -142,13 +142,12 @@ export interface Summary {
 }
 
 /** One task: all that its page shows besides the charts. */
-export interface TaskDetail {
+export interface TaskDetail extends Pick<TaskVersion, 'description' | 'args' | 'result'> {
   row: TaskRow
-  description: string
   /** Redis' milliseconds of the last time a worker published it; 0 when it is not known. */
   registeredMs: number
-  args: JsonSchema | undefined
-  result: JsonSchema | undefined
+  /** Its handler yields: the schema of each chunk, or true where there is none that can be used; undefined: nobody knows of any. */
+  yields: JsonSchema | true | undefined
   /** Why the arguments' schema is not used for a form and checks, undefined when it is. */
   unusable: string | undefined
   /** False: the service's `runTasks` leaves it out, so nobody may run it from here. */

@@ -24,6 +24,8 @@ const forms: Form[] = [
   },
   { type: 'application/x-ndjson', write: part => `${JSON.stringify(part)}\n`, sign: undefined },
 ]
+/** Media types in which chunks come. */
+export const streamTypes: readonly string[] = forms.map(({ type }) => type)
 const signMs = 15_000
 
 /** The form in which somebody wants a call's chunks as they come; undefined: the whole result is wanted. */

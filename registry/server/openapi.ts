@@ -8,6 +8,7 @@ import {
   version,
   whyUnusable,
 } from 'pshub'
+import { streamTypes } from './call-stream.ts'
 import { isCallable } from './callable.ts'
 
 interface About {
@@ -49,7 +50,7 @@ export const openApiDocument = ({ tasks }: Overview, { server, namespace }: Abou
 }
 
 const operation = (
-  { task, description, args, result, idempotent, dangerous, timeoutMs, queue }: TaskOverview,
+  { task, description, args, result, yields, idempotent, dangerous, timeoutMs, queue }: TaskOverview,
   schemas: Schemas,
 ) => {
   const operationId = schemas.freeName(task)
@@ -57,6 +58,9 @@ const operation = (
     operationId,
     summary: (/\S.*/.exec(description)?.[0] ?? task).slice(0, 160),
     ...(dangerous === undefined ? {} : { 'x-pshub-dangerous': dangerous }),
+    ...(yields === undefined
+      ? {}
+      : { 'x-pshub-yields': yields === true || schemas.add(`${operationId}_chunk`, yields) }),
     description:
       `${description}${dangerText(dangerous)}\n\nQueue ${queue}, ${idempotent ? 'idempotent' : 'not idempotent'}, waits ${timeoutMs} ms.`.trim(),
     tags: [queue],
@@ -66,7 +70,10 @@ const operation = (
       200: {
         description: 'The result.',
         headers: resultHeaders,
-        content: json(schemas.add(`${operationId}_result`, result)),
+        content: {
+          ...json(schemas.add(`${operationId}_result`, result)),
+          ...(yields === undefined ? {} : streamContent),
+        },
       },
       ...Object.fromEntries(
         Object.keys(errorResponses).map(name => [name.slice(1), { $ref: `#/components/responses/${name}` }]),
@@ -81,6 +88,20 @@ const dangerText = (danger: string | true | undefined): string => {
 }
 
 const json = (schema: object) => ({ 'application/json': { schema } })
+
+/** What a task that yields may be asked for by `accept`. OpenAPI 3.1 has no words for what the parts of such a body are. */
+const streamContent = Object.fromEntries(
+  streamTypes.map(type => [
+    type,
+    {
+      schema: {
+        type: 'string',
+        description:
+          'Parts as they come, each as JSON: { chunk }, { progress }, and as the last one { result } or { error }. A chunk is what x-pshub-yields says.',
+      },
+    },
+  ]),
+)
 
 /** The components, which names of tasks alone might not tell apart. */
 class Schemas {

@@ -23,6 +23,7 @@ export const taskDetail = (
     registeredMs: task.at * 1000,
     args: usable(task.args),
     result: usable(task.result),
+    yields: task.yields === undefined ? undefined : (usable(task.yields === true ? undefined : task.yields) ?? true),
     unusable: task.args === undefined ? undefined : whyUnusable(task.args),
     runnable: mayRun(name),
     versions: sameName.map(versionOf),

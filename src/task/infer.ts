@@ -93,13 +93,15 @@ type RequiredOf<S> = S extends { required: readonly (infer R)[] } ? R : never
  */
 export type Received<T> = unknown extends T ? T : T extends void ? null : AsJson<T>
 
-/** What a caller receives of a handler that returned this: of one that yields what it returns, or where that is nothing the list of it all. */
+/** What a caller receives of a handler that returned this: of one that yields what it returns, or where that is nothing or null the list of it all. */
 export type ResultFrom<T> = unknown extends T
   ? T
   : T extends Yields<infer Chunk, infer Returned>
-    ? Returned extends void
+    ? Returned extends null
       ? Received<Chunk>[]
-      : Received<Returned>
+      : Returned extends void
+        ? Received<Chunk>[]
+        : Received<Returned>
     : T extends AsyncIterable<infer Chunk>
       ? Received<Chunk>[]
       : Received<Awaited<T>>

@@ -132,7 +132,7 @@ export const defaultJobTimeoutMs = 30 * 60 * 1000
  * Declares a task. The type of its arguments follows from their schema where that is written in place (or `as const`), that of its result
  * from the result's schema; where there is none, from what the handler returns, as it is after its way through JSON. Without a handler it
  * is a contract, whose `handler` makes the task of it elsewhere. One that yields (`async function*`) sends what it yields to callers of
- * `hub.stream()` as it comes; for all others its result is what it returns, or where that is nothing the list of what it yielded. The handler of one that is `keyed: 'merged'` is given a Map of keys and their
+ * `hub.stream()` as it comes; for all others its result is what it returns, or where that is nothing or null the list of what it yielded. The handler of one that is `keyed: 'merged'` is given a Map of keys and their
  * payloads.
  *
  * @param fullName `name:major.minor`

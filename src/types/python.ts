@@ -15,6 +15,8 @@ const reserved = [
   'False',
   'Job',
   'AsyncJob',
+  'HubStream',
+  'AsyncHubStream',
   'EnqueueOptions',
   'OnProgress',
   'TypedAsyncHub',
@@ -24,27 +26,28 @@ const reserved = [
 const heading = `# Written by \`pshub types --python\`: do not change it by hand. \`pshub types --check\` says whether it still is true.
 from typing import Any, Literal, Protocol, overload
 
-from pshub import AsyncJob, Job
+from pshub import AsyncHubStream, AsyncJob, HubStream, Job
 from pshub.jobs.enqueue_options import EnqueueOptions
 from pshub.wire.streams import OnProgress
 from typing_extensions import NotRequired, TypedDict, Unpack
 `
 
 /**
- * A stub of types: a TypedDict for each object, and the protocol TypedHub, whose call() knows the tasks by name. Lists with a type for each place
+ * A stub of types: a TypedDict for each object, and the protocol TypedHub, whose call(), stream() and enqueue() know the tasks by name. Lists with a type for each place
  * are lists of any of these: they come as lists.
  */
 export const pythonOf = (tasks: readonly TaskSchemas[]): string => {
   const printer = new Printer()
   const known: Typed[] = []
   const newest = aliasesOf(tasks.map(({ task }) => task))
-  for (const { task, description, args, result } of tasks) {
+  for (const { task, description, args, result, yields } of tasks) {
     const words = wordsOf(parseTaskName(task))
     const given = printer.declared([...words, 'Args'], args)
     const told = printer.declared([...words, 'Result'], result)
+    const chunk = printer.declared([...words, 'Chunk'], yields === true ? undefined : yields)
     const aliases = [...newest].filter(([, full]) => full === task).map(([alias]) => alias)
     for (const name of [task, ...aliases])
-      known.push({ name, given, told, isOptional: mayBeEmpty(args), about: name === task ? description : '' })
+      known.push({ name, given, told, chunk, isOptional: mayBeEmpty(args), about: name === task ? description : '' })
   }
   const hubs = [protocolOf('TypedHub', 'def', known), protocolOf('TypedAsyncHub', 'async def', known)]
   return [heading, ...printer.types, ...hubs, `# ${schemasLine(tasks)}`, ''].join('\n')
@@ -55,23 +58,35 @@ interface Typed {
   name: string
   given: string
   told: string
+  /** What it yields; Any where nobody said it. */
+  chunk: string
   isOptional: boolean
   about: string
 }
 
 /** At least three names are known of one task, so that each method has overloads. */
 const protocolOf = (name: string, def: string, tasks: readonly Typed[]): string => {
-  const method = (verb: string, options: string, told: (each: Typed) => string) =>
+  const method = (def: string, verb: string, options: string, told: (each: Typed) => string) =>
     tasks.map(each => {
       const args = `args: ${each.given}${each.isOptional ? ' = ...' : ''}`
       const task = `task: Literal[${JSON.stringify(each.name)}]`
       return `${comment(each.about, '    ')}    @overload\n    ${def} ${verb}(self, ${task}, ${args}, /, ${options}) -> ${told(each)}: ...\n`
     })
-  const options = '*, timeout: float | None = None, queue: str | None = None, on_progress: OnProgress | None = None'
-  const calls = method('call', options, ({ told }) => told)
-  const job = def === 'def' ? 'Job' : 'AsyncJob'
-  const jobs = method('enqueue', '**options: Unpack[EnqueueOptions]', ({ told }) => `${job}[${told}]`)
-  return `class ${name}(Protocol):\n${[...calls, ...jobs].join('')}`
+  const [timeout, rest] = [
+    '*, timeout: float | None = None',
+    'queue: str | None = None, on_progress: OnProgress | None = None',
+  ]
+  const calls = method(def, 'call', `${timeout}, ${rest}`, ({ told }) => told)
+  const [stream, job] = def === 'def' ? ['HubStream', 'Job'] : ['AsyncHubStream', 'AsyncJob']
+  // Of an AsyncHub too it begins at once, with nothing to await.
+  const streams = method(
+    'def',
+    'stream',
+    `${timeout}, idle: float | None = None, ${rest}`,
+    ({ chunk }) => `${stream}[${chunk}]`,
+  )
+  const jobs = method(def, 'enqueue', '**options: Unpack[EnqueueOptions]', ({ told }) => `${job}[${told}]`)
+  return `class ${name}(Protocol):\n${[...calls, ...streams, ...jobs].join('')}`
 }
 
 const mayBeEmpty = (schema: unknown): boolean => {

@@ -94,11 +94,13 @@ const ofOpenApi = (document: Record<string, unknown>): (TaskSchemas | undefined)
     const operation = at(item, 'post')
     const ofJson = (part: unknown) => unmoved(document, at(part, 'content', 'application/json', 'schema'))
     const description = at(operation, 'description')
+    const yields = at(operation, 'x-pshub-yields')
     return {
       task: decodeURIComponent(path.slice(path.indexOf(callPath) + callPath.length)),
       description: typeof description === 'string' ? description.replace(/\s*Queue \S+, [^\n]*$/, '') : '',
       args: ofJson(at(operation, 'requestBody')),
       result: ofJson(at(operation, 'responses', '200')),
+      yields: yields === true ? true : unmoved(document, yields),
     }
   })
 }

@@ -34,6 +34,21 @@ describe('a task that yields', () => {
     await browser.screenshot(page, 'stream')
   })
 
+  it('shows what it declares of its chunks beside its arguments and its result', async () => {
+    const rows = defineTask('rows:1.0', { yields: { type: 'integer', description: 'A row.' } }, function* () {})
+    const any = defineTask('any:1.0', {}, function* () {})
+    await fixture.worker([rows, any, defineTask('none:1.0', {}, () => 1)])
+    const registry = await fixture.registry()
+    const schemas = async (task: string) => {
+      const page = await openPage(browser, registry, `tasks/${task}?part=schema`)
+      await page.getByRole('heading', { name: 'Result' }).waitFor()
+      return textOf(page.locator('.schemas'))
+    }
+    expect(await schemas('rows:1.0')).toMatch(/Arguments .* Result .* Each chunk .*"A row\."/)
+    expect(await schemas('any:1.0')).toContain('Each chunk It yields. None declared: chunks may be any JSON.')
+    expect(await schemas('none:1.0')).not.toContain('Each chunk')
+  })
+
   it('tells of a job how far it is', async () => {
     fixture.allowLeftovers()
     let goOn = false

@@ -112,7 +112,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import assert_type
 from pshub import AsyncHub, Hub
 if TYPE_CHECKING:
-    from tasks import ImageReSizeIt2_1ResultTree, Shapes1_0Args, TypedAsyncHub, TypedHub
+    from tasks import Chat1_0Chunk, ImageReSizeIt2_1ResultTree, Shapes1_0Args, TypedAsyncHub, TypedHub
 
 hub: TypedHub = Hub()
 assert_type(hub.call("add:1.0", {"a": 1, "b": 2}), float)
@@ -126,6 +126,16 @@ assert_type(hub.call("shapes:1.0", args), None | list[bool])
 assert_type(hub.call("nothing:1.0"), Any)
 job = hub.enqueue("add:1.0", {"a": 1, "b": 2}, delay_ms=5)
 assert_type(job.result(), float)
+
+for chunk in hub.stream("chat:1", {"text": "Hi"}, timeout=5, idle=1):
+    assert_type(chunk, None | Chat1_0Chunk)
+    assert_type(chunk["word"] if chunk else "", str)
+with hub.stream("more:1.0") as stream:
+    assert_type(list(stream), list[Any])
+
+async def read(hub: TypedAsyncHub) -> None:
+    async for chunk in hub.stream("chat:1.0", {"text": "Hi"}):
+        assert_type(chunk["word"] if chunk else "", str)
 
 async def later(hub: TypedAsyncHub) -> float:
     return await hub.call("add:1.0", {"a": 1, "b": 2}, timeout=5)
@@ -142,6 +152,9 @@ const pythonMistakes = [
   'hub.call("add", on_progress=lambda progress: progress.don)',
   'hub.call("image/re-size_it:2.1", {"a-b": "z"})',
   'hub.enqueue("add:1.0", {"a": 1, "c": 2})',
+  'hub.stream("chta:1.0", {"text": ""})',
+  'hub.stream("chat:1.0", {"text": 1})',
+  'for mistaken in hub.stream("chat:1.0", {"text": ""}): print(mistaken and mistaken["wrod"])',
 ]
 
 describe('by mypy --strict', () => {

@@ -50,6 +50,14 @@ export const both = defineTask('both:1.0', { yields: word, result: { type: 'numb
   yield { word: 'a' }
   return 1
 })
+export const nulled = defineTask('nulled:1.0', {}, function* () {
+  yield 1
+  return null
+})
+export const perhaps = defineTask('perhaps:1.0', {}, async function* (args) {
+  yield 1
+  return args ? { words: 1 } : null
+})
 export const chatContract = defineTask('chat_contract:1.0', { yields: word })
 export const chatHandler = chatContract.handler(async function* () {
   yield { word: 'a' }
@@ -63,6 +71,8 @@ export const streams = async (hub: Hub) => {
   for await (const chunk of hub.stream(chatHandler)) is<string>().of(chunk.word)
   is<{ words: number }>().of(await hub.call(chat, { width: 1 }))
   is<number>().of(await hub.call(both))
+  is<number[]>().of(await hub.call(nulled))
+  is<number[] | { words: number }>().of(await hub.call(perhaps))
   // @ts-expect-error it yields something else
   defineTask('a:1.0', { yields: word }, async function* () {
     yield { wrod: 'a' }

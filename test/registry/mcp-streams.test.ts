@@ -85,6 +85,11 @@ describe.each(ways)('a tool over %s', way => {
     expect((await told(client, 'words_1_0', { returned })).result).toMatchObject({ structuredContent: returned })
     const unasked = await client.callTool({ name: 'words_1_0', arguments: {} })
     expect(unasked).toEqual(result)
+    // Nothing and null are the same, for who reads the stream and for who does not.
+    const none = { returned: null }
+    expect((await told(client, 'words_1_0', none)).result).toEqual(result)
+    expect(await client.callTool({ name: 'words_1_0', arguments: none })).toEqual(result)
+    expect(await fixture.hub().call('words:1.0', none)).toEqual(['to', { text: 'be' }])
   })
 
   it('is shown without half a character', async () => {

@@ -40,6 +40,35 @@ const at = (document: unknown, reference: string): unknown =>
     .reduce<unknown>((value, key) => (value as Record<string, unknown> | undefined)?.[key], document)
 
 describe('/openapi.json', () => {
+  it('says what a task yields, and in which types it can be asked for', async () => {
+    const yields = { ...tree, description: 'a chunk' } as JsonSchema
+    await fixture.worker([
+      defineTask('rows:1.0', { yields }, function* () {}),
+      defineTask('any:1.0', {}, function* () {}),
+      defineTask('none:1.0', {}, () => 1),
+    ])
+    const registry = await fixture.registry()
+    const document = await jsonOf(await registry.get('openapi.json', 'view'))
+    const posts = (document.paths as Record<string, { post: Record<string, unknown> }>)!
+    const told = (task: string) => posts[`/api/call/${task}`]!.post['x-pshub-yields']
+    expect([told('any:1.0'), told('none:1.0')]).toEqual([true, undefined])
+    const { $ref } = told('rows:1.0') as { $ref: string }
+    expect(at(document, $ref)).toMatchObject({ description: 'a chunk', properties: { children: { items: { $ref } } } })
+    for (const reference of referencesIn(document)) expect(at(document, reference), reference).toBeTypeOf('object')
+    const typesOf = (task: string) =>
+      Object.keys(
+        (posts[`/api/call/${task}`]!.post as { responses: { 200: { content: object } } }).responses[200].content,
+      )
+    expect(typesOf('rows:1.0')).toEqual(['application/json', 'text/event-stream', 'application/x-ndjson'])
+    expect(typesOf('none:1.0')).toEqual(['application/json'])
+    const detail = async (task: string) => (await jsonOf(await registry.get(`api/tasks/${task}`, 'view'))).yields
+    expect([await detail('rows:1.0'), await detail('any:1.0'), await detail('none:1.0')]).toEqual([
+      yields,
+      true,
+      undefined,
+    ])
+  })
+
   it('describes each live task, with references that lead somewhere and names that are unique', async () => {
     await fixture.worker([
       defineTask(

@@ -63,6 +63,9 @@ describe('tasks of a file', () => {
     const tree = (tasks: typeof read) => tasks.find(each => each.task === 'image/re-size_it:2.1')!
     expect(tree(read).result).toEqual(tree(typedTasks).result)
     expect(tree(read).args).toEqual(tree(typedTasks).args)
+    const yielding = (tasks: typeof read) => tasks.flatMap(({ task, yields }) => (yields ? [[task, yields]] : []))
+    expect(yielding(read)).toEqual(yielding(schemasOf(typedTasks)))
+    expect(yielding(read)).toHaveLength(2)
     expect(changesOfAll(schemasOf(typedTasks), read).filter(({ kind }) => kind === 'breaks')).toEqual([])
   })
 

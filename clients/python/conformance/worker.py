@@ -144,9 +144,17 @@ def yields(ctx: Context, count: int, ms: float = 0, code: str | None = None, pro
         raise TaskError("it failed", code=code)
 
 
+@task("bad_chunk:1.0", yields={"type": "integer"})
+def bad_chunk() -> Iterator[Any]:
+    yield 1
+    yield "no integer"
+
+
 def main() -> None:
     # Everything else is in the environment: PSHUB_REDIS, PSHUB_QUEUE, PSHUB_SLOTS ...
-    tasks = [echo, add, add_more, fail, bad_result, big, slow, again, deaf, flaky, ordered, passing, merged, nested, yields]
+    tasks = [
+        echo, add, add_more, fail, bad_result, big, slow, again, deaf, flaky, ordered, passing, merged, nested, yields, bad_chunk,
+    ]  # fmt: skip
     worker = Worker(tasks=tasks)
     ended = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: ended.set())

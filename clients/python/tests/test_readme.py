@@ -67,10 +67,11 @@ def test_the_chapter_about_streams_runs(hub: Hub, serve: Callable[..., Worker]) 
     declaring, reading = _code(README.split("## Streams and progress\n")[1].split("\n## ")[0])
     names: dict[str, Any] = {"hub": hub, "task": task, "Context": Context, "Iterator": Iterator, "Generator": Generator}
     exec(compile(declaring, "README.md", "exec", dont_inherit=True), names)
-    serve(names["chat"], names["count"])
+    serve(names["chat"], names["count"], names["rows"])
     exec(compile(reading, "README.md", "exec", dont_inherit=True), names)
     assert names["words"] == names["whole"] == ["to", "be", "or"]
     assert (names["numbers"], names["said"]) == ([0, 1, 2], "counted")
+    assert names["listed"] == [{"row": 0}, {"row": 1}]
 
 
 def test_hints_in_the_guide_run(hub: Hub, serve: Callable[..., Worker]) -> None:

@@ -81,6 +81,7 @@ task "yields:1.0", timeout: 20 do |args, ctx|
     raise Pshub::TaskError.new("it failed", code: args["code"]) if args["code"]
   end
 end
+task("bad_chunk:1.0", yields: INTEGER) { [1, "no integer"].each }
 task "nested:1.0", timeout: 20 do |args, ctx|
   next ctx.call("nested:1.0", { **args, "depth" => args["depth"] - 1 }) if args["depth"].positive?
 

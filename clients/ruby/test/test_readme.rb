@@ -43,8 +43,8 @@ class TestReadme < PshubTest
     place.module_eval(tasks)
     declared = Pshub.tasks - before
     worker(*declared)
-    place.module_eval("#{reading}\nREAD = [words, first, whole]", "README.md")
-    assert_equal [%w[to be or], %w[to be], %w[to be or]], place::READ
+    place.module_eval("#{reading}\nREAD = [words, first, whole, rows]", "README.md")
+    assert_equal [%w[to be or], %w[to be], %w[to be or], [{ "row" => 0 }, { "row" => 1 }]], place::READ
   ensure
     declared&.each { |task| Pshub.tasks.delete(task) }
   end

@@ -57,6 +57,32 @@ class TestStreams < PshubTest
     assert_equal 5, calling.stream("plain:1.0") { flunk }
   end
 
+  ROW = { "type" => "object", "properties" => { "n" => { "type" => "integer" } }, "required" => ["n"] }.freeze
+
+  def test_chunks_are_held_to_the_schema_that_its_card_has
+    worker(
+      declare("rows:1.0", yields: ROW) { |fits| [{ n: 1 }, { n: fits ? 2 : "two" }].each },
+      declare("any:1.0", yields: true) { [1, "two"].each }, declare("whole:1.0") { 5 }
+    )
+    calling = hub
+    assert_equal [{ "n" => 1 }, { "n" => 2 }], calling.call("rows:1.0", true)
+    assert_equal [1, "two"], calling.stream("any:1.0").to_a
+    chunks = []
+    unfit = assert_raises(Pshub::InvalidResult) { calling.stream("rows:1.0", false) { |chunk| chunks << chunk } }
+    assert_equal [[{ "n" => 1 }], ["/n"]], [chunks, unfit.data["problems"].map { |each| each["pointer"] }]
+    assert_raises(Pshub::InvalidResult) { calling.call("rows:1.0", false) }
+    cards = server.client.call("HGETALL", "pshub:tasks").each_slice(2).to_h.transform_values { |card| JSON.parse(card)["yields"] }
+    assert_equal({ "rows:1.0" => ROW, "any:1.0" => true, "whole:1.0" => nil }, cards)
+  end
+
+  def test_what_cannot_be_declared_of_chunks_is_refused
+    [{ "type" => "nothing" }, false, 3].each do |wrong|
+      assert_match(/yields cannot be used/, assert_raises(Pshub::ConfigError) { declare("odd:1.0", yields: wrong) { nil } }.message)
+    end
+    merged = assert_raises(Pshub::ConfigError) { declare("odd:1.0", keyed: "merged", yields: true) { nil } }
+    assert_match(/nobody reads what a run of merged jobs yields/, merged.message)
+  end
+
   def test_the_worker_waits_while_nobody_reads_and_stops_when_the_loop_is_left
     worker(endless(seen = {}))
     read = 0

@@ -36,7 +36,8 @@ export class WholeList implements Chunks {
   }
 
   async end(returned: unknown): Promise<unknown> {
-    if (returned !== undefined) return returned
+    // A stream's reply has null for nothing, and who reads one to its end is to have the same.
+    if (returned !== undefined && returned !== null) return returned
     if (this.#left < 0) throw this.#tooLarge()
     return JSON.parse(`[${this.#texts.join(',')}]`)
   }

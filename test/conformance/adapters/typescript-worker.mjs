@@ -86,6 +86,10 @@ const tasks = [
     }
     if (code) throw new TaskError('it failed', { code })
   }),
+  defineTask('bad_chunk:1.0', { yields: integer }, function* () {
+    yield 1
+    yield 'no integer'
+  }),
   defineTask('nested:1.0', { timeoutMs: 20_000 }, async (args, ctx) => {
     if (args.depth > 0) return ctx.call('nested:1.0', { ...args, depth: args.depth - 1 })
     await wait(args.ms, ctx.signal)

@@ -34,6 +34,16 @@ export const streamChecks = [
     },
   },
   {
+    name: 'streams: a chunk that is not what its task declares ends it, and its card says what that is',
+    run: async pair => {
+      const { ok: isOk, chunks, error } = await pair.stream('bad_chunk:1.0', {})
+      deepEqual([isOk, JSON.parse(chunks), error?.code, error?.ran], [false, [1], 'InvalidResult', 'yes'])
+      equal((await pair.call('bad_chunk:1.0')).error?.code, 'InvalidResult')
+      const { yields } = JSON.parse(await pair.redis.hget(`${pair.namespace}:tasks`, 'bad_chunk:1.0'))
+      deepEqual(yields, { type: 'integer' })
+    },
+  },
+  {
     name: 'streams: progress comes to who asks for it',
     run: async pair => {
       const { progress } = await pair.stream('yields:1.0', { count: 1, progress: true }, { progress: true })

@@ -157,6 +157,13 @@ const Schemas = ({ detail }: { detail: TaskDetail }) => (
     <div class="schemas">
       <SchemaView name="Arguments" schema={detail.args} none="None declared: any JSON is taken." />
       <SchemaView name="Result" schema={detail.result} none="None declared: it may be any JSON." />
+      {detail.yields !== undefined && (
+        <SchemaView
+          name="Each chunk"
+          schema={detail.yields === true ? undefined : detail.yields}
+          none="It yields. None declared: chunks may be any JSON."
+        />
+      )}
     </div>
   </section>
 )

@@ -27,7 +27,7 @@ from .stream_calls import StreamCalls
 from .stream_readers import AsyncHubStream
 
 
-class AsyncHub(StreamCalls[AsyncHubStream], AsyncJobCalls):
+class AsyncHub(StreamCalls[AsyncHubStream[Any]], AsyncJobCalls):
     """
     The same for asyncio: everything runs on the event loop that it is first used in, without a thread. Cancelling a task that
     awaits a call gives the call up.
@@ -234,7 +234,7 @@ class AsyncHub(StreamCalls[AsyncHubStream], AsyncJobCalls):
     async def __aexit__(self, *_: Any) -> None:
         await self.close()
 
-    def _reader_of(self, called: str, idle: float | None, on_progress: OnProgress | None) -> AsyncHubStream:
+    def _reader_of(self, called: str, idle: float | None, on_progress: OnProgress | None) -> AsyncHubStream[Any]:
         return AsyncHubStream(called, idle, on_progress)
 
     def _begun(self) -> tuple[Callable[..., None], Dispatch]:

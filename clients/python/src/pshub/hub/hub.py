@@ -31,7 +31,7 @@ T = TypeVar("T")
 _RUN_PATIENCE_S = 10.0
 
 
-class Hub(TaskCalls, StreamCalls[HubStream], JobCalls):
+class Hub(TaskCalls, StreamCalls[HubStream[Any]], JobCalls):
     """
     Calls tasks in worker processes and waits for their results, and enqueues jobs. One per process; all its methods may be used from
     any thread, and after a fork the child's calls go over connections and an identity of its own. It holds two connections to Redis,
@@ -155,7 +155,7 @@ class Hub(TaskCalls, StreamCalls[HubStream], JobCalls):
                 self._thread.post(self._dispatch.open)
             return self._thread, self._dispatch
 
-    def _reader_of(self, called: str, idle: float | None, on_progress: OnProgress | None) -> HubStream:
+    def _reader_of(self, called: str, idle: float | None, on_progress: OnProgress | None) -> HubStream[Any]:
         return HubStream(called, idle, on_progress)
 
     def _begun(self) -> tuple[Callable[..., None], Dispatch]:

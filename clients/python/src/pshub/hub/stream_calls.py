@@ -12,7 +12,7 @@ from .call import Outgoing
 from .dispatch import Dispatch
 from .stream_readers import AsyncHubStream, HubStream, wrong_idle
 
-S = TypeVar("S", HubStream, AsyncHubStream)
+S = TypeVar("S", HubStream[Any], AsyncHubStream[Any])
 
 
 class StreamCalls(Generic[S]):
@@ -64,7 +64,7 @@ class StreamCalls(Generic[S]):
         return reader
 
 
-def _begin(dispatch: Dispatch, reader: HubStream | AsyncHubStream, called: str, args: Any, options: CallOptions) -> None:
+def _begin(dispatch: Dispatch, reader: HubStream[Any] | AsyncHubStream[Any], called: str, args: Any, options: CallOptions) -> None:
     state, streams = reader._state, dispatch.streams
 
     def settled(value: Any, error: HubError | None) -> None:

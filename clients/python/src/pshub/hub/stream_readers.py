@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from ..wire.clock import now_s, settle
 from ..wire.errors import Aborted, HubError, InvalidArgs
 from ..wire.streams import STREAM_WINDOW, OnProgress
 from .streams import OpenStreams, StreamState
 
+#: What a chunk is.
+C_co = TypeVar("C_co", covariant=True)
 #: A thread that waits looks by itself this often.
 _WAKE_S = 1.0
 
@@ -66,7 +68,7 @@ class _Reader:
         return Aborted(f"The caller read no more of {self._state.called}.", task=self._state.called, id=self._state.id)
 
 
-class HubStream(_Reader):
+class HubStream(_Reader, Generic[C_co]):
     """
     The chunks of one call, as its handler yields them: ``for chunk in hub.stream(...)``. Each comes once, in order. A loop that is left
     cancels what is left; a call that fails raises its HubError behind the chunks that came before.
@@ -79,7 +81,7 @@ class HubStream(_Reader):
         self._woken = threading.Event()
         super().__init__(called, idle, on_progress, self._woken.set)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[C_co]:
         try:
             while True:
                 if not self._wait():
@@ -92,7 +94,7 @@ class HubStream(_Reader):
         """Nobody wants more of it: its handler is told to stop."""
         self._leave(self._left())
 
-    def __enter__(self) -> HubStream:
+    def __enter__(self) -> HubStream[C_co]:
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -119,14 +121,14 @@ class HubStream(_Reader):
         return True
 
 
-class AsyncHubStream(_Reader):
+class AsyncHubStream(_Reader, Generic[C_co]):
     """The same for asyncio: ``async for chunk in hub.stream(...)``."""
 
     def __init__(self, called: str, idle: float | None, on_progress: OnProgress | None) -> None:
         self._waiting: asyncio.Future[None] | None = None
         super().__init__(called, idle, on_progress, self._wake)
 
-    async def __aiter__(self) -> AsyncIterator[Any]:
+    async def __aiter__(self) -> AsyncIterator[C_co]:
         try:
             while await self._wait():
                 yield self._take()
@@ -137,7 +139,7 @@ class AsyncHubStream(_Reader):
         """Nobody wants more of it: its handler is told to stop."""
         self._leave(self._left())
 
-    async def __aenter__(self) -> AsyncHubStream:
+    async def __aenter__(self) -> AsyncHubStream[C_co]:
         return self
 
     async def __aexit__(self, *_: Any) -> None:

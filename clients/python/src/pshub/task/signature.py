@@ -95,3 +95,25 @@ def read_signature(function: Callable[..., Any], is_context: Callable[[str, Any]
         schema, convert_result = schema_of(result_hint(function, hints["return"]), Place(f"{what}: its result", True))
         result = hoisted(schema) or None
     return Signature(hoisted(args), result, convert_result, description, parameters, takes_any, takes_whole, context)
+
+
+def read_declared_signature(function: Callable[..., Any], is_context: Callable[[str, Any], bool], what: str, is_given: bool) -> Signature:
+    """The same of a function whose schemas may be given: then hints that say nothing about JSON do not matter."""
+    try:
+        return read_signature(function, is_context, what)
+    except ConfigError:
+        if not is_given:
+            raise
+        return read_signature(_without_hints(function), is_context, what)
+
+
+def _without_hints(function: Callable[..., Any]) -> Callable[..., Any]:
+    def bare(**named: Any) -> Any:
+        return function(**named)
+
+    listed = inspect.signature(function)
+    parameters = [p.replace(annotation=p.empty) for p in listed.parameters.values()]
+    bare.__signature__ = listed.replace(parameters=parameters, return_annotation=listed.empty)  # type: ignore[attr-defined]
+    bare.__annotations__ = {}
+    bare.__doc__ = function.__doc__
+    return bare

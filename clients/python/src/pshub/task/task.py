@@ -16,8 +16,8 @@ from .misfit import Misfit, read_whole
 from .options import MAX_TIMEOUT_S, TaskBackoff, check_danger, check_job_options, check_keyed
 from .schema import Validate, compile_own
 from .schema_problems import Problem
-from .signature import Signature, read_signature
-from .yields import is_yielding, refuse_yields
+from .signature import Signature, read_declared_signature
+from .yields import Yields, refuse_yields, yields_of
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -59,6 +59,7 @@ class Task(Generic[P, R_co]):
         on_failure: str | None = None,
         merging: Merging = Merging(),
         dangerous: bool | str = False,
+        yields: Yields = None,
     ) -> None:
         self.name = name
         self.function = function
@@ -74,10 +75,14 @@ class Task(Generic[P, R_co]):
         self.keyed = keyed
         self.on_failure = on_failure or "hold"
         self.merging = merging
+        #: The schema of each chunk, or True where it yields and none was given; None: it does not, as far as is known.
+        self.yields = yields
         self._signature = signature
         self.check_args: Validate | None = None if args is None else compile_own(args, f"{name.full}: 'args'")
         self.check_result: Validate | None = None if result is None else compile_own(result, f"{name.full}: 'result'")
-        length = len(compact([description, args, result]))
+        declares_chunk = yields is not None and yields is not True
+        self.check_chunk: Validate | None = compile_own(yields, f"{name.full}: 'yields'") if declares_chunk else None
+        length = len(compact([description, args, result, yields]))
         if length > _MAX_DECLARATION:
             raise ConfigError(
                 f"{name.full}: its description and schemas are {length} characters of JSON; at most {_MAX_DECLARATION} fit on a card of the registry."
@@ -142,7 +147,7 @@ class Task(Generic[P, R_co]):
     def card(self, queue: str, max_payload_bytes: int, max_backlog: int, at_s: int) -> dict[str, Any]:
         timeout_ms = self.timeout * 1000
         card: dict[str, Any] = {"task": self.name.full, "queue": queue, "description": self.description}
-        declared = {"args": self.args, "result": self.result, "yields": is_yielding(self.function) or None}
+        declared = {"args": self.args, "result": self.result, "yields": self.yields}
         card.update({key: value for key, value in declared.items() if value is not None})
         card.update(
             timeoutMs=int(timeout_ms) if timeout_ms == int(timeout_ms) else timeout_ms,
@@ -182,6 +187,7 @@ def task(
     *,
     args: Mapping[str, Any] | None = None,
     result: Mapping[str, Any] | None = None,
+    yields: Yields = None,
     description: str | None = None,
     timeout: float = DEFAULT_TIMEOUT_S,
     idempotent: bool = False,
@@ -203,6 +209,8 @@ def task(
     :param name: ``name:major.minor``
     :param args: JSON Schema (2020-12) of the arguments. Default: made of the type hints and defaults
     :param result: JSON Schema of the result. Default: made of the return hint; without one any JSON is accepted
+    :param yields: JSON Schema of each chunk that it yields, as it travels: what does not fit ends the function with InvalidResult. True: it
+        yields, and anything may come. Default: True of a function that yields
     :param description: Markdown; the first line is shown in lists. Default: the docstring
     :param timeout: seconds, for calls that give no time of their own
     :param idempotent: True when running twice does no harm: then a call is run again elsewhere if its worker dies
@@ -240,10 +248,10 @@ def task(
         if not callable(function):
             raise ConfigError(f"{name}: @task declares a function.")
         if keyed == "merged":
-            refuse_yields(function, name)
+            refuse_yields(function, name, yields)
             signature = read_merged_signature(function, _is_context, name, args is not None, deserialize)
         else:
-            signature = _signature_of(function, name, args is not None, result is not None)
+            signature = read_declared_signature(function, _is_context, name, args is not None and result is not None)
         kind = AsyncTask if _is_coroutine_function(function) or inspect.isasyncgenfunction(function) else Task
         return kind(
             parsed,
@@ -261,6 +269,7 @@ def task(
             on_failure,
             merging,
             dangerous,
+            yields_of(function, yields),
         )
 
     return cast(Declare, declare)
@@ -273,26 +282,3 @@ def _is_coroutine_function(function: Callable[..., Any]) -> bool:
 
 def _is_context(name: str, hint: Any) -> bool:
     return name == "ctx" or (isinstance(hint, type) and issubclass(hint, TaskContext))
-
-
-def _signature_of(function: Callable[..., Any], name: str, has_args: bool, has_result: bool) -> Signature:
-    try:
-        return read_signature(function, _is_context, name)
-    except ConfigError:
-        # Hints that say nothing about JSON do not matter where the schemas are given.
-        if not (has_args and has_result):
-            raise
-        bare = _without_hints(function)
-        return read_signature(bare, _is_context, name)
-
-
-def _without_hints(function: Callable[..., Any]) -> Callable[..., Any]:
-    def bare(**named: Any) -> Any:
-        return function(**named)
-
-    listed = inspect.signature(function)
-    parameters = [p.replace(annotation=p.empty) for p in listed.parameters.values()]
-    bare.__signature__ = listed.replace(parameters=parameters, return_annotation=listed.empty)  # type: ignore[attr-defined]
-    bare.__annotations__ = {}
-    bare.__doc__ = function.__doc__
-    return bare

@@ -6,7 +6,7 @@ import collections.abc
 import inspect
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..wire.errors import ConfigError
@@ -16,14 +16,22 @@ _YIELDS = (
     collections.abc.AsyncIterator, collections.abc.AsyncIterable, collections.abc.AsyncGenerator,
 )  # fmt: skip
 
+#: What is said of the chunks of a task: their schema, True where anything may come, None where nothing is said.
+Yields = Mapping[str, Any] | bool | None
+
 
 def is_yielding(function: Callable[..., Any]) -> bool:
     return inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
 
 
-def refuse_yields(function: Callable[..., Any], task: str) -> None:
+def yields_of(function: Callable[..., Any], given: Yields) -> Yields:
+    """What is known of what a function yields."""
+    return (is_yielding(function) or None) if given is None else given
+
+
+def refuse_yields(function: Callable[..., Any], task: str, given: Yields) -> None:
     """Of a task that merges its jobs. Raises ConfigError."""
-    if is_yielding(function):
+    if is_yielding(function) or given is not None:
         raise ConfigError(f"{task}: nobody reads what a run of merged jobs yields; let its function yield nothing.")
 
 

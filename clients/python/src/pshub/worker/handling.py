@@ -53,7 +53,7 @@ class Handling:
             value = task.run(args, context)
             if type(value) is GeneratorType:
                 chunks = self._chunks_of(request, context)
-                value = drain(value, context, chunks, encoder(request.task, self._max_payload_bytes))
+                value = drain(value, context, chunks, encoder(task, self._max_payload_bytes))
                 return self._after_chunks(task, request, value, chunks.count)
             if type(value) is CoroutineType:
                 # Nobody would await it, and a merged run would pass for done.
@@ -79,7 +79,7 @@ class Handling:
             value = task.run(args, context)
             if type(value) is AsyncGeneratorType:
                 chunks = self._chunks_of(request, context)
-                value = await drain_async(value, context, chunks, encoder(request.task, self._max_payload_bytes))
+                value = await drain_async(value, context, chunks, encoder(task, self._max_payload_bytes))
                 return self._after_chunks(task, request, value, chunks.count)
             return self._after(task, request, await value)
         except asyncio.CancelledError as raised:

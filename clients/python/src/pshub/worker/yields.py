@@ -8,9 +8,10 @@ import time
 from collections.abc import AsyncGenerator, Callable, Generator
 from typing import Any, Protocol
 
+from ..task.task import Task
 from ..wire.errors import hub_error, problem_error
 from ..wire.failures import Verdict
-from ..wire.payload import PayloadProblem, encode_payload, exceeds
+from ..wire.payload import PayloadProblem, decode_payload, encode_payload, exceeds
 from .context import Context
 
 
@@ -88,16 +89,22 @@ class WholeList:
         return json.loads(f"[{','.join(self._texts)}]")
 
 
-def encoder(task: str, max_bytes: int) -> Callable[[Any], str]:
-    """What makes a chunk of a value; it raises Verdict for what cannot be one."""
+def encoder(task: Task[..., Any], max_bytes: int) -> Callable[[Any], str]:
+    """What makes a chunk of a value; it raises Verdict for what cannot be one, or is none that its task declares."""
+    name = task.name.full
 
     def encode(value: Any) -> str:
         try:
             text = encode_payload(value)
         except PayloadProblem as problem:
-            raise Verdict(problem_error("InvalidResult", [problem.problem], task)) from None
+            raise Verdict(problem_error("InvalidResult", [problem.problem], name)) from None
         if exceeds(text, max_bytes):
-            raise Verdict(hub_error("InvalidResult", f"A chunk of {task} is larger than {max_bytes} bytes."))
+            raise Verdict(hub_error("InvalidResult", f"A chunk of {name} is larger than {max_bytes} bytes."))
+        if task.check_chunk and task.check_chunk(value):
+            # What counts is what travels.
+            problems = task.check_chunk(decode_payload(text))
+            if problems:
+                raise Verdict(problem_error("InvalidResult", problems, name))
         return text
 
     return encode

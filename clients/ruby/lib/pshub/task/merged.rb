@@ -17,19 +17,19 @@ module Pshub
     module_function
 
     # MergedOptions with their defaults. Raises ConfigError for an option that cannot work.
-    def read(name, keyed, given, result, on_failure)
+    def read(name, keyed, given, result, on_failure, yields)
       unknown = (given.keys - NAMES).first
       raise ArgumentError, "unknown keyword: :#{unknown}" if unknown
 
       given = given.compact
-      if keyed == "merged" then check(name, given, result, on_failure)
+      if keyed == "merged" then check(name, given, result, on_failure, yields)
       elsif given.any? then raise ConfigError, "#{name}: #{given.keys.first} is for tasks that merge their jobs; give keyed: 'merged' too"
       end
       scores = given[:scores]&.to_s || "last"
       MergedOptions.new(batch: DEFAULT_BATCH, max_payloads: DEFAULT_MAX_PAYLOADS, **given, scores: scores)
     end
 
-    def check(name, given, result, on_failure)
+    def check(name, given, result, on_failure, yields)
       { batch: MOST_KEYS, max_payloads: MOST_PAYLOADS }.each do |option, most|
         value = given.fetch(option, 1)
         next if value.is_a?(Integer) && value.between?(1, most)
@@ -41,6 +41,7 @@ module Pshub
       no_proc = %i[serialize deserialize].find { |option| given.key?(option) && !given[option].respond_to?(:call) }
       raise ConfigError, "#{name}: #{no_proc} must be a proc" if no_proc
       raise ConfigError, "#{name}: result is of no use: nobody is told what a run of merged jobs returns" if result
+      raise ConfigError, "#{name}: yields is of no use: nobody reads what a run of merged jobs yields" unless yields.nil?
       return unless on_failure
 
       raise ConfigError, "#{name}: on_failure is for keyed: 'ordered': a key that failed keeps its payloads together"

@@ -22,7 +22,7 @@ module Pshub
                 :scores
 
     def initialize(name, args, result, description, timeout, idempotent, handler, job_timeout_ms: nil, retries: nil, backoff: nil,
-                   keyed: nil, on_failure: nil, dangerous: false, **merged)
+                   keyed: nil, on_failure: nil, dangerous: false, yields: nil, **merged)
       @name = Names.parse(name)
       raise ConfigError, "#{name}: a task needs a block" unless handler
 
@@ -32,7 +32,7 @@ module Pshub
 
       check_job_options(name, job_timeout_ms, retries, backoff)
       check_keyed(name, keyed, on_failure)
-      given = Merged.read(name, text_of(keyed), merged, result, on_failure)
+      given = Merged.read(name, text_of(keyed), merged, result, on_failure, yields)
       @job_timeout_s = (job_timeout_ms || DEFAULT_JOB_TIMEOUT_MS) / 1000.0
       @retries = retries
       @backoff = text_of(backoff)
@@ -41,6 +41,7 @@ module Pshub
       @batch, @max_payloads, @scores, @serialize, @deserialize = given.to_a
       @args = args && Schema.own(args, "#{name}: args")
       @result = result && Schema.own(result, "#{name}: result")
+      @yields = yields == true || (yields.nil? ? nil : Schema.own(yields, "#{name}: yields"))
       @description = description.to_s
       @timeout_s = timeout.to_f
       @idempotent = idempotent ? true : false
@@ -56,6 +57,9 @@ module Pshub
     def args_problems(args) = @args ? @args.problems(args) : []
     def result_checked? = !@result.nil?
     def result_problems(result) = @result.problems(result)
+    # Whether what its chunks are was declared, and not only that there are some.
+    def chunks_checked? = @yields.is_a?(Schema)
+    def chunk_problems(chunk) = @yields.problems(chunk)
     # Whether its jobs with the same key that wait are handed to it together.
     def merged? = @keyed == "merged"
 
@@ -71,6 +75,7 @@ module Pshub
       milliseconds = @timeout_s * 1000
       {
         "task" => full_name, "queue" => queue, "description" => @description, "args" => @args&.json, "result" => @result&.json,
+        "yields" => chunks_checked? ? @yields.json : @yields,
         "timeoutMs" => milliseconds == milliseconds.to_i ? milliseconds.to_i : milliseconds, "idempotent" => @idempotent,
         "dangerous" => @dangerous,
         "keyed" => @keyed, "scores" => (@scores if @scores == "first"), "digest" => @digest,
@@ -121,6 +126,8 @@ module Pshub
     #
     # +name+:: +name:major.minor+
     # +args+, +result+:: JSON Schemas (2020-12); without one any JSON is accepted
+    # +yields+:: JSON Schema of each element of the Enumerator that it returns, as it travels: what does not fit ends it with InvalidResult.
+    #            true: it yields, and anything may come
     # +description+:: Markdown; the first line is shown in lists
     # +timeout+:: seconds, for calls that give no time of their own
     # +idempotent+:: true when running twice does no harm: then a call is run again elsewhere if its worker dies

@@ -150,7 +150,7 @@ module Pshub
     rescue Payload::Problem => e
       failed(Errors.of_problems("InvalidResult", [e.problem], run.task.full_name))
     rescue InvalidChunk => e
-      failed(InvalidResult.new(e.message))
+      failed(e.told)
     rescue Exception => e # rubocop:disable Lint/RescueException
       # Also SystemExit: a handler must not end a thread that serves others.
       Verdict.new(nil, Failures.of(e), e)
@@ -171,7 +171,7 @@ module Pshub
       end
       stream&.finish
       return Verdict.new("null", nil, nil, stream.count) if stream
-      raise InvalidChunk, "The result of #{task.full_name} is larger than #{@max_payload_bytes} bytes." if bytes > @max_payload_bytes
+      raise too_long("The result", task) if bytes > @max_payload_bytes
 
       result_of(task, Payload.decode("[#{texts.join(',')}]"))
     rescue StandardError
@@ -179,15 +179,25 @@ module Pshub
       raise
     end
 
-    # What a handler yielded is none that may travel.
-    class InvalidChunk < StandardError; end
+    # What a handler yielded is none that may travel; +told+ is what its caller is told.
+    class InvalidChunk < StandardError
+      attr_reader :told
+
+      def initialize(told)
+        super(told.message)
+        @told = told
+      end
+    end
 
     def chunk_of(task, value)
       text = Payload.encode(value)
-      return text unless Payload.exceeds?(text, @max_payload_bytes)
+      raise too_long("A chunk", task) if Payload.exceeds?(text, @max_payload_bytes)
 
-      raise InvalidChunk, "A chunk of #{task.full_name} is larger than #{@max_payload_bytes} bytes."
+      problems = task.chunks_checked? ? task.chunk_problems(Payload.decode(text)) : []
+      problems.empty? ? text : raise(InvalidChunk, Errors.of_problems("InvalidResult", problems, task.full_name))
     end
+
+    def too_long(what, task) = InvalidChunk.new(InvalidResult.new("#{what} of #{task.full_name} is larger than #{@max_payload_bytes} bytes."))
 
     # Why the handler is not started; nil when it can be. A caller in another language may not have looked at the schema or the limit.
     def why_not(request, task)
