@@ -9,7 +9,7 @@ import time
 from ..wire.clock import clocks_ahead_s, move_clocks, now_s, wall_ms
 from ..wire.errors import ConfigError
 from .loops import Loops
-from .memory.server import MemoryRedis
+from .memory.server import MemoryRedis, closed
 from .runs import Runs
 from .threads import Threads
 
@@ -25,7 +25,8 @@ _WORKING_S = 0.05
 _LIVING_S = 2.0
 #: So many turns of all event loops without a command, and nothing is going on.
 _QUIET_TURNS = 4
-_MOST_TURNS = 100_000
+#: Who works for so long, in real time, without a pause does so for ever.
+_ENDLESS_S = 30.0
 #: Threads that compute for so long are handlers, and not waited for.
 _COMPUTING_S = 0.5
 #: What is to happen this soon belongs to what is going on.
@@ -66,8 +67,11 @@ class TestClock:
         Moves the clock on. Returns when what was due by then has happened. A handler that has begun is given a tenth of a second to end, of
         real time, before the clock goes past it.
 
-        :raises ConfigError: for what is no time to come
+        :raises ConfigError: for what is no time to come, and when the kit was closed
+        :raises AssertionError: when work goes on for half a minute of real time without a pause
         """
+        if self._is_closed:
+            raise closed()
         if isinstance(seconds, bool) or not isinstance(seconds, (int, float)) or not 0 <= seconds < math.inf:
             raise ConfigError(f"clock.advance() takes seconds from 0, not {seconds!r}.")
         end = now_s() + seconds
@@ -92,17 +96,26 @@ class TestClock:
 
     def advance_to(self, moment: datetime.datetime) -> None:
         """Moves the clock on to a time. :raises ConfigError: when that has passed"""
-        self.advance(moment.timestamp() - wall_ms() / 1000)
+        if not isinstance(moment, datetime.datetime):
+            raise ConfigError(f"clock.advance_to() takes a datetime, not {moment!r}.")
+        seconds = moment.timestamp() - wall_ms() / 1000
+        if seconds < 0:
+            raise ConfigError(f"clock.advance_to() takes a time to come: {moment} has passed, and the clock never goes back.")
+        self.advance(seconds)
 
-    def quiet(self, patient: bool = True) -> None:
+    def quiet(self, patient: bool = True, end: float = math.inf) -> None:
         """
         Returns when nothing is going on: no command, and, but without patience, no handler that has just begun. Moves the clock by some
         milliseconds at most.
+
+        :param end: of real time: it returns by then, whatever goes on
+        :raises AssertionError: when that never ends
         """
         idle, seen, moves, changed_at = 0, -1, 0, 0.0
-        for _ in range(_MOST_TURNS):
-            if self._is_closed or self._redis is None:
-                return
+        endless_at = time.monotonic() + _ENDLESS_S
+        while not self._is_closed and self._redis is not None and time.monotonic() < end:
+            if end == math.inf and time.monotonic() > endless_at:
+                raise AssertionError(f"Work went on for {_ENDLESS_S:g} s without a pause. Does a job enqueue the next one, without end?")
             _loops.turn()
             idle += 1
             if self._redis.commands != seen:
@@ -120,13 +133,13 @@ class TestClock:
                 return
             idle = 0
 
-    def step(self, most_s: float) -> float:
+    def step(self, most_s: float, end: float = math.inf) -> float:
         """Moves on by what is to happen next, but by so much at most. Returns by how much."""
         _loops.turn()
         now = now_s()
         to = max(now, min(_loops.next_at, now + most_s))
         self._move_to(to)
-        self.quiet()
+        self.quiet(end=end)
         return to - now
 
     def close(self) -> None:

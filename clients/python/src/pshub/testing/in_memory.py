@@ -13,12 +13,14 @@ from ..wire.errors import ConfigError
 from .clock import TestClock
 from .enqueued import EnqueuedJob, EnqueuedJobs
 from .inline import InlineHub
-from .memory.server import MemoryRedis
+from .memory.server import MemoryRedis, closed
 from .redis import TestRedis
 from .runs import Runs
 from .worker import TestWorker
 
 JOB_MODES = ("run", "inline", "wait")
+#: Options that are not for the test to say.
+_OWN = {"redis", "tasks"}
 #: How far the clock is moved at most while something is due that nobody has moved yet: a beat tells of it.
 _BEAT_S = 1.1
 
@@ -47,6 +49,8 @@ class InMemory:
         for each in tasks:
             if not isinstance(each, Task):
                 raise ConfigError(f"in_memory is given what @task made, not {each!r}.")
+        if own := _OWN & {*(worker or {}), *(hub or {})}:
+            raise ConfigError(f"{', '.join(sorted(own))}: hub and worker of a kit are given that by the kit.")
         self._tasks = tasks
         self._options = {"slots": 16, **(worker or {})}
         self._waits = jobs == "wait"
@@ -105,7 +109,10 @@ class InMemory:
 
         :param timeout: for how long, in real seconds, handlers may take in all
         :raises AssertionError: when they take longer
+        :raises ConfigError: when the kit was closed
         """
+        if self._is_closed:
+            raise closed()
         before = self._runs.count
         drainer = self._make_worker(self._tasks, {}, takes_jobs=True).start() if self._waits and self._tasks else None
         try:
@@ -143,7 +150,7 @@ class InMemory:
     def _empty(self, end: float, timeout: float) -> None:
         moved_s = 0.0
         while True:
-            self.clock.quiet()
+            self.clock.quiet(end=end)
             left = self._redis.ask(b"left")
             if not left and self._runs.running == 0:
                 return
@@ -152,6 +159,6 @@ class InMemory:
                 raise AssertionError(f"drain() gave up after {timeout:g} s: {self._runs.running} handlers run; left are {what}.")
             # Handlers end by themselves; what only lies there waits for a beat, a release or a rest.
             if self._runs.running == 0 and moved_s < _BEAT_S:
-                moved_s += self.clock.step(0.05)
+                moved_s += self.clock.step(0.05, end)
             else:
                 time.sleep(0.001)

@@ -41,7 +41,7 @@ class InlineHub(Hub):
         if end is None:
             raise AssertionError(
                 f"The job {job.id} of {enqueued.task} has not run to its end within {_TIMEOUT_S:g} s. "
-                "Does it wait for another job of its key, or for this one?"
+                "Does it wait for another job of its key, or for this one, or do more jobs wait for each other than the worker has slots?"
             )
         # Until that is known in Redis, too: status() and result() tell of it.
         clock.quiet(patient=False)

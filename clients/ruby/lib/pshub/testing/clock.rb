@@ -2,6 +2,7 @@
 
 require_relative "../wire/clock"
 require_relative "../wire/errors"
+require_relative "memory/server"
 require_relative "threads"
 require_relative "waits"
 
@@ -24,7 +25,9 @@ module Pshub
     QUIET_LOOKS = 3
     LOOK_S = 0.0005
     COMPUTING_S = 0.5
-    MOST_LOOKS = 10_000
+    # Who works for so long, in real time, without a pause does so for ever.
+    ENDLESS_S = 30.0
+    ENDLESS = "Work went on for #{ENDLESS_S} s without a pause. Does a job enqueue the next one, without end?"
     BLIND_LOOK_S = 0.002
     # What is to happen this soon belongs to what is going on.
     SOON_S = 0.01
@@ -60,8 +63,10 @@ module Pshub
     def now_ms = Clock.wall_ms
 
     # Moves the clock on. Returns when what was due by then has happened. A handler that has begun is given a tenth of a second to end, of real time,
-    # before the clock goes past it. Raises ConfigError for what is no time to come.
+    # before the clock goes past it. Raises ConfigError for what is no time to come, and when the kit was closed; RuntimeError when work goes on for
+    # half a minute of real time without a pause.
     def advance(seconds)
+      raise ConfigError, MemoryRedis::CLOSED if @closed
       unless seconds.is_a?(Numeric) && seconds.real? && seconds >= 0 && seconds.to_f.finite?
         raise ConfigError, "clock.advance takes seconds from 0, not #{seconds.inspect}."
       end
@@ -89,14 +94,22 @@ module Pshub
     end
 
     # Moves the clock on to a time, a Time. Raises ConfigError when that has passed.
-    def advance_to(time) = advance(time.to_f - (Clock.wall_ms / 1000.0))
+    def advance_to(time)
+      raise ConfigError, "clock.advance_to takes a Time, not #{time.inspect}." unless time.is_a?(Time)
+
+      seconds = time.to_f - (Clock.wall_ms / 1000.0)
+      raise ConfigError, "clock.advance_to takes a time to come: #{time} has passed, and the clock never goes back." if seconds.negative?
+
+      advance(seconds)
+    end
 
     # Returns when nothing is going on: no command, and, but without patience, no handler that has just begun. Moves the clock by some milliseconds at
-    # most.
-    def quiet(patient: true)
+    # most. It returns by +finish+, of real time, whatever goes on. Raises RuntimeError when that never ends.
+    def quiet(patient: true, finish: Float::INFINITY)
       idle, seen, moves, changed_at = 0, nil, 0, real_now
-      MOST_LOOKS.times do
-        return if @closed
+      endless_at = real_now + ENDLESS_S
+      until @closed || real_now >= finish
+        raise ENDLESS if !finish.finite? && real_now > endless_at
 
         sleep @threads.blind? ? BLIND_LOOK_S : LOOK_S
         changed_at = real_now if @redis.commands != seen
@@ -114,11 +127,11 @@ module Pshub
     end
 
     # Moves on by what is to happen next, but by so much at most. Returns by how much.
-    def step(most_s)
+    def step(most_s, finish: Float::INFINITY)
       now = Clock.now
       to = [now, [next_at, now + most_s].min].max
       move_to(to)
-      quiet
+      quiet(finish: finish)
       to - now
     end
 

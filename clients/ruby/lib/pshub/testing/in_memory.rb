@@ -22,6 +22,8 @@ module Pshub
     # How far the clock is moved at most while something is due that nobody has moved yet: a beat tells of it.
     BEAT_S = 1.1
     SLOTS = 16
+    # Options that are not for the test to say.
+    OWN = %i[redis tasks].freeze
 
     # +hub+ and +worker+; the +redis+, a TestRedis: give redis.target to further hubs and workers, and have it go away; and the +clock+, a TestClock.
     attr_reader :hub, :worker, :redis, :clock
@@ -33,7 +35,7 @@ module Pshub
     #
     # Raises ConfigError for wrong options, and where the system has no Lua 5.1.
     def initialize(*tasks, jobs: "run", worker: {}, hub: {})
-      check(jobs.to_s, tasks)
+      check(jobs.to_s, tasks, OWN & (worker.keys + hub.keys))
       @tasks = tasks
       @options = { slots: SLOTS, **worker }
       @waits = jobs.to_s == "wait"
@@ -66,8 +68,10 @@ module Pshub
     # Runs what waits to be run now, and what that enqueues, until nothing is left. Returns how many handlers ran. What is due later stays.
     # +timeout+:: for how long, in real seconds, handlers may take in all
     #
-    # Raises RuntimeError when they take longer.
+    # Raises RuntimeError when they take longer, ConfigError when the kit was closed.
     def drain(timeout: 5.0)
+      raise ConfigError, MemoryRedis::CLOSED if @closed
+
       before = @runs.count
       drainer = make_worker(@tasks, {}, takes_jobs: true).start if @waits && @tasks.any?
       empty(timeout)
@@ -86,16 +90,19 @@ module Pshub
       @workers.each { |worker| worker.stop(grace: 0) }
       @workers.each(&:buried)
       @clock.close
+      # What came in is known behind the end, too.
+      @record.of
       @memory.close
     end
 
     private
 
-    def check(jobs, tasks)
+    def check(jobs, tasks, own)
       raise ConfigError, "'jobs' must be one of #{JOB_MODES.join(', ')}, not #{jobs}." unless JOB_MODES.include?(jobs)
 
       wrong = tasks.find { |each| !each.is_a?(Task) }
       raise ConfigError, "InMemory is given what task made, not #{wrong.inspect}." if wrong
+      raise ConfigError, "#{own.join(', ')}: hub and worker of a kit are given that by the kit." if own.any?
     end
 
     def start(jobs, options)
@@ -116,13 +123,13 @@ module Pshub
       finish = real_now + timeout
       moved_s = 0.0
       loop do
-        @clock.quiet
+        @clock.quiet(finish: finish)
         left = @memory.ask("left")
         return if left.empty? && @runs.running.zero?
 
         give_up(timeout, left) if real_now > finish
         # Handlers end by themselves; what only lies there waits for a beat, a release or a rest.
-        if @runs.running.zero? && moved_s < BEAT_S then moved_s += @clock.step(0.05)
+        if @runs.running.zero? && moved_s < BEAT_S then moved_s += @clock.step(0.05, finish: finish)
         else sleep 0.001
         end
       end

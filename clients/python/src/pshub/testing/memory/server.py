@@ -16,6 +16,11 @@ from .replies import read_reply
 _FILE = Path(__file__).with_name("redis.lua")
 
 
+def closed() -> ConfigError:
+    """For whoever goes on with a kit that has ended."""
+    return ConfigError("This kit was closed; make a new one.")
+
+
 def _open_machine() -> Callable[..., Any]:
     try:
         # Redis has Lua 5.1, too.
@@ -38,11 +43,13 @@ class MemoryRedis:
         self._links: dict[bytes, _Link] = {}
         self._tick: asyncio.TimerHandle | None = None
         self.is_away = False
+        self._is_closed = False
         #: How many commands it has run: whether something is going on.
         self.commands = 0
 
     def line(self) -> Line:
-        """A new way to it."""
+        """A new way to it. Raises ConfigError when it was closed."""
+        self._look_alive()
         line = Line(self)
         self._thread.run(line.open())
         self._lines.append(line)
@@ -50,6 +57,7 @@ class MemoryRedis:
 
     def go_away(self) -> None:
         """All connections break, and no new one lives, until it comes back with all its keys."""
+        self._look_alive()
         self.is_away = True
         for line in self._lines:
             line.drop()
@@ -58,7 +66,10 @@ class MemoryRedis:
         self.is_away = False
 
     def command(self, *words: str | int | float | bytes) -> Any:
-        """Runs one command, as redis-cli would. Texts are bytes. Raises RedisError as Redis answers."""
+        """Runs one command, as redis-cli would. Texts are bytes. Raises RedisError as Redis answers, ConfigError for what is none."""
+        self._look_alive()
+        if not words or None in words:
+            raise ConfigError(f"redis.command() takes the words of a command, not {words!r}.")
         packed = [word if isinstance(word, bytes) else str(word).encode() for word in words]
         [answer] = self.ask(b"command", *packed)
         self._thread.post(self._tick_now)
@@ -71,9 +82,14 @@ class MemoryRedis:
         return [] if said is None else list(said) if isinstance(said, tuple) else [said]
 
     def close(self) -> None:
+        self._is_closed = True
         for line in self._lines:
             line.cut()
         self._thread.stop()
+
+    def _look_alive(self) -> None:
+        if self._is_closed:
+            raise closed()
 
     # On its own thread.
 

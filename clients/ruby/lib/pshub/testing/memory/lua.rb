@@ -27,12 +27,19 @@ module Pshub
         @functions ||= FUNCTIONS.to_h do |name, (given, returned)|
           [name, Fiddle::Function.new(library[name], given, returned, name: name, need_gvl: true)]
         end
+      rescue Fiddle::DLError => e
+        raise ConfigError, "PSHUB_LUA names #{ENV.fetch('PSHUB_LUA', nil)}, which is no Lua 5.1: #{e.message}."
       end
 
       private
 
       def library
-        @library ||= [ENV.fetch("PSHUB_LUA", nil), *FILES].compact.lazy.filter_map { |file| opened(file) }.first || raise(ConfigError, MISSING)
+        @library ||= named || FILES.lazy.filter_map { |file| opened(file) }.first || raise(ConfigError, MISSING)
+      end
+
+      def named
+        file = ENV.fetch("PSHUB_LUA", "")
+        Fiddle.dlopen(file) unless file.empty?
       end
 
       def opened(file)

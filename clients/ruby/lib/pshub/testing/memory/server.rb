@@ -3,6 +3,7 @@
 require "monitor"
 require "socket"
 require_relative "../../wire/clock"
+require_relative "../../wire/errors"
 require_relative "line"
 require_relative "lua"
 require_relative "replies"
@@ -13,6 +14,7 @@ module Pshub
   class MemoryRedis
     FILE = File.expand_path("redis.lua", __dir__)
     CHUNK = 65_536
+    CLOSED = "This kit was closed; make a new one."
 
     # How many commands it has run: whether something is going on.
     attr_reader :commands
@@ -33,21 +35,26 @@ module Pshub
       @thread = Thread.new { serve until @closed }
     end
 
-    # A new way to it.
+    # A new way to it. Raises ConfigError when it was closed.
     def line
+      look_alive
       MemoryLine.new(self).tap { |line| on_thread { @lines << line } }
     end
 
     # All connections break, and no new one lives, until it comes back with all its keys.
     def go_away
+      look_alive
       @away = true
       on_thread { @lines.each(&:drop) }
     end
 
     def come_back = @away = false
 
-    # Runs one command, as redis-cli would. Raises RedisError as Redis answers.
+    # Runs one command, as redis-cli would. Raises RedisError as Redis answers, ConfigError for what is none.
     def command(*words)
+      look_alive
+      raise ConfigError, "redis.command takes the words of a command, not #{words.inspect}." if words.empty? || words.include?(nil)
+
       answer = ask("command", *words.map(&:to_s)).first
       wake
       Replies.read(answer)
@@ -104,6 +111,10 @@ module Pshub
     end
 
     private
+
+    def look_alive
+      raise ConfigError, CLOSED if @closed
+    end
 
     def serve
       lines = @lines.reject { |line| line.listener.closed? }

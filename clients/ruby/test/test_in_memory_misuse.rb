@@ -1,0 +1,112 @@
+# frozen_string_literal: true
+
+require_relative "helper"
+require "pshub/testing/minitest"
+
+# InMemory used wrongly, or by far too much: it says so, and ends.
+class TestInMemoryMisuse < PshubTest
+  include Pshub::MinitestHelpers
+
+  def setup
+    super
+    ran = @ran = []
+    kits = @kits = []
+    @count = declare("count:1.0", retries: 0) { |args| ran.push(args["number"]).size }
+    @again = declare("again:1.0", retries: 0) do
+      kits.last.hub.enqueue("again:1.0")
+      nil
+    rescue Pshub::HubClosed
+      nil
+    end
+    @nest = declare("nest:1.0", retries: 0) do |args|
+      kits.last.hub.enqueue("nest:1.0", { depth: args["depth"] - 1 }) if args["depth"].positive?
+      nil
+    end
+  end
+
+  def test_drain_gives_up_in_time_where_a_job_enqueues_the_next_without_end
+    %w[run wait].each do |jobs|
+      @kits << (kit = in_memory(@again, jobs: jobs))
+      kit.hub.enqueue(@again)
+      began = real_now
+      error = assert_raises(RuntimeError) { kit.drain(timeout: 0.5) }
+      assert_match(/drain gave up after 0.5 s/, error.message)
+      assert_operator real_now - began, :<, 5
+      kit.close
+    end
+  end
+
+  def test_inline_jobs_that_wait_for_more_than_there_are_slots
+    with_constant(Pshub::InlineHub, :TIMEOUT_S, 0.5) do
+      @kits << (kit = in_memory(@nest, jobs: "inline", worker: { slots: 2 }))
+      kit.hub.enqueue(@nest, { depth: 1 })
+      error = assert_raises(RuntimeError) { kit.hub.enqueue(@nest, { depth: 2 }) }
+      assert_match(/than the worker has slots/, error.message)
+    end
+  end
+
+  def test_the_clock_says_that_work_never_ends
+    with_constant(Pshub::TestClock, :ENDLESS_S, -1.0) do
+      error = assert_raises(RuntimeError) { in_memory.clock.advance(1) }
+      assert_match(/Does a job enqueue the next one, without end/, error.message)
+    end
+  end
+
+  def test_ten_thousand_jobs_are_drained
+    kit = in_memory(@count, jobs: "wait")
+    kit.hub.enqueue_many(Array.new(10_000) { |number| ["count:1.0", { number: number }] })
+    assert_equal 10_000, kit.drain(timeout: 120)
+    assert_equal (0...10_000).to_a, @ran.sort
+  end
+
+  def test_a_kit_that_was_closed_says_so
+    kit = in_memory(@count)
+    kit.hub.enqueue(@count, { number: 1 })
+    kit.close
+    acts = [-> { kit.drain }, -> { kit.start_worker }, -> { kit.worker.start }, -> { kit.redis.go_away }, -> { kit.clock.advance(1) },
+            -> { kit.redis.command("PING") }]
+    acts.each { |act| assert_match(/This kit was closed/, assert_raises(Pshub::ConfigError, &act).message) }
+    assert_enqueued(kit, @count, { number: 1 })
+    kit.close
+  end
+
+  def test_what_is_no_time_and_no_command
+    kit = in_memory
+    assert_match(/has passed/, assert_raises(Pshub::ConfigError) { kit.clock.advance_to(Time.at(0)) }.message)
+    assert_match(/takes a Time, not "2030"/, assert_raises(Pshub::ConfigError) { kit.clock.advance_to("2030") }.message)
+    [[], ["GET", nil]].each do |words|
+      assert_match(/takes the words of a command/, assert_raises(Pshub::ConfigError) { kit.redis.command(*words) }.message)
+    end
+  end
+
+  def test_options_that_are_the_kits_own
+    [{ worker: { tasks: [@count] } }, { worker: { redis: "x" } }, { hub: { redis: "x" } }].each do |options|
+      assert_match(/given that by the kit/, assert_raises(Pshub::ConfigError) { in_memory(@count, **options) }.message)
+    end
+  end
+
+  def test_a_library_that_is_named_and_is_no_lua
+    [File.join(Dir.tmpdir, "pshub-no-such.so"), *Dir["/lib/**/libz.so.1"].first].each do |file|
+      code = 'require "pshub/testing/in_memory"; begin; Pshub::InMemory.new; rescue Pshub::ConfigError => e; puts e.message; end'
+      told, = Open3.capture2e({ "PSHUB_LUA" => file }, RbConfig.ruby, "-I", File.expand_path("../lib", __dir__), "-e", code)
+      assert_match(/\APSHUB_LUA names #{file}, which is no Lua 5.1: /, told)
+    end
+  end
+
+  private
+
+  def real_now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
+
+  def with_constant(owner, name, value)
+    before = owner.const_get(name)
+    set_constant(owner, name, value)
+    yield
+  ensure
+    set_constant(owner, name, before)
+  end
+
+  def set_constant(owner, name, value)
+    owner.send(:remove_const, name)
+    owner.const_set(name, value)
+  end
+end
