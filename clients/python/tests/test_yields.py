@@ -142,31 +142,6 @@ def test_who_asks_for_no_stream_gets_the_whole(serve: Serve, hub: Hub) -> None:
     assert job.result() == [1, 2]
 
 
-@task("astorm:1.0", timeout=30)
-async def astorm() -> AsyncIterator[int]:
-    # Never waits, and so never lets another coroutine run by itself.
-    until = time.monotonic() + 5
-    while time.monotonic() < until and not seen.get("calm"):
-        seen["yielded"] = seen.get("yielded", 0) + 1
-        yield seen["yielded"]
-
-
-@task("acalm:1.0", timeout=30)
-async def acalm() -> str:
-    seen["calm"] = time.monotonic()
-    return "here"
-
-
-def test_others_run_beside_one_that_waits_for_nothing_and_whose_caller_asked_for_no_stream(serve: Serve, hub: Hub) -> None:
-    serve(astorm, acalm)
-    began = time.monotonic()
-    whole = hub.submit("astorm:1.0")
-    eventually(lambda: seen.get("yielded"), 5)
-    assert hub.call("acalm:1.0") == "here"
-    assert seen["calm"] - began < 4
-    assert whole.result(10)[0] == 1
-
-
 def test_the_error_comes_behind_the_chunks_before_it(serve: Serve, hub: Hub) -> None:
     serve(*TASKS, max_payload_bytes=1500)
     chunks = []
