@@ -86,14 +86,17 @@ describe('a lone call', () => {
       [/rpush.+blpop/s, /rpush/],
       [/rpush.+blpop/s, /blpop/],
     ]
-    for (const [n, [start, at]] of places.entries()) {
-      await eventually(isIdle)
+    let calls = 0
+    for (const [start, at] of places) {
       const wasCut = inside(start, at)
-      await hub.call('count:1.0', n, { timeoutMs: 10_000 })
-      expect([n, wasCut()]).toEqual([n, true])
+      // Not each call finds both connections as they are to be: that of the last place may still be on its way back.
+      while (!wasCut()) {
+        await eventually(isIdle)
+        await hub.call('count:1.0', calls++, { timeoutMs: 10_000 })
+      }
       proxy.cutInside = undefined
     }
-    expect(runs).toEqual(['warm', 0, 1, 2, 3])
+    expect(runs).toEqual(['warm', ...Array(calls).keys()])
   })
 })
 
