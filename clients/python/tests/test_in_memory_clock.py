@@ -74,7 +74,7 @@ def test_the_clock_goes_to_a_time_and_not_back_and_is_again_what_it_was(in_memor
     for wrong in (-1, float("inf"), "1", True):
         with pytest.raises(ConfigError, match="seconds from 0"):
             kit.clock.advance(wrong)  # type: ignore[arg-type]
-    with pytest.raises(ConfigError, match="seconds from 0"):
+    with pytest.raises(ConfigError, match="has passed"):
         kit.clock.advance_to(datetime(2020, 1, 1, tzinfo=timezone.utc))
     kit.close()
     assert abs(in_memory(mail).clock.now_ms - time.time() * 1000) < 60_000

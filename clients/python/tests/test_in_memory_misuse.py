@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import gc
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -115,3 +117,18 @@ def test_what_is_no_time_and_no_command(in_memory: Make) -> None:
 def test_options_that_are_the_kits_own(in_memory: Make, options: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match="are given that by the kit"):
         in_memory(count, **options)
+
+
+def test_no_connection_is_left_open_behind_it() -> None:
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        with InMemory(count) as kit:
+            kit.hub.call(count, number=1)
+            kit.worker.die()
+            kit.start_worker()
+            kit.redis.go_away()
+            kit.redis.come_back()
+            assert kit.hub.call(count, number=2) == 2
+        del kit
+        gc.collect()
+    assert [str(each.message) for each in told if each.category is ResourceWarning] == []

@@ -15,7 +15,7 @@ from .client import Command, Greeting, make_link, open_link, pack
 from .link import Flight, Wire
 from .reach import Reach
 from .refusals import ANSWERS, WRONG_SERVER, ConnectionLost, NotConnected, ReplyError, answer_of, code_of
-from .streams import abort, let_go
+from .streams import abort, bury, let_go
 from .target import Address
 
 _STALL_CHECK_S = 0.25
@@ -196,7 +196,7 @@ class NodeConnection:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
             self._let_go_of()
-            self._abort()
+            bury(self._link)
             self._link = None
 
     def _abort(self) -> None:

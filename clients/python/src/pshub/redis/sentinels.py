@@ -13,7 +13,7 @@ from ..wire.raised import message_of
 from .client import Command, connect, make_link, pack, with_password
 from .reach import Reach, WrongRole, address_text, options_at
 from .refusals import ConnectionLost
-from .streams import abort
+from .streams import bury
 from .target import Address, Place
 
 #: A sentinel that says nothing for so long is passed over.
@@ -83,14 +83,14 @@ class Sentinels:
             await _write(link, self._question)
             return self._address_in(await _read(link))
         finally:
-            abort(link)
+            bury(link)
 
     async def _open(self, sentinel: Address) -> Link:
         link = make_link(await with_password(options_at(self.place.sentinel_options, sentinel)))
         try:
             await connect(link)
         except BaseException:
-            abort(link)
+            bury(link)
             raise
         return link
 
@@ -110,7 +110,7 @@ class Sentinels:
                 try:
                     await self._listen(sentinel, link)
                 finally:
-                    abort(link)
+                    bury(link)
             except Exception:
                 # Others are there, and where none is, whoever connects says so.
                 self._said.pop(sentinel, None)

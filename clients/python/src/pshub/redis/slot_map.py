@@ -12,7 +12,7 @@ from ..wire.raised import message_of
 from .client import Word, connect, make_link, pack, with_password
 from .reach import address_text, options_at
 from .refusals import ANSWERS, ConnectionLost, ReplyError, answer_of
-from .streams import abort
+from .streams import bury
 from .target import Address
 
 SLOTS = 16_384
@@ -152,7 +152,7 @@ class SlotMap:
         except ANSWERS as error:
             raise answer_of(error) from None
         finally:
-            abort(link)
+            bury(link)
         if not answer:
             raise ConnectionLost("it is in no Cluster that serves anything")
         return answer

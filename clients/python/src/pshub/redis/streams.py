@@ -35,6 +35,13 @@ def abort(link: Link) -> None:
         writer.transport.abort()
 
 
+def bury(link: Link | None) -> None:
+    """Ends a link that nobody reads or writes any more. redis-py warns of one that has a writer still as of one that was left open."""
+    if link is not None:
+        abort(link)
+        link._writer = link._reader = None
+
+
 def let_go(link: Link | None) -> None:
     """Without a word to the server."""
     writer = _writer_of(link) if link is not None else None

@@ -28,7 +28,7 @@ module Pshub
           [name, Fiddle::Function.new(library[name], given, returned, name: name, need_gvl: true)]
         end
       rescue Fiddle::DLError => e
-        raise ConfigError, "PSHUB_LUA names #{ENV.fetch('PSHUB_LUA', nil)}, which is no Lua 5.1: #{e.message}."
+        raise ConfigError, "PSHUB_LUA names #{ENV.fetch('PSHUB_LUA', nil)}, which is no Lua 5.1: #{e.message}. #{MISSING}"
       end
 
       private
