@@ -1,4 +1,4 @@
-import { afterwards, command } from '../redis/client.ts'
+import { command } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
 import { isFull } from '../redis/failures.ts'
 import { functionOf, run } from '../redis/library.ts'
@@ -168,7 +168,7 @@ export class Queue {
       await pushed
     } catch (error) {
       if (!isFull(error as Error)) throw error
-      await afterwards(client, on => run(on, 'reply', [key], [replyTtlMs, ...replies]))
+      await run(client, 'reply', [key], [replyTtlMs, ...replies])
       return
     }
     await expires

@@ -3,7 +3,7 @@ import type { Registrar } from '../catalogue/registrar.ts'
 import type { Events } from '../figures/events.ts'
 import type { JobQueue } from '../queue/job-queue.ts'
 import type { Queue } from '../queue/queue.ts'
-import type { Connection, Redis } from '../redis/connection.ts'
+import type { Connection } from '../redis/connection.ts'
 import type { Settings } from '../settings/read.ts'
 import type { Task } from '../task/task.ts'
 import type { Claimed, HeldText } from '../wire/answers.ts'
@@ -48,10 +48,7 @@ export interface WorkerContext extends WorkerParts {
     ignoreClaimsOf(ids: readonly string[], nowUs: number): void
   }
   readonly settle: { add(settlement: Settlement): void }
-  readonly fetch: {
-    slotsIdle(): void
-    sendAhead<T>(commands: (client: Redis) => Promise<T>): Promise<T> | undefined
-  }
+  readonly fetch: { slotsIdle(): void }
   readonly due: { onBell(): void }
   readonly tick: { onBell(): void }
   readonly forward: {
@@ -70,6 +67,6 @@ export interface WorkerContext extends WorkerParts {
     beatAnew(): Promise<boolean>
   }
   readonly streams: { close(request: Request): void }
-  readonly progress: { readonly isTelling: boolean; end(request: Request): void }
+  readonly progress: { end(request: Request): void }
   readonly adopt: { answer(requests: readonly HeldText[], workerId: string): void }
 }

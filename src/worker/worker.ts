@@ -16,7 +16,7 @@ import { readQueues, refuseForwarders } from '../settings/queues.ts'
 import { readSettings, type Settings } from '../settings/read.ts'
 import { checkTasks } from '../task/exported.ts'
 import type { Guards, Task, TaskMiddleware } from '../task/task.ts'
-import { signalAfter, within } from '../wire/clock.ts'
+import { signalAfter } from '../wire/clock.ts'
 import { ConfigError } from '../wire/errors.ts'
 import { makeKeys } from '../wire/keys.ts'
 import { namesOf, wrongOptions } from '../wire/options.ts'
@@ -279,7 +279,7 @@ export class Worker {
     const crews = this.#crews.all
     const isKnown = this.#isKnown
     const announced = Promise.all(crews.map(({ farewell }) => (isKnown ? farewell.announce() : undefined)))
-    await within(fetch.stop(), patienceMs)
+    fetch.stop()
     await this.#waiting.close()
     await fetch.settled()
     await announced

@@ -69,8 +69,7 @@ const makeWorkerActor = (redis: Redis, queue: Queue, worker: WorkerModel): Worke
       },
     },
     settle: { add: settlement => actor.settle.add(settlement) },
-    fetch: { slotsIdle: () => undefined, sendAhead: () => undefined },
-    progress: { isTelling: false },
+    fetch: { slotsIdle: () => undefined },
     forward: { send: () => undefined },
     beat: { isCertain: true },
     adopt: {

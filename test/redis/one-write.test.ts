@@ -18,7 +18,7 @@ const writes = () => {
   const seen: string[] = []
   proxy.onPassed = chunk => {
     const text = chunk.toString('latin1')
-    if (/pshub_1_push|rpush|blmove|blpop/.test(text)) seen.push(text)
+    if (/pshub_1_push|blmove/.test(text)) seen.push(text)
   }
   return seen
 }
@@ -49,19 +49,6 @@ describe('a lone call', () => {
     expect(seen[0]).toMatch(/pshub_1_push.+blmove/s)
   })
 
-  it('costs its worker one write: the reply, and behind it the wait for the next one', async () => {
-    await it_.worker([echo], { redis: proxy.url })
-    const hub = it_.hub()
-    await hub.call('echo:1.0', 'warm')
-    await eventually(isIdle)
-    await isHeard()
-    const seen = writes()
-    expect(await hub.call('echo:1.0', 'lone')).toBe('lone')
-    await eventually(isIdle)
-    expect(seen).toHaveLength(1)
-    expect(seen[0]).toMatch(/rpush.+blpop/s)
-  })
-
   it('is run once where the connection breaks that carried both', async () => {
     // A reply that is repeated to a hub that has it lies there until that reads on, or for a minute.
     it_.allowLeftovers()
@@ -79,12 +66,10 @@ describe('a lone call', () => {
       }
       return () => isDone
     }
-    // Ahead of the push, between it and the wait; ahead of the reply, between it and the wait.
+    // Ahead of the push, and between it and the wait.
     const places: [RegExp, RegExp][] = [
       [/pshub_1_push.+blmove/s, /pshub_1_push/],
       [/pshub_1_push.+blmove/s, /blmove/],
-      [/rpush.+blpop/s, /rpush/],
-      [/rpush.+blpop/s, /blpop/],
     ]
     let calls = 0
     for (const [start, at] of places) {
@@ -100,19 +85,6 @@ describe('a lone call', () => {
   })
 })
 
-describe('what follows an answer', () => {
-  it('does not come behind the wait: a reply that a full Redis refuses, and takes by its function', async () => {
-    const task = defineTask('fill:1.0', {}, async () => {
-      await it_.redis.config('SET', 'maxmemory', 1)
-      return 'done'
-    })
-    it_.onEnd(() => it_.redis.config('SET', 'maxmemory', 0))
-    await it_.worker([task], { slots: 1 })
-    // Less than a wait takes.
-    expect(await it_.hub().call('fill:1.0', null, { timeoutMs: 1200 })).toBe('done')
-  })
-})
-
 /** What matches comes late to Redis, and nothing of other connections. */
 const delay = (late: RegExp) => {
   proxy.deafenAfter = chunk => {
@@ -123,23 +95,6 @@ const delay = (late: RegExp) => {
 }
 
 describe('two connections', () => {
-  it('do not have a reply overtake what its run said before', async () => {
-    const says = defineTask('says:1.0', { timeoutMs: 10_000 }, (_, ctx) => {
-      ctx.progress({ done: 1 })
-      return 'ready'
-    })
-    await it_.worker([says], { redis: proxy.url })
-    const hub = it_.hub()
-    await hub.call(says)
-    await eventually(isIdle)
-    delay(/"progress"/)
-    const told: unknown[] = []
-    expect(await hub.call(says, {}, { onProgress: progress => told.push(progress) })).toBe('ready')
-    expect(told).toEqual([{ done: 1 }])
-    // Nor does what is late lie in its caller's list.
-    await eventually(isIdle)
-  })
-
   it('do not have long arguments come behind the word that nobody needs them any more', async () => {
     it_.allowLeftovers()
     const worker = await it_.worker([echo])
@@ -179,21 +134,6 @@ describe('what is under way on the connection that waits', () => {
     await eventually(async () => (await it_.redis.llen(list)) === 1)
     await hub.close()
     expect((await called).code).toBe('Aborted')
-    expect(await it_.redis.llen(list)).toBe(0)
-  })
-
-  it('is waited for when the worker stops: a reply whose answer is not here yet is not sent again', async () => {
-    let finish = () => {}
-    const held = defineTask('held:1.0', {}, () => new Promise<string>(resolve => (finish = () => resolve('done'))))
-    const worker = await it_.worker([held], { redis: proxy.url, slots: 1 })
-    const list = `${it_.namespace}:reply:{hand}`
-    const request = { id: 'abc', task: 'held:1.0', args: null, result_queue: list }
-    await it_.redis.rpush(`${it_.namespace}:{q}:calls`, JSON.stringify(request))
-    await eventually(() => finish.length === 0 && String(finish).includes('done'))
-    proxy.delayMs = () => 100
-    finish()
-    expect(await it_.redis.blpop(list, 5)).toBeTruthy()
-    await worker.stop()
     expect(await it_.redis.llen(list)).toBe(0)
   })
 })

@@ -19,8 +19,7 @@ it('any number of replies may wait for Redis without a warning of Node', async (
     queue: {},
     commands,
     slots: { free: () => undefined },
-    fetch: { slotsIdle: () => undefined, sendAhead: () => undefined },
-    progress: { isTelling: false },
+    fetch: { slotsIdle: () => undefined },
     workerId: () => 'w',
     beat: { isCertain: true },
   } as unknown as WorkerContext)

@@ -1,6 +1,6 @@
 import { bellsOf } from '../../queue/bells.ts'
 import type { ClaimOptions } from '../../queue/queue.ts'
-import type { Connection, Redis } from '../../redis/connection.ts'
+import type { Connection } from '../../redis/connection.ts'
 import { blockSeconds } from '../../redis/connections.ts'
 import type { Beat, Claimed } from '../../wire/answers.ts'
 import { backoffMs, monotonicMs } from '../../wire/clock.ts'
@@ -53,8 +53,6 @@ export class FetchLoop {
   #calledAt = Number.NEGATIVE_INFINITY
   #doubtedAt = Number.NEGATIVE_INFINITY
   readonly #waits: BellWaits
-  /** The last that was sent so; what was sent before it is answered before it. */
-  #sentAhead: Promise<unknown> = Promise.resolve()
 
   constructor(parts: FetchParts) {
     this.#parts = parts
@@ -80,21 +78,6 @@ export class FetchLoop {
     this.#next()
   }
 
-  /**
-   * Sends replies or releases ahead of the wait that is about to begin, on its connection: for a lone call that is one write instead of
-   * two, each of which costs the worker a seventh of what it does for the call. Undefined when no wait is to begin now.
-   */
-  sendAhead<T>(commands: (client: Redis) => Promise<T>): Promise<T> | undefined {
-    const { waiting, pool } = this.#parts
-    if (this.#underWay || this.#stopping.signal.aborted || pool.idle <= 0) return undefined
-    if (waiting.isCluster || !waiting.isReady) return undefined
-    const awake = this.#awake
-    if (awake.length === 0 || this.#choose(awake)) return undefined
-    const sent = waiting.send(commands)
-    this.#sentAhead = sent
-    return sent
-  }
-
   /** Slots became idle; called in the tick in which the replies of what they ran were sent, or their releases confirmed. */
   slotsIdle(): void {
     // What comes next leaves in one write with these.
@@ -109,14 +92,10 @@ export class FetchLoop {
     if (isPaused) this.#waits.end()
   }
 
-  /**
-   * No claim is started any more. Resolves when only one that waits for the bell is under way on the waiting connection, and that is
-   * left to whoever closes it: replies whose answers were lost with it would be repeated, to hubs that may be gone by then.
-   */
-  async stop(): Promise<void> {
+  /** No claim is started any more. One that waits for the bell is left to whoever closes its connection. */
+  stop(): void {
     this.#stopping.abort()
     for (const queue of this.#queues.values()) queue.stop()
-    await this.#sentAhead.catch(() => undefined)
   }
 
   /** Resolves when no claim is under way. */

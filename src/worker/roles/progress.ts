@@ -23,16 +23,9 @@ const againMs = 20_000
 export class ProgressNotes {
   readonly #context: WorkerContext
   readonly #told = new Map<string, Told>()
-  /** Words to callers that are not answered yet. */
-  #underWay = 0
 
   constructor(context: WorkerContext) {
     this.#context = context
-  }
-
-  /** Something is on its way to a caller on the commands connection: a reply on another one might come before it. */
-  get isTelling(): boolean {
-    return this.#underWay > 0
   }
 
   note(request: Request, latest: Progress): void {
@@ -74,23 +67,18 @@ export class ProgressNotes {
     const { commands, queue, jobQueue, problem } = this.#context
     const { request, latest } = told
     const { id, hubId, heldId } = request
-    const isOfJob = isHeldJob(heldId)
     clearTimeout(told.timer)
     told.timer = undefined
     told.writtenAt = monotonicMs()
-    if (!isOfJob) this.#underWay++
     // One that is lost is made up for by the next.
     commands
       .send(client =>
-        isOfJob
+        isHeldJob(heldId)
           ? jobQueue.tellProgress(client, id, JSON.stringify(latest), keptMs)
           : queue.reply(client, hubId!, [progressText(id, latest)]),
       )
       .catch((error: Error) => {
         if (error.name === 'ReplyError') problem('progress')(error)
-      })
-      .finally(() => {
-        if (!isOfJob) this.#underWay--
       })
   }
 }

@@ -2,7 +2,6 @@ import { setMaxListeners } from 'node:events'
 import { answerOf } from '../../jobs/verdict.ts'
 import { isBatchFull } from '../../queue/batches.ts'
 import type { JobEnd } from '../../queue/job-queue.ts'
-import type { Redis } from '../../redis/connection.ts'
 import { NotConnected } from '../../redis/failures.ts'
 import { clearTimeout, setTimeout } from '../../wire/timers.ts'
 import { mayPass, untilDone } from '../answers/until-done.ts'
@@ -89,17 +88,14 @@ export class Settle {
     const ended = this.#ended
     this.#ended = []
     // Jobs that need only be released have no answers to wait for: in one write with the next claim, and ahead of it.
-    for (const batch of ended) {
-      if (batch.replies.size === 0 && batch.jobs.length === 0) this.#answered.push(batch)
-      // Ahead of what is sent: where that goes depends on whether there is room for more work.
-      slots.free(batch.slots)
-    }
+    for (const batch of ended) if (batch.replies.size === 0 && batch.jobs.length === 0) this.#answered.push(batch)
     this.#releaseAnswered(current)
     if (ended.length === 0) return
     for (const batch of ended) {
       const isReleased = batch.replies.size === 0 && batch.jobs.length === 0
       // What was claimed under an identity that was lost somebody else answers for by now.
       if (batch.workerId === current && !isReleased) this.#track(this.#deliver(batch))
+      slots.free(batch.slots)
     }
     fetch.slotsIdle()
   }
@@ -130,24 +126,19 @@ export class Settle {
   }
 
   async #reply({ workerId, replies }: Batch): Promise<void> {
-    const { queue, beat, progress, commands, problem } = this.#context
+    const { queue, commands, beat, problem } = this.#context
     if (!beat.isCertain && !(await beat.beatAnew())) throw new NotConnected('the lease could not be renewed')
     if (workerId !== this.#context.workerId()) return
-    const replied = [...replies].map(([hubId, texts]) => {
-      const reply = (client: Redis) => queue.reply(client, hubId, texts)
-      // Behind what the same runs said before.
-      return (progress.isTelling ? commands.send(reply) : this.#send(reply)).catch(error => {
-        // One hub's spoilt reply list must not keep the others' replies back.
-        if (mayPass(error)) throw error
-        problem('settle')(error)
-      })
-    })
+    const replied = [...replies].map(([hubId, texts]) =>
+      commands
+        .send(client => queue.reply(client, hubId, texts))
+        .catch(error => {
+          // One hub's spoilt reply list must not keep the others' replies back.
+          if (mayPass(error)) throw error
+          problem('settle')(error)
+        }),
+    )
     await Promise.all(replied)
-  }
-
-  #send<T>(commandsOf: (client: Redis) => Promise<T>): Promise<T> {
-    const { commands, fetch } = this.#context
-    return fetch.sendAhead(commandsOf) ?? commands.send(commandsOf)
   }
 
   /** In one step with their release. Who waits for them is told behind it, and looks again where that fails. */
@@ -181,9 +172,9 @@ export class Settle {
   }
 
   async #release(ids: string[], workerId: string): Promise<void> {
-    const { queue, slots, fetch } = this.#context
+    const { queue, commands, slots, fetch } = this.#context
     const release = async () => {
-      await this.#send(client => queue.release(client, workerId, ids))
+      await commands.send(client => queue.release(client, workerId, ids))
       slots.released(ids)
     }
     // Whatever refuses it, a right that was taken away for one: what is held would block its slots for ever.

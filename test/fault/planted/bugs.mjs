@@ -69,13 +69,12 @@ export const bugs = [
     ],
   },
   {
-    name: 'reply behind the wait',
+    name: 'library behind the wait',
     row: 'F19-lone',
     breaks: ['class', 'lost'],
-    what: 'a reply is sent on the connection that waits, whether or not a wait is under way there',
-    edits: [
-      ['worker/roles/fetch.js', 'if (this.#underWay || this.#stopping.signal.aborted || pool.idle', 'if (pool.idle'],
-    ],
+    isOfCallers: true,
+    what: 'the library that a push lacks is loaded on the connection that waits for replies, behind that wait',
+    edits: [['redis/client.js', 'client.beside ? client.beside.send(commands) : commands(client)', 'commands(client)']],
   },
   {
     name: 'lost push taken for refused',
