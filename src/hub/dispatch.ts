@@ -1,10 +1,10 @@
 import type { Events } from '../figures/events.ts'
 import type { CallSpan } from '../outlets/tracing.ts'
 import { Queue } from '../queue/queue.ts'
-import { type Ahead, roundTrip } from '../queue/round-trip.ts'
+import { roundTrip } from '../queue/round-trip.ts'
 import type { Connection } from '../redis/connection.ts'
 import type { Settings } from '../settings/read.ts'
-import { backoffMs, maxTimeoutMs, monotonicMs, sleep, within } from '../wire/clock.ts'
+import { backoffMs, maxTimeoutMs, monotonicMs, sleep } from '../wire/clock.ts'
 import { Deadlines } from '../wire/deadlines.ts'
 import { HubError } from '../wire/errors.ts'
 import type { Keys } from '../wire/keys.ts'
@@ -35,8 +35,6 @@ export interface DispatchOptions {
 
 const retryFirstMs = 10
 const retryMostMs = 200
-/** How long stop() waits for the answer of a push that is under way. */
-const patienceMs = 1000
 
 /** The calls in flight of one hub: from a route and its arguments to a settled promise. */
 export class Dispatch implements CallHost {
@@ -118,8 +116,6 @@ export class Dispatch implements CallHost {
   async stop(): Promise<void> {
     for (const call of [...this.#pending.values()]) call.close()
     this.#deadlines.stop()
-    // What is not known to be in Redis cannot be taken back.
-    await within(this.#inbox.answeredAhead(), patienceMs)
     // For good, and not only the wait that is under way: a new connection would be made, and the end of this one told as an outage.
     await Promise.all([this.#options.blocking.close(), this.#inbox.stop()])
   }
@@ -246,9 +242,7 @@ export class Dispatch implements CallHost {
     let outbox = this.#outboxes.get(queue)
     if (!outbox) {
       const { commands, blocking, keys, hubId, events, closing } = this.#options
-      // The connection that waits is closed first.
-      const ahead: Ahead = commandsOf => (closing.aborted ? undefined : this.#inbox.sendAhead(commandsOf))
-      const connection = roundTrip(commands, keys.queue(queue).calls, blocking, keys.reply(hubId), ahead)
+      const connection = roundTrip(commands, keys.queue(queue).calls, blocking, keys.reply(hubId))
       // A clock for each queue: nodes of a Cluster have their own.
       const clock = new RedisClock()
       outbox = new Outbox({ connection, queue: new Queue(queue, keys), hubId, clock, events, closing })

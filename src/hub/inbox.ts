@@ -55,12 +55,6 @@ export class Inbox {
   #expiresAt = 0
   /** A round's answer was lost: what it moved may be in the second list and nowhere else. */
   #unsure = false
-  /** Nothing of its own is under way on its connection, and the next round may begin at any moment. */
-  #isBetween = false
-  /** What was last sent ahead of a round. */
-  #sentAhead: Promise<unknown> = Promise.resolve()
-  /** A round that was begun ahead of its turn. */
-  #begun: Promise<string[]> | undefined
   /** Rounds that failed since one succeeded; outlives the loop, which ends and begins with the calls it reads for. */
   #failures = 0
   #page = firstPage
@@ -79,27 +73,6 @@ export class Inbox {
     })
   }
 
-  /**
-   * Sends commands on its connection, ahead of the next round, which leaves in the same write. With 8 processes and 4 calls in flight in
-   * each that saved 6 % of the processor time of all; with one call in flight, nothing. Undefined while a round is under way.
-   */
-  sendAhead<T>(commands: (client: Redis) => Promise<T>): Promise<T> | undefined {
-    const { connection, expected } = this.#options
-    if (!this.#isBetween || this.#unsure || !connection.isReady || expected() === 0) return undefined
-    this.#isBetween = false
-    const sent = connection.send(commands)
-    this.#sentAhead = sent
-    this.#begun = connection.send(client => this.#round(client))
-    // Its turn comes, and then its error is seen.
-    this.#begun.catch(() => undefined)
-    return sent
-  }
-
-  /** Resolves when what was sent ahead is answered, so that its connection may be closed. */
-  async answeredAhead(): Promise<void> {
-    await this.#sentAhead.catch(() => undefined)
-  }
-
   async stop(): Promise<void> {
     this.#closing.abort()
     await this.#loop
@@ -110,13 +83,14 @@ export class Inbox {
     const { signal } = this.#closing
     // What nobody needs any more once all calls are settled is not left in Redis.
     while ((expected() > 0 || this.#unsure || this.#delivered > 0 || this.#keptChars > 0) && !signal.aborted) {
-      // The calls of this moment, or those that the last replies set off, are written first; they are what somebody waits for.
-      await this.#pause()
+      // The calls of this moment, or those that the last replies set off, are written first; they are what somebody waits for. With 8
+      // processes and 4 calls in flight in each that took 13 % off the processor time of all, and 16 % off the middle of the waits.
+      await new Promise(resolve => setImmediate(resolve))
       if (!connection.isReady) await connection.whenReady(signal)
       try {
         if (this.#unsure) await this.#readAgain()
         else {
-          if (this.#begun || expected() > 0) this.#deliver(await this.#theRound(), false)
+          if (expected() > 0) this.#deliver(await connection.send(client => this.#round(client)), false)
           else await connection.send(client => this.#tidy(client))
           this.#failures = 0
         }
@@ -125,18 +99,6 @@ export class Inbox {
         await this.#recover(error as Error, this.#failures++)
       }
     }
-  }
-
-  async #pause(): Promise<void> {
-    this.#isBetween = true
-    await new Promise(resolve => setImmediate(resolve))
-    this.#isBetween = false
-  }
-
-  #theRound(): Promise<string[]> {
-    const begun = this.#begun
-    this.#begun = undefined
-    return begun ?? this.#options.connection.send(client => this.#round(client))
   }
 
   #round(client: Redis): Promise<string[]> {

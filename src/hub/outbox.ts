@@ -201,8 +201,6 @@ export class Outbox {
         }
       },
     })
-    // What was laid for them may have come behind the word that nobody needs it: on another connection.
-    for (const { settled, argsBeside, id } of parcels) if (settled && argsBeside !== undefined) this.#dropArgs(id)
     if (delivered === 'over') return
     if (delivered === 'unknown') giveUp(parcels)
     else if ('refused' in delivered) refuse(parcels, delivered.refused)

@@ -1,20 +1,11 @@
-import type { Connection, Place, Redis } from '../redis/connection.ts'
+import type { Connection, Place } from '../redis/connection.ts'
 import { NotConnected } from '../redis/failures.ts'
-
-/** Sends along with a wait for answers that is about to begin; undefined when there is none. */
-export type Ahead = <T>(commands: (client: Redis) => Promise<T>) => Promise<T> | undefined
 
 /**
  * Where requests go and where their answers come back: on a Cluster two nodes. What could not be answered is not sent: it would run,
  * and its caller would hear of a timeout.
  */
-export const roundTrip = (
-  commands: Connection,
-  calls: string,
-  blocking: Connection,
-  replies: string,
-  ahead: Ahead,
-): Place => {
+export const roundTrip = (commands: Connection, calls: string, blocking: Connection, replies: string): Place => {
   const there = commands.at(calls)
   const back = blocking.at(replies)
   // On one server the answers wait where the requests do: one that is there for the one is there for the other.
@@ -31,7 +22,6 @@ export const roundTrip = (
       if (!isBack()) await back.whenReady(signal)
     },
     send(commandsOf) {
-      if (!blocking.isCluster) return ahead(commandsOf) ?? there.send(commandsOf)
       if (isBack()) return there.send(commandsOf)
       return Promise.reject(
         new NotConnected(back.downReason?.message ?? 'the node of the replies is not connected yet'),

@@ -10,16 +10,10 @@ export interface Redis {
   readonly options?: { username?: string | null | undefined }
   /** Which node of a Cluster it is. */
   readonly node?: string
-  /** Of one that may be blocked by a wait: where what must not come behind that is sent. */
-  readonly beside?: Beside | undefined
-}
-
-export interface Beside {
-  send<T>(commands: (client: Redis) => Promise<T>): Promise<T>
 }
 
 /** The client of one server. */
-export type NodeClient = IoRedis & Pick<Redis, 'beside'>
+export type NodeClient = IoRedis
 
 /** The socket of a client. ioredis does not document it: whoever uses it does without where it is missing. */
 export const socketOf = (client: NodeClient): Partial<Pick<IoRedis['stream'], 'write' | 'destroy' | 'bytesRead'>> =>
@@ -32,7 +26,6 @@ export const socketOf = (client: NodeClient): Partial<Pick<IoRedis['stream'], 'w
  * copied by itself, which took a fifth more processor time with 256 calls in flight.
  */
 class TickClient extends IoRedis {
-  beside: Beside | undefined
   #collected = ''
   #isAscii = true
   #isClusterNode = false
@@ -88,19 +81,10 @@ class TickClient extends IoRedis {
   }
 }
 
-export interface ClientOptions {
-  /** Which of several addresses is asked first. */
-  turn?: number
-  /** The node of a Cluster that is meant. */
-  address?: Address | undefined
-  beside?: Beside | undefined
-}
-
-export const makeClient = (target: RedisTarget, connectionName: string, options: ClientOptions = {}): NodeClient => {
-  const { turn = 0, address, beside } = options
+/** `turn`: which of several addresses is asked first; `address`: the node of a Cluster that is meant. */
+export const makeClient = (target: RedisTarget, connectionName: string, turn = 0, address?: Address): NodeClient => {
   const given = clientArguments(target, connectionName, turn, address)
   const client = new (TickClient as unknown as new (...given: unknown[]) => TickClient)(...given)
-  client.beside = beside
   hushSentinels(client)
   return client
 }
@@ -168,10 +152,6 @@ const isMany = (client: Redis): client is ManyNodes => 'near' in client
 
 /** Whom to give commands without a key that are about a key's server: its time, its connections, its keys. */
 export const near = (client: Redis, key: string): Redis => (isMany(client) ? client.near(key) : client)
-
-/** Sends what depends on an answer: on a connection that waits it would come behind the wait that was sent with the first command. */
-export const afterwards = <T>(client: Redis, commands: (client: Redis) => Promise<T>): Promise<T> =>
-  client.beside ? client.beside.send(commands) : commands(client)
 
 /** Each server with data, for commands that are about servers. */
 export const serversOf = (client: Redis): Redis[] => (isMany(client) ? client.all() : [client])

@@ -162,12 +162,11 @@ export class Connection implements Place {
   }
 
   #makeHome(): NodeConnection {
-    const { target, name, stallMs, beside, onUp, onDown } = this.#options
+    const { target, name, stallMs, onUp, onDown } = this.#options
     return new NodeConnection({
       target,
       name,
       stallMs,
-      beside,
       onMoved: () => this.#topology.becomeCluster(),
       onUp: client => {
         if (isClusterNode(client)) this.#topology.becomeCluster()

@@ -1,5 +1,5 @@
 import { makeKeys } from '../wire/keys.ts'
-import { afterwards, command, near } from './client.ts'
+import { command, near } from './client.ts'
 import type { Redis } from './connection.ts'
 import { isRefusal } from './failures.ts'
 import { luaSource } from './library-sources.ts'
@@ -58,12 +58,8 @@ export const run = (
   keys: readonly string[],
   args: readonly (string | number)[],
 ): Promise<unknown> => {
-  const call = (on: Redis) => command(on, 'fcall', functionOf(operation), keys.length, ...keys, ...args)
-  return call(client).catch(error => {
-    if (!isMissing(error)) throw error
-    const load = (on: Redis) => runLoaded(keys[0] === undefined ? on : near(on, keys[0]), () => call(on), error)
-    return afterwards(client, load)
-  })
+  const call = () => command(client, 'fcall', functionOf(operation), keys.length, ...keys, ...args)
+  return call().catch(error => runLoaded(keys[0] === undefined ? client : near(client, keys[0]), call, error))
 }
 
 /** The library may be gone once more before the function is called again. */

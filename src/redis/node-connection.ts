@@ -1,7 +1,7 @@
 import { backoffMs, monotonicMs, sleep } from '../wire/clock.ts'
 import { clearTimeout, setTimeout } from '../wire/timers.ts'
-import { type Beside, destroy, makeClient, type NodeClient, socketOf } from './client.ts'
-import { ConnectionLost, isAway, isMoved, isWrongServer, NotConnected } from './failures.ts'
+import { destroy, makeClient, type NodeClient, socketOf } from './client.ts'
+import { ConnectionLost, isMoved, isWrongServer, NotConnected } from './failures.ts'
 import { type Address, asksPassword, type RedisTarget, withPassword } from './target.ts'
 
 export interface NodeConnectionOptions {
@@ -12,8 +12,6 @@ export interface NodeConnectionOptions {
   name: string
   /** Silence for this long, with commands under way, condemns the connection. */
   stallMs: number
-  /** For blocking commands: what must not come behind these is sent there. */
-  beside?: Beside | undefined
   onUp?: (client: NodeClient) => void
   /** Called once per outage, with the reason, and again when Redis is there but refuses this client. */
   onDown?: (reason: Error) => void
@@ -162,8 +160,8 @@ export class NodeConnection {
       } catch (error) {
         return error as Error
       }
-    const { name, address, beside } = this.#options
-    const client = makeClient(target, name, { turn: this.#failures++, address, beside })
+    const { name, address } = this.#options
+    const client = makeClient(target, name, this.#failures++, address)
     this.#client = client
     const gone = new Promise<void>(resolve => {
       client.once('end', resolve)
@@ -234,8 +232,6 @@ export class NodeConnection {
   }
 
   #classify(client: NodeClient, error: Error): Error {
-    // Of the connection beside this one.
-    if (isAway(error)) return error
     if (error.name !== 'ReplyError') return new ConnectionLost(this.#down?.message ?? error.message)
     if (this.#options.onMoved && isMoved(error)) {
       this.#options.onMoved()

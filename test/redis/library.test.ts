@@ -1,9 +1,7 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
-import { NotConnected } from '../../src/redis/failures.ts'
 import { install, libraryRevision, libraryText, run } from '../../src/redis/library.ts'
-import { NodeConnection } from '../../src/redis/node-connection.ts'
 import { useRights } from '../support/acl-users.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 
@@ -58,17 +56,6 @@ describe('the library', () => {
     })
     const all = await Promise.all(clients.map(install))
     expect(all.every(({ isFit }) => isFit)).toBe(true)
-  })
-
-  it('is loaded beside a connection that waits, and what could not be sent there was not sent', async () => {
-    const beside = { send: () => Promise.reject(new NotConnected('away')) }
-    const connection = new NodeConnection({ target: server.url, name: 'test', stallMs: 1000, beside })
-    server.onEnd(() => connection.close())
-    connection.open()
-    await connection.whenReady()
-    await flush()
-    server.onEnd(() => install(server.redis))
-    await expect(connection.send(client => run(client, 'revision', [], []))).rejects.toBeInstanceOf(NotConnected)
   })
 
   it('lives beside that of another version of the protocol', async () => {

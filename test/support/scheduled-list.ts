@@ -2,28 +2,14 @@ import type { Command, Redis } from 'ioredis'
 import type { Connection } from '../../src/redis/connection.ts'
 import { ConnectionLost } from '../../src/redis/failures.ts'
 
-/** What else is sent over its connection, ahead of a wait. */
-export interface SentAhead {
-  /** It is done by these methods of its client. */
-  client: object
-  /** Told of an answer that is not lost on its way. */
-  onAnswer(answer: unknown): void
-}
-
 /** A hub's reply list with its second one, and the connection that reads them and may break at any moment. */
 export class ScheduledList {
-  readonly #ahead: SentAhead | undefined
   #waiting: string[] = []
   #read: string[] = []
   /** Ends the blocking read that waits. */
   #wake: (() => void) | undefined
-  /** What is under way. */
-  readonly #flights = new Set<(reason: Error) => void>()
+  #break: ((reason: Error) => void) | undefined
   #answersToLose = 0
-
-  constructor(ahead?: SentAhead) {
-    this.#ahead = ahead
-  }
 
   push(reply: string): void {
     this.#waiting.push(reply)
@@ -37,8 +23,7 @@ export class ScheduledList {
       return
     }
     this.#wake?.()
-    for (const reject of this.#flights) reject(new ConnectionLost('cut'))
-    this.#flights.clear()
+    this.#break?.(new ConnectionLost('cut'))
   }
 
   get connection(): Connection {
@@ -47,23 +32,12 @@ export class ScheduledList {
       whenReady: async () => undefined,
       send: <T>(commands: (client: Redis) => Promise<T>) =>
         new Promise<T>((resolve, reject) => {
-          this.#flights.add(reject)
-          commands(this.#client()).then(
-            answer => {
-              // What was cut off hears of it no more.
-              if (!this.#flights.delete(reject)) return
-              if (this.#answersToLose > 0) {
-                this.#answersToLose--
-                return reject(new ConnectionLost('cut'))
-              }
-              this.#ahead?.onAnswer(answer)
-              resolve(answer)
-            },
-            error => {
-              this.#flights.delete(reject)
-              reject(error)
-            },
-          )
+          this.#break = reject
+          commands(this.#client()).then(answer => {
+            if (this.#answersToLose === 0) return resolve(answer)
+            this.#answersToLose--
+            reject(new ConnectionLost('cut'))
+          }, reject)
         }),
       close: async () => this.cut('now'),
     } as unknown as Connection
@@ -78,7 +52,6 @@ export class ScheduledList {
       return result
     }
     return {
-      ...this.#ahead?.client,
       sendCommand: (command: Command) => next(() => this.#run(command.name, command.args.map(String))),
     } as unknown as Redis
   }

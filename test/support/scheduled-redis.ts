@@ -56,7 +56,6 @@ export class ScheduledRedis {
   readonly #scheduler: Scheduler
   readonly #outcomes: PushOutcome[]
   readonly #answerOf: (call: number) => Answer
-  readonly #acceptedOf = new WeakMap<object, readonly string[]>()
   #lastPush: { number: number; accepted: string[]; at: number } | undefined
 
   /** `outcomes`: of the pushes in their order; all later ones are answered. */
@@ -64,13 +63,7 @@ export class ScheduledRedis {
     this.#scheduler = scheduler
     this.#outcomes = [...outcomes]
     this.#answerOf = answerOf
-    this.replies = new ScheduledList({
-      client: {
-        push: (number: number, messages: string[]) => this.push(number, messages),
-        cancel: (id: string, text: string) => this.cancel(id, text),
-      },
-      onAnswer: answer => this.#onAnswer(answer),
-    })
+    this.replies = new ScheduledList()
   }
 
   /** Its client is this object: see `push` and `cancel`. */
@@ -81,23 +74,13 @@ export class ScheduledRedis {
       send: async <T>(commands: (client: Redis) => Promise<T>): Promise<T> => {
         if (this.#outcomes[0] === 'not connected') {
           this.#outcomes.shift()
-          return this.#notConnected()
+          this.wasAway = true
+          await this.#moment('not connected')
+          throw new NotConnected()
         }
-        const answer = await commands(this as unknown as Redis)
-        this.#onAnswer(answer)
-        return answer
+        return commands(this as unknown as Redis)
       },
     } as unknown as Connection
-  }
-
-  async #notConnected(): Promise<never> {
-    this.wasAway = true
-    await this.#moment('not connected')
-    throw new NotConnected()
-  }
-
-  #onAnswer(answer: unknown): void {
-    for (const id of this.#acceptedOf.get(answer as Pushed) ?? []) this.acknowledged.add(id)
   }
 
   async push(number: number, messages: string[]): Promise<Pushed> {
@@ -105,14 +88,12 @@ export class ScheduledRedis {
     for (const message of messages) this.written.set(idOf(message), Number(/"args":(\d+)/.exec(message)![1]))
     const outcome = this.#outcomes.shift() ?? 'answered'
     const sentAt = monotonicMs()
-    if (outcome === 'not connected') return this.#notConnected()
     await this.#moment(`push ${number} arrives`)
     if (outcome === 'cut off before it arrived') throw new ConnectionLost()
     if (outcome === 'loading') throw new ReplyError('LOADING Redis is loading the dataset in memory')
     if (outcome === 'full') throw new ReplyError("OOM command not allowed when used memory > 'maxmemory'.")
     const last = this.#lastPush
-    // The late copy of a push that was given up does nothing either: its connection was cut, and nobody hears of it.
-    const repeated = last !== undefined && last.number >= number && sentAt - last.at < pushMemoryMs
+    const repeated = last?.number === number && sentAt - last.at < pushMemoryMs
     if (!repeated) {
       const accepted = outcome.startsWith('over the limit') ? ids.slice(0, ids.length / 2) : ids
       this.#lastPush = { number, accepted, at: monotonicMs() }
@@ -121,9 +102,8 @@ export class ScheduledRedis {
     const { accepted } = this.#lastPush!
     await this.#moment(`push ${number} answered`)
     if (outcome.endsWith('cut off after it arrived')) throw new ConnectionLost()
-    const pushed = { accepted: accepted.length, length: 7, at: '1795220163659000', repeated, lateMs: 0 }
-    this.#acceptedOf.set(pushed, accepted)
-    return pushed
+    for (const id of accepted) this.acknowledged.add(id)
+    return { accepted: accepted.length, length: 7, at: '1795220163659000', repeated, lateMs: 0 }
   }
 
   async cancel(id: string, text: string): Promise<boolean> {

@@ -85,8 +85,6 @@ const realImmediate = setImmediate
 
 /** Lets everything happen that needs neither time nor the scheduler. */
 const settleDown = async (): Promise<void> => {
-  // What is called now is pushed with the end of this tick, ahead of what is set to run at once.
-  await new Promise(resolve => realImmediate(resolve))
   vi.advanceTimersByTime(0)
   await new Promise(resolve => realImmediate(resolve))
 }

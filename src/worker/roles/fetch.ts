@@ -47,6 +47,7 @@ export class FetchLoop {
   readonly #stopping = new AbortController()
   readonly #queues = new Map<WorkerContext, ServedQueue>()
   #underWay: Promise<void> | undefined
+  #scheduled = false
   #isStarted = false
   #lookedAt = Number.NEGATIVE_INFINITY
   /** When a claim last brought calls. */
@@ -80,8 +81,8 @@ export class FetchLoop {
 
   /** Slots became idle; called in the tick in which the replies of what they ran were sent, or their releases confirmed. */
   slotsIdle(): void {
-    // What comes next leaves in one write with these.
-    this.#next()
+    // After a claim the next one is scheduled anyway; only while work waits it pays to send it in one write with these.
+    if (!this.#scheduled || this.#choose()) this.#next()
     if (this.#waits.isDeaf && this.#parts.pool.jobRoom > 0) this.#waits.end()
   }
 
@@ -127,8 +128,12 @@ export class FetchLoop {
     if (this.#underWay || signal.aborted || this.#parts.pool.idle <= 0 || this.#awake.length === 0) return
     this.#underWay = this.#fetch().then(() => {
       this.#underWay = undefined
+      this.#scheduled = true
       // Behind the replies of what finishes at once: writing the next wait first would hold them up.
-      setImmediate(() => this.#next())
+      setImmediate(() => {
+        this.#scheduled = false
+        this.#next()
+      })
     })
   }
 

@@ -69,28 +69,6 @@ export const bugs = [
     ],
   },
   {
-    name: 'library behind the wait',
-    row: 'F19-lone',
-    breaks: ['class', 'lost'],
-    isOfCallers: true,
-    what: 'the library that a push lacks is loaded on the connection that waits for replies, behind that wait',
-    edits: [['redis/client.js', 'client.beside ? client.beside.send(commands) : commands(client)', 'commands(client)']],
-  },
-  {
-    name: 'lost push taken for refused',
-    row: 'F03-lone',
-    breaks: ['I2', 'I5'],
-    isOfCallers: true,
-    what: 'a push whose answer was lost is told as one that Redis refused',
-    edits: [
-      [
-        'queue/numbered.js',
-        'wasLost ||= error instanceof ConnectionLost',
-        'if (error instanceof ConnectionLost) return { refused: error }',
-      ],
-    ],
-  },
-  {
     name: 'no mark of a start',
     row: 'F40-deploy',
     breaks: ['I2'],

@@ -56,14 +56,6 @@ export const connectionRows = [
     expect: { promised: 'all' },
   },
   {
-    id: 'F03-lone',
-    title: 'pushes done, their answers lost with the replies behind them: calls one by one',
-    load: { perSecond: 5 },
-    faultMs: 6000,
-    inject: stage => loseAnswers(stage, stage.callerProxy, [functionNamed('push')]),
-    expect: { promised: 'all' },
-  },
-  {
     id: 'F04',
     title: 'claims done, their answers lost, worker alive',
     // What a claim took whose answer was lost is found by the worker's second look, some 3 s later.

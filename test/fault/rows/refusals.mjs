@@ -39,15 +39,6 @@ export const refusalRows = [
     expect: { promised: 'all' },
   },
   {
-    id: 'F19-lone',
-    title:
-      'the library forgotten 3 times a second, and calls one by one that wait for less than a worker waits for its bell',
-    load: { perSecond: 1, timeoutMs: 1500 },
-    faultMs: 8000,
-    inject: stage => stage.repeat(300, () => stage.redis.function('FLUSH')),
-    expect: { promised: 'all' },
-  },
-  {
     id: 'F19-denied',
     title: 'the library forgotten for 2 s, and nobody may load it',
     faultMs: 2000,
