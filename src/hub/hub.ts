@@ -38,6 +38,7 @@ import { Routes } from './routes.ts'
 import { HubStream } from './streams/hub-stream.ts'
 import { OpenStreams } from './streams/open-streams.ts'
 import { progressListener } from './streams/progress-listener.ts'
+import { streamCaller } from './streams/stream-caller.ts'
 import { type StreamOptions, wrongStream } from './streams/stream-options.ts'
 
 /** How long Redis may take to tell of a task, and how long close() waits for a connection to clean up over. */
@@ -198,7 +199,7 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
     this.#streams.add(listener)
     const { signal: own } = callOptions
     const signal = own ? AbortSignal.any([own, stopping.signal]) : stopping.signal
-    this.#begin(called, args, { ...callOptions, signal, phases: true }, listener.asCaller(startedAt))
+    this.#begin(called, args, { ...callOptions, signal, phases: true }, streamCaller(listener, startedAt))
     return listener
   }
 

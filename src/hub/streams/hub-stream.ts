@@ -3,7 +3,6 @@ import type { Timed } from '../../wire/deadlines.ts'
 import { HubError } from '../../wire/errors.ts'
 import type { CallPhases } from '../../wire/phases.ts'
 import { type Asked, type StreamPart, streamWindow } from '../../wire/stream.ts'
-import type { Caller } from '../call.ts'
 import type { WithPhases } from '../call-options.ts'
 import type { Listener } from '../parcel.ts'
 
@@ -119,17 +118,6 @@ export class HubStream<Chunk = unknown, Result = unknown>
   /** Its worker is told from now on that somebody reads, also where the first chunk takes long. @internal */
   onTry(id: string): void {
     this.id = id
-  }
-
-  /** Of its call. @internal */
-  asCaller(startedAt: number): Caller {
-    return {
-      startedAt,
-      span: undefined,
-      listener: this,
-      resolve: (answer, chunks) => this.onResult(answer as WithPhases, chunks),
-      reject: error => this.onFailed(error),
-    }
   }
 
   /** Something came before the reply. @internal */

@@ -1,0 +1,12 @@
+import type { Caller } from '../call.ts'
+import type { WithPhases } from '../call-options.ts'
+import type { HubStream } from './hub-stream.ts'
+
+/** A stream as the caller of its call. Not a method: what users see of a stream would name the types of tracing, which not everybody has. */
+export const streamCaller = (stream: HubStream, startedAt: number): Caller => ({
+  startedAt,
+  span: undefined,
+  listener: stream,
+  resolve: (answer, chunks) => stream.onResult(answer as WithPhases, chunks),
+  reject: error => stream.onFailed(error),
+})
