@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-import time
 from collections.abc import AsyncGenerator, Callable, Generator
 from typing import Any, Protocol
 
 from ..task.task import Task
+from ..wire.clock import now_s
 from ..wire.errors import hub_error, problem_error
 from ..wire.failures import Verdict
 from ..wire.payload import PayloadProblem, decode_payload, encode_payload, exceeds
@@ -56,7 +56,7 @@ class WholeList:
         self._task = task
         self._max_bytes = self._left = max_bytes
         self._texts: list[str] = []
-        self._turn_at = time.monotonic()
+        self._turn_at = now_s()
 
     def put(self, text: str) -> None:
         self._left -= len(text) + 1
@@ -70,9 +70,9 @@ class WholeList:
         pass
 
     async def await_room(self) -> None:
-        if time.monotonic() - self._turn_at >= _TURN_S:
+        if now_s() - self._turn_at >= _TURN_S:
             await asyncio.sleep(0)
-            self._turn_at = time.monotonic()
+            self._turn_at = now_s()
 
     def end(self) -> None:
         pass
