@@ -11,9 +11,9 @@ module Pshub
   # Of these the message is about what the visitor sent. What others say may have names of tasks, hosts and files in it.
   ABOUT_REQUEST = %w[InvalidArgs PayloadTooLarge Overloaded NoSuchJob].freeze
   LONGEST_TIMEOUT_MS = 10 * 60_000
-  # As of PutOff.
-  LONGEST_WAIT_MS = 10 * 365 * 24 * 3600 * 1000
-  private_constant :ABOUT_REQUEST, :LONGEST_TIMEOUT_MS, :LONGEST_WAIT_MS
+  # As long as a job may be put off.
+  LONGEST_RETRY_AFTER_MS = 10 * 365 * 24 * 3600 * 1000
+  private_constant :ABOUT_REQUEST, :LONGEST_TIMEOUT_MS, :LONGEST_RETRY_AFTER_MS
 
   class << self
     # The answer that fits the error of a call. Its message and data are told where they are about what the visitor sent, or where the
@@ -53,7 +53,7 @@ module Pshub
     def seconds_to_wait(data)
       waits = data.is_a?(Hash) ? data.values_at("retryAfterMs", "waitMs") : []
       ms = waits.find { |each| each.is_a?(Numeric) && !(each.is_a?(Float) && each.nan?) } || 0
-      (ms.clamp(0, LONGEST_WAIT_MS) / 1000.0).ceil.clamp(1..)
+      (ms.clamp(0, LONGEST_RETRY_AFTER_MS) / 1000.0).ceil.clamp(1..)
     end
   end
 end
