@@ -158,7 +158,8 @@ export const streamRows = [
     load: mixed({
       timeoutMs: 4000,
       special: [
-        { share: 0.2, stream: { count: [0, 700], everyMs: [0, 4] } },
+        // On a busy machine a pause of 4 ms takes twice as long, and they are to be at their end in time.
+        { share: 0.2, stream: { count: [0, 250], everyMs: [0, 4] } },
         { share: 0.1, stream: { count: [100_000, 100_000], everyMs: [0, 4], take: 5 } },
         { share: 0.1, stream: { count: [600, 700], restMs: 1500 } },
         { share: 0.1, stream: { count: [50, 200], pauseMs: 5 } },
