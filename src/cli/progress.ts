@@ -56,18 +56,22 @@ export class ToldProgress {
 
   show(told: Told): void {
     this.#told = told
-    this.#line.show(() => `${toldLine(told)}\u001b[K`)
+    this.#draw(told)
   }
 
   /** Takes the line away while something is written to the same terminal. */
   above(write: () => void): void {
     this.#line.end()
     write()
-    if (this.#told) this.#line.show(() => `${toldLine(this.#told!)}\u001b[K`)
+    if (this.#told) this.#draw(this.#told)
   }
 
   end(): void {
     this.#line.end()
+  }
+
+  #draw(told: Told): void {
+    this.#line.show(() => `${toldLine(told)}\u001b[K`)
   }
 }
 

@@ -1,6 +1,6 @@
 import { compareSchemas, type SchemaChange } from '../schema-diff/index.ts'
-import { type JsonSchema, whyUnusable } from '../task/schema.ts'
-import type { TaskSchemas } from './schemas.ts'
+import { whyUnusable } from '../task/schema.ts'
+import { chunkSchema, type TaskSchemas } from './schemas.ts'
 
 /** What became of one task, for those who call it. */
 export interface TaskChange extends SchemaChange {
@@ -14,15 +14,13 @@ export const changesOf = (before: TaskSchemas, after: TaskSchemas): TaskChange[]
   (['args', 'result', 'yields'] as const).flatMap(of => {
     const told = (change: SchemaChange): TaskChange => ({ task: after.task, of, ...change })
     const unclear = (text: string) => [told({ pointer: '', kind: 'unclear', text })]
-    const [earlier, later] = [schemaIn(before[of]), schemaIn(after[of])]
+    const [earlier, later] = [chunkSchema(before[of]), chunkSchema(after[of])]
     const unusable = [earlier, later].find(schema => schema !== undefined && whyUnusable(schema))
     if (unusable !== undefined) return unclear(`It cannot be compared: ${whyUnusable(unusable)}.`)
     // Not everything that tells of tasks tells of chunks.
     if (of === 'yields' && earlier && !later) return unclear('It is not said any more what it yields.')
     return compareSchemas(earlier, later, of === 'args' ? 'args' : 'result').map(told)
   })
-
-const schemaIn = (told: JsonSchema | true | undefined): JsonSchema | undefined => (told === true ? undefined : told)
 
 /** The same of many: a task that is gone breaks its callers, a new one nobody. */
 export const changesOfAll = (before: readonly TaskSchemas[], after: readonly TaskSchemas[]): TaskChange[] => {

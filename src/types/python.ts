@@ -1,6 +1,6 @@
 import { aliasesOf, parseTaskName } from '../wire/names.ts'
 import { commentLines, nameOfPart, TypeNames, wordsOf } from './names.ts'
-import { schemasLine, type TaskSchemas } from './schemas.ts'
+import { chunkSchema, schemasLine, type TaskSchemas } from './schemas.ts'
 import { type Field, type Shape, shapesOf } from './shape.ts'
 
 const reserved = [
@@ -44,7 +44,7 @@ export const pythonOf = (tasks: readonly TaskSchemas[]): string => {
     const words = wordsOf(parseTaskName(task))
     const given = printer.declared([...words, 'Args'], args)
     const told = printer.declared([...words, 'Result'], result)
-    const chunk = printer.declared([...words, 'Chunk'], yields === true ? undefined : yields)
+    const chunk = printer.declared([...words, 'Chunk'], chunkSchema(yields))
     const aliases = [...newest].filter(([, full]) => full === task).map(([alias]) => alias)
     for (const name of [task, ...aliases])
       known.push({ name, given, told, chunk, isOptional: mayBeEmpty(args), about: name === task ? description : '' })

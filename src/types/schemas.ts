@@ -14,6 +14,10 @@ export interface TaskSchemas {
   yields?: JsonSchema | true | undefined
 }
 
+/** The schema of each chunk, where more is known than that there are some. */
+export const chunkSchema = (yields: TaskSchemas['yields']): JsonSchema | undefined =>
+  yields === true ? undefined : yields
+
 /** Of tasks, each once and in one order, so that what is written of them changes only where they do. */
 export const schemasOf = (cards: readonly TaskSchemas[]): TaskSchemas[] => {
   const byName = new Map(cards.map(card => [card.task, card]))

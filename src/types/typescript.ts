@@ -1,6 +1,6 @@
 import { aliasesOf, parseTaskName } from '../wire/names.ts'
 import { commentLines, nameOfPart, TypeNames, wordsOf } from './names.ts'
-import { schemasLine, type TaskSchemas } from './schemas.ts'
+import { chunkSchema, schemasLine, type TaskSchemas } from './schemas.ts'
 import { type Field, type Shape, shapesOf } from './shape.ts'
 
 const reserved = ['Tasks', 'Record', 'Array', 'Object', 'Promise', 'Date', 'Map', 'Set', 'String', 'Number', 'Boolean']
@@ -16,8 +16,8 @@ export const typescriptOf = (tasks: readonly TaskSchemas[]): string => {
       declared([...words, 'Args'], args, names, types),
       declared([...words, 'Result'], result, names, types),
     ]
-    const schema = yields === true ? undefined : yields
-    const chunk = yields === undefined ? '' : `; chunk: ${declared([...words, 'Chunk'], schema, names, types)}`
+    const chunk =
+      yields === undefined ? '' : `; chunk: ${declared([...words, 'Chunk'], chunkSchema(yields), names, types)}`
     entries.push(
       `${comment(description, '  ')}  ${JSON.stringify(task)}: { args: ${given}; result: ${told}${chunk} }\n`,
     )

@@ -8,10 +8,16 @@ import {
   TaskError,
   type ToldError,
 } from './errors.ts'
-import { encodePayload } from './payload.ts'
+import { encodePayload, invalid } from './payload.ts'
 
 /** Why the executor itself ended a run; the caller is told its code. */
 export class Abandoned extends HubError {}
+
+/** Arguments, or what a handler made, that do not fit. */
+export const refused: typeof invalid = (code, problems, details) => {
+  const { message, data } = invalid(code, problems, details)
+  return new Abandoned(code, message, { ...details, data })
+}
 
 /**
  * What the caller is told of a failure: class, message and the handler's own data, never a stack. Never throws. `wasStarted`: the handler

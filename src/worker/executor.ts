@@ -7,9 +7,9 @@ import type { Task } from '../task/task.ts'
 import { monotonicMs } from '../wire/clock.ts'
 import { Deadlines } from '../wire/deadlines.ts'
 import type { HubError, ToldError } from '../wire/errors.ts'
-import { Abandoned, failureOf } from '../wire/failures.ts'
+import { Abandoned, failureOf, refused } from '../wire/failures.ts'
 import type { Request } from '../wire/message.ts'
-import { encodeFitting, exceeds, invalid } from '../wire/payload.ts'
+import { encodeFitting, exceeds } from '../wire/payload.ts'
 import { isThenable } from '../wire/thenable.ts'
 import { WholeList } from './answers/whole-list.ts'
 import { type Chunks, isYielding, unread } from './answers/yielded.ts'
@@ -222,8 +222,3 @@ export class Executor {
 
 const tooLarge = (task: string, maxBytes: number, id: string): Abandoned =>
   new Abandoned('InvalidResult', `The result of ${task} is larger than ${maxBytes} bytes.`, { task, id })
-
-const refused: typeof invalid = (code, problems, details) => {
-  const { message, data } = invalid(code, problems, details)
-  return new Abandoned(code, message, { ...details, data })
-}

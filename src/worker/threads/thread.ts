@@ -3,8 +3,8 @@ import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_
 import { contractsIn, tasksIn } from '../../task/exported.ts'
 import type { Task } from '../../task/task.ts'
 import { messageOf, TaskError } from '../../wire/errors.ts'
-import { Abandoned } from '../../wire/failures.ts'
-import { encodePayload, invalid, PayloadProblem } from '../../wire/payload.ts'
+import { refused } from '../../wire/failures.ts'
+import { encodePayload, PayloadProblem } from '../../wire/payload.ts'
 import { isYielding, readAll, unread } from '../answers/yielded.ts'
 import { packError } from './carried-error.ts'
 import type { FromThread, ThreadOutcome, ThreadRequest, ToThread } from './messages.ts'
@@ -63,8 +63,7 @@ const encodedChunk = ({ task, id }: ThreadRequest, value: unknown): string => {
     return encodePayload(value === undefined ? null : value)
   } catch (error) {
     if (!(error instanceof PayloadProblem)) throw error
-    const { message, data } = invalid('InvalidResult', [error.problem], { task })
-    throw new Abandoned('InvalidResult', message, { task, id, data })
+    throw refused('InvalidResult', [error.problem], { task, id })
   }
 }
 
