@@ -1,7 +1,7 @@
 // Puts into the package's code what would otherwise lie beside it or be installed along: whoever bundles an application loses files
 // that are read, and packages bring more packages. Each module here stands in for the one of the sources that reads or imports.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import standalone from 'ajv/dist/standalone/index.js'
 import { build } from 'esbuild'
@@ -72,7 +72,6 @@ const embedJudge = async dist => {
       onLoad({ filter: /./, namespace: 'rules' }, () => ({ contents: rules, resolveDir: root }))
     },
   }
-  // What is required is run when it is first wanted.
   const contents = `export const errorsOfSchema = schema => {
     const isSchema = require('rules')
     return isSchema(schema) ? [] : isSchema.errors
@@ -98,7 +97,11 @@ export const embed = async dist => {
   writeFileSync(join(dist, 'worker/keepalive-program.js'), program)
 
   const statsd = await bundled({
-    entryPoints: [relative(root, join(dist, 'outlets/statsd/hot-shots.js'))],
+    // What is required is run when it is first wanted.
+    stdin: {
+      contents: "export const openStatsd = options => new (require('hot-shots').StatsD)(options)",
+      resolveDir: root,
+    },
     format: 'esm',
     plugins: [importedBuiltins, withoutExtras],
   })
