@@ -16,7 +16,7 @@ import {
 } from '../wire/answers.ts'
 import { numberIn } from '../wire/foreign.ts'
 import type { Keys, QueueKeys } from '../wire/keys.ts'
-import { leadingId, withArgs } from '../wire/message.ts'
+import { leadingId } from '../wire/message.ts'
 import { waitForBells } from './bells.ts'
 
 /** What a worker asks a claim for. */
@@ -100,22 +100,17 @@ export class Queue {
     // This worker fetches what lies beside a request.
     args.push(1)
     const claimed = readClaimed(await run(client, 'claim', keys, args))
-    const apart = claimed?.requests.filter(request => request.args === 'apart') ?? []
+    const apart = claimed?.requests.filter(({ isApart }) => isApart) ?? []
     if (apart.length > 0) await this.#fetchArgs(client, apart)
     return claimed
   }
 
-  /** Puts into requests what lies beside them. Where it is not there any more, the deadline has passed, or somebody deleted it. */
+  /** Gives requests what lies beside them. Where it is not there any more, the deadline has passed, or somebody deleted it. */
   async #fetchArgs(client: Redis, requests: ClaimedRequest[]): Promise<void> {
     const keys = requests.map(({ text }) => this.keys.args(leadingId(text) ?? ''))
     const found = (await command(client, 'mget', ...keys)) as (string | null)[]
     requests.forEach((request, index) => {
-      const args = found[index]
-      if (typeof args !== 'string') request.args = 'gone'
-      else {
-        request.text = withArgs(request.text, args)
-        delete request.args
-      }
+      request.argsBeside = found[index] ?? undefined
     })
   }
 

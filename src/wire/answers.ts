@@ -32,8 +32,10 @@ export interface ClaimedRequest {
   /** The id made up for it; undefined: the one in the message. */
   madeUpId: string | undefined
   isJob: boolean
-  /** Its arguments lie beside it, and are to be fetched, or they should and are not there any more. Absent: they are in it, if it has any. */
-  args?: 'apart' | 'gone'
+  /** Its arguments lie beside it. */
+  isApart?: true
+  /** These, as JSON, once they were fetched; undefined where they are not there any more. */
+  argsBeside?: string | undefined
 }
 
 export interface Beat {
@@ -164,7 +166,7 @@ export const readClaimed = (answer: unknown): Claimed | undefined => {
     isJob: calls !== undefined && index >= calls,
   }))
   for (let i = 0; i < named.length; i += 2) requests[Number(named[i]) - 1]!.madeUpId = String(named[i + 1])
-  for (const place of apart) requests[place - 1]!.args = 'apart'
+  for (const place of apart) requests[place - 1]!.isApart = true
   return { nowUs: Number(now), left, jobsLeft, expired, requests }
 }
 

@@ -47,6 +47,8 @@ export interface Request extends TraceContext {
   asked: Asked | undefined
   /** The message as it was in the list. */
   text: string
+  /** Its arguments as they lay beside it, as JSON; undefined: they were in it. */
+  argsBeside: string | undefined
 }
 
 export type Reply =
@@ -67,14 +69,6 @@ export const requestBody = (id: string, task: string, idempotent: boolean, args:
  */
 export const requestBesideArgs = (id: string, task: string, idempotent: boolean, bytes: number, tail: string): string =>
   `"id":"${id}",${idempotent ? '"idempotent":true,' : ''}"beside":${bytes},"task":"${task}"${tail}`
-
-const besideMember = /^(\{"at":\d+,"ttl":\d+,"id":"[\w-]+",(?:"idempotent":true,)?)"beside":\d+/
-
-/** A request with its arguments in it, whether they lay beside it or not. */
-export const withArgs = (text: string, args: string): string => {
-  const found = besideMember.exec(text)
-  return found ? `${found[1]}"args":${args}${text.slice(found[0].length)}` : text
-}
 
 /** The same of a job; `part` is what it carries beside its arguments, as jobPartText() has it, if that is anything. */
 export const jobBody = (id: string, part: string | undefined, task: string, args: string, tail: string): string =>
@@ -109,11 +103,21 @@ const leading = /^\{"at":\d+,"ttl":\d+,"id":"([\w-]+)"/
 const leadingJob = new RegExp(`${leading.source},"job":\\{`)
 const leadingIdempotent = new RegExp(`${leading.source},"idempotent":true,`)
 
-/** Reads a claimed list element. Throws MalformedMessage with a reason that names no content. */
-export const decodeRequest = (text: string, heldId: string | undefined, namespace: string): Request => {
+/**
+ * Reads a claimed list element; `argsBeside`: its arguments, where they lay beside it. Throws MalformedMessage with a reason that names no
+ * content.
+ */
+export const decodeRequest = (
+  text: string,
+  heldId: string | undefined,
+  namespace: string,
+  argsBeside?: string,
+): Request => {
   let value: unknown
+  let beside: unknown
   try {
     value = decodePayload(text)
+    if (argsBeside !== undefined) beside = decodePayload(argsBeside)
   } catch (error) {
     throw new MalformedMessage(error instanceof PayloadProblem ? error.message : 'not JSON')
   }
@@ -134,7 +138,7 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
     atUs: Number.isSafeInteger(at) && (at as number) > 0 ? (at as number) : undefined,
     ttlMs: Number.isFinite(ttl) && (ttl as number) > 0 ? (ttl as number) : 0,
     task,
-    args: args === undefined ? {} : args,
+    args: argsBeside !== undefined ? beside : args === undefined ? {} : args,
     hubId,
     from: typeof from === 'string' ? from.slice(0, 64) : undefined,
     traceparent: typeof traceparent === 'string' ? traceparent.slice(0, 64) : undefined,
@@ -147,6 +151,7 @@ export const decodeRequest = (text: string, heldId: string | undefined, namespac
     then,
     asked: hubId === undefined ? undefined : readAsked(message),
     text,
+    argsBeside,
   }
 }
 

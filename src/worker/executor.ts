@@ -189,7 +189,8 @@ export class Executor {
   }
 
   /** Throws why the handler is not started. A caller in another language may not have looked at the schema or the limit. */
-  #checkArgs(task: Task, { task: name, id, args, text, job, then }: Request): void {
+  #checkArgs(task: Task, { task: name, id, args, argsBeside, text: message, job, then }: Request): void {
+    const text = argsBeside ?? message
     if (task.keyed === 'merged') {
       if (job?.run) return
       // Enqueued before the task merged its jobs: nobody has looked at its payload.

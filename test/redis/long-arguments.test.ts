@@ -153,6 +153,33 @@ describe('long arguments', () => {
     expect(await failure(waiting)).toMatchObject({ code: 'Expired', ran: 'no', retryable: true })
   })
 
+  it.each([
+    ['are no JSON', '{"x":'],
+    ['would be more than arguments', '1,"task":"other:1.0"'],
+    ['are nested too deep', '['.repeat(80) + ']'.repeat(80)],
+  ])('that %s any more are not run, and not held', async (_, text) => {
+    const { worker, running, waiting, caller } = await oneWaits()
+    const [request] = await it_.redis.lrange(keys().calls, 0, -1)
+    await it_.redis.set(keys().args(/"id":"([\w-]+)"/.exec(request!)![1]!), text, 'KEEPTTL')
+    const malformed = new Promise(resolve => worker.events.on('request:malformed', resolve))
+    gates.splice(0)[0]!()
+    await running
+    expect(await malformed).toMatchObject({ reason: expect.stringMatching(/not JSON|nested deeper/) })
+    await eventually(async () => (await it_.keys()).every(key => !key.includes(':held:')))
+    expect(gates).toHaveLength(0)
+    caller.abort()
+    expect((await failure(waiting)).code).toBe('Aborted')
+  })
+
+  it('that are longer than the worker takes are refused by it', async () => {
+    await it_.worker([echo], { maxPayloadBytes: 50_000 })
+    const { redis, namespace } = it_
+    const name = `${namespace}:tasks`
+    const { maxPayloadBytes: _, ...card } = JSON.parse((await redis.hget(name, 'echo:1.0'))!)
+    await redis.hset(name, 'echo:1.0', JSON.stringify({ ...card, maxPayloadBytes: 1_000_000 }))
+    expect(await failure(it_.hub().call('echo:1.0', long))).toMatchObject({ code: 'PayloadTooLarge' })
+  })
+
   it('that a caller may not lay there are refused', async () => {
     const { user, rules } = useRights(it_)
     await it_.worker([echo])

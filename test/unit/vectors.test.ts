@@ -166,6 +166,7 @@ describe('golden files', () => {
         job: null,
         then: null,
         asked: null,
+        argsBeside: null,
         ...request,
         text,
       })

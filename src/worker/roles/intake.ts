@@ -51,7 +51,7 @@ export class Intake {
     for (const element of claimed.requests) {
       const request = this.#accepted(element, workerId, claimed.nowUs)
       if (!request) continue
-      if (element.args === 'gone') {
+      if (element.isApart && element.argsBeside === undefined) {
         this.#expire(request, workerId, undefined)
         continue
       }
@@ -110,11 +110,11 @@ export class Intake {
     return undefined
   }
 
-  #read({ text, madeUpId, isJob }: Claimed['requests'][number], workerId: string): Request | undefined {
+  #read({ text, madeUpId, isJob, argsBeside }: Claimed['requests'][number], workerId: string): Request | undefined {
     const { settings, measures, events, queue, settle, slots } = this.#context
     try {
       const run = isJob ? cutRun(text) : undefined
-      const request = decodeRequest(run?.text ?? text, madeUpId, settings.namespace)
+      const request = decodeRequest(run?.text ?? text, madeUpId, settings.namespace, argsBeside)
       if (run) request.args = run.payloads
       if (isJob) request.heldId = heldAsJob(request.heldId)
       return request
