@@ -223,8 +223,14 @@ class Proxy:
             each.close()
 
     def close(self) -> None:
-        self._listener.close()
+        stop_listening(self._listener)
         self.cut()
+
+
+def stop_listening(listener: socket.socket) -> None:
+    """Closed alone it would go on listening for as long as a thread waits in it, and so would that thread."""
+    listener.shutdown(socket.SHUT_RDWR)
+    listener.close()
 
 
 @pytest.fixture

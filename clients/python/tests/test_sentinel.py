@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 import redis as redispy
 
-from conftest import Server, eventually
+from conftest import Server, eventually, stop_listening
 from pshub import Hub, HubError, NotEnqueued, Worker, task
 from pshub.redis.sentinels import Sentinels
 from pshub.redis.target import read_target
@@ -193,7 +193,7 @@ class Named:
                     client.sendall(b"+OK\r\n" * asked.count(b"SETINFO"))
 
     def close(self) -> None:
-        self._listener.close()
+        stop_listening(self._listener)
 
 
 def test_who_is_named_and_is_no_master_is_not_served(make_server: Callable[..., Server]) -> None:
