@@ -1,7 +1,7 @@
 // Puts the modules of the package together in few files: to find and open two hundred and more takes a process longer than to run them.
 // Two files hold nearly all: what the command line and threads begin with, and the rest of what `import 'pshub'` needs. On two quiet
 // cores that import took 141 ms as single modules, 114 as the 41 files that who imports what would divide them into, and takes 89 as
-// these. Node loads what is imported late (a command of the command line, hot-shots) late, as before. The single modules stay beside
+// these. Node loads what is imported late, a command of the command line for one, late, as before. The single modules stay beside
 // them, for our own tools, and `unjoined.mjs` is what imports those: the fault suite looks into them, and plants bugs.
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, isAbsolute, join } from 'node:path'

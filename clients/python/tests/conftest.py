@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -229,7 +230,9 @@ class Proxy:
 
 def stop_listening(listener: socket.socket) -> None:
     """Closed alone it would go on listening for as long as a thread waits in it, and so would that thread."""
-    listener.shutdown(socket.SHUT_RDWR)
+    # Not every system lets it.
+    with suppress(OSError):
+        listener.shutdown(socket.SHUT_RDWR)
     listener.close()
 
 
