@@ -57,6 +57,7 @@ const ofTime = [
   'blocked-for-good',
   'blocked-loop',
   'cli-slow',
+  'durable-jobs',
   'keepalive-thread',
   'lapsed-lease',
   'lost-workers',

@@ -48,12 +48,15 @@ def hub(server: Server) -> Iterator[Hub]:
 
 @pytest.fixture
 def serve(server: Server) -> Iterator[Callable[..., Worker]]:
-    """Starts a worker of queue q with these tasks."""
+    """
+    Starts a worker of queue q with these tasks. With ``starts=False`` the test does, when it listens: what waits already is told of from the
+    first moment on.
+    """
     started: list[Worker] = []
 
-    def start(*tasks: Task, **options: Any) -> Worker:
+    def start(*tasks: Task, starts: bool = True, **options: Any) -> Worker:
         started.append(Worker(server.url, tasks=tasks, **{"queue": "q", **options}))
-        return started[-1].start()
+        return started[-1].start() if starts else started[-1]
 
     yield start
     for worker in started:

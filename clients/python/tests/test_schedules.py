@@ -83,7 +83,9 @@ def test_missed_times_come_once_for_all_or_not_at_all(server: Server, hub: Hub, 
     for missed in ("once", "skip"):
         hub.schedule(missed, {"cron": "* * * * *", "missed": missed}, "tick:1.0", missed, queue="q")
         server.client.zadd(f"{PREFIX}ticks", {missed: hour_ago})
-    told = noted(serve(noting.task), "schedule:tick")
+    worker = serve(noting.task, starts=False)
+    told = noted(worker, "schedule:tick")
+    worker.start()
     eventually(lambda: any(event["name"] == "skip" and event["is_skipped"] for _, event in told))
     eventually(lambda: noting.runs)
     assert [args for _, args in noting.runs if args == "skip"] == [] and len(noting.runs) == 1
@@ -128,7 +130,9 @@ def test_what_cannot_be_read_is_told_of_and_disturbs_no_other(server: Server, hu
     server.client.hset(f"{PREFIX}cron", mapping={"bad": '{"cron":1}', "worse": json.dumps(worse)})
     past = time.time() * 1000 - 1000
     server.client.zadd(f"{PREFIX}ticks", {"bad": past, "worse": past, "gone": past, "good": past, "ever": "-inf"})
-    problems = noted(serve(noting.task), "problem")
+    worker = serve(noting.task, starts=False)
+    problems = noted(worker, "problem")
+    worker.start()
     eventually(lambda: len(noting.runs) == 1)
     eventually(lambda: len(problems) >= 4)
     reasons = sorted(event["reason"] for _, event in problems)
@@ -173,7 +177,9 @@ def test_without_cronsim_it_is_said(server: Server, hub: Hub, serve: Serve, noti
     monkeypatch.setattr(schedule_entry, "NO_CRON", why)
     monkeypatch.setattr("pshub.worker.roles.tick.NO_CRON", why)
     monkeypatch.setattr(Tick, "is_able", False)
-    problems = noted(serve(noting.task), "problem")
+    worker = serve(noting.task, starts=False)
+    problems = noted(worker, "problem")
+    worker.start()
     eventually(lambda: problems, 9)
     assert problems[0][1]["where"] == "schedule"
     assert problems[0][1]["reason"].startswith("nobody keeps the schedules of queue q up, and this worker cannot: schedules need")
