@@ -1,5 +1,5 @@
 import { ConfigError } from '../wire/errors.ts'
-import { isThenable } from '../wire/thenable.ts'
+import { isThenable, isYielding } from '../wire/returned.ts'
 import { isStandard } from './standard.ts'
 
 /** What is said of a task that merges its jobs, beside what is said of any. */
@@ -36,9 +36,14 @@ export const mergedHandler =
   (args: unknown, context: Context): unknown => {
     const run = args as RunArgs
     const done = handler(new Map(run.map(([key, payloads]) => [key, payloads.map(each => deserialize(each))])), context)
-    // Nobody is told what it returns, so that may be anything.
-    return isThenable(done) ? done.then(() => null) : null
+    return isThenable(done) ? done.then(unread) : unread(done)
   }
+
+/** Nobody is told what it returns, so that may be anything; but what a generator does is done when somebody asks it. */
+const unread = (returned: unknown): unknown => (isYielding(returned) ? returned : null)
+
+export const unreadYields = (fullName: string): ConfigError =>
+  new ConfigError(`${fullName}: nobody reads what a run of merged jobs yields; let its handler yield nothing.`)
 
 const isCountTo = (value: unknown, most: number): boolean =>
   Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most
@@ -48,7 +53,7 @@ const ofMerged = ['batch', 'maxPayloads', 'scores', 'serialize', 'deserialize'] 
 /** @throws ConfigError for an option that cannot work */
 export const checkMergedOptions = (
   fullName: string,
-  options: MergedOptions & { args?: unknown; keyed?: unknown; result?: unknown; onFailure?: unknown },
+  options: MergedOptions & { args?: unknown; keyed?: unknown; result?: unknown; yields?: unknown; onFailure?: unknown },
 ): void => {
   const wrong = (what: string) => new ConfigError(`${fullName}: ${what}`)
   if (options.keyed !== 'merged') {
@@ -57,7 +62,7 @@ export const checkMergedOptions = (
         throw wrong(`'${name}' is for tasks that merge their jobs; give keyed: 'merged' too.`)
     return
   }
-  const { args, batch, maxPayloads, scores, result, onFailure } = options
+  const { args, batch, maxPayloads, scores, result, yields, onFailure } = options
   if (isStandard(args) && (options.serialize ?? options.deserialize) !== undefined)
     throw wrong("'serialize' and 'deserialize' do what the validator of its 'args' does; give one or the other.")
   if (batch !== undefined && !isCountTo(batch, mostKeys))
@@ -67,6 +72,7 @@ export const checkMergedOptions = (
   if (scores !== undefined && scores !== 'first' && scores !== 'last')
     throw wrong("'scores' must be 'first' or 'last'.")
   if (result !== undefined) throw wrong("'result' is of no use: nobody is told what a run of merged jobs returns.")
+  if (yields !== undefined) throw unreadYields(fullName)
   if (onFailure !== undefined)
     throw wrong("'onFailure' is for keyed: 'ordered': a key that failed keeps its payloads together.")
 }

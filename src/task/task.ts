@@ -3,6 +3,7 @@ import { ConfigError } from '../wire/errors.ts'
 import type { Keyed } from '../wire/job-part.ts'
 import { parseTaskName } from '../wire/names.ts'
 import { namesOf } from '../wire/options.ts'
+import { isGenerator } from '../wire/returned.ts'
 import type { Declaration, TaskContext } from './declaration.ts'
 import type { Guards } from './guards.ts'
 import type {
@@ -15,7 +16,7 @@ import type {
   ToldOf,
   Yielding,
 } from './infer.ts'
-import { type ByKey, defaultBatch, defaultMaxPayloads, mergedHandler } from './merged.ts'
+import { type ByKey, defaultBatch, defaultMaxPayloads, mergedHandler, unreadYields } from './merged.ts'
 import { checkLength, checkOptions, type TaskOptions } from './options.ts'
 import { compileOwn, type JsonSchema, type Validate } from './schema.ts'
 import {
@@ -239,6 +240,7 @@ const taskOf = (contract: Contract, handler: unknown, serving: Serving, options:
   if (typeof handler !== 'function')
     throw new ConfigError(`${full}: its handler must be a function, not ${typeof handler}.`)
   checkOptions(full, serving, servingNames)
+  if (contract.keyed === 'merged' && isGenerator(handler)) throw unreadYields(full)
   const { threads = contract.threads, module = contract.module } = serving
   const yields = contract.yields ?? (isGenerator(handler) || undefined)
   const parse = parserOf(options.args, 'InvalidArgs', full)
@@ -248,9 +250,6 @@ const taskOf = (contract: Contract, handler: unknown, serving: Serving, options:
       : parsing(handler as Handler, parse, parserOf(options.result, 'InvalidResult', full))
   return Object.freeze({ ...contract, yields, threads, module, kind: 'task', handler: own })
 }
-
-/** Made by `function*` or `async function*`, also in another realm. */
-const isGenerator = (handler: object): boolean => /Generator/.test(Object.prototype.toString.call(handler))
 
 /** A handler between the validators of its schemas, where they have any: they run where it runs, in a thread too. */
 const parsing = (handler: Handler, parseArgs: Parse | undefined, parseResult: Parse | undefined): Handler => {

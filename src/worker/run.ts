@@ -18,9 +18,10 @@ import type { HubError } from '../wire/errors.ts'
 import { Abandoned } from '../wire/failures.ts'
 import type { Request, TraceContext } from '../wire/message.ts'
 import { refuseHubOptions } from '../wire/options.ts'
+import type { Yielding } from '../wire/returned.ts'
 import { checkProgress, type Progress } from '../wire/stream.ts'
 import { clearTimeout, setTimeout } from '../wire/timers.ts'
-import { type Chunks, type Draining, drained, drains, readAll, type Yielding } from './answers/yielded.ts'
+import { type Chunks, type Draining, drained, drains, readAll } from './answers/yielded.ts'
 
 /** After its deadline a handler that ignores its signal is waited for this long; then its slot is given to others. */
 export const abandonAfterMs = 1000

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { PutOff, TaskError } from '../../src/index.ts'
+import { ConfigError, defineTask, PutOff, TaskError } from '../../src/index.ts'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 import { mergedFixture, noting } from '../support/merged-fixture.ts'
 
@@ -7,6 +7,30 @@ const it_ = useRedis()
 const { keysOf, waiting, stateOf, declared } = mergedFixture(it_)
 
 describe('merged jobs', () => {
+  it('are not of a task that yields, which nobody would read; what its handler yields all the same is done', async () => {
+    const keyed = 'merged' as const
+    const message = 'merge:1.0: nobody reads what a run of merged jobs yields; let its handler yield nothing.'
+    const declarations: (() => unknown)[] = [
+      () => defineTask('merge:1.0', { keyed, yields: true } as object),
+      () => defineTask('merge:1.0', { keyed, yields: { type: 'integer' } } as object),
+      () => defineTask('merge:1.0', { keyed }, async function* () {} as never),
+      () => defineTask('merge:1.0', { keyed }).handler(function* () {} as never),
+    ]
+    for (const declare of declarations) expect(declare).toThrow(new ConfigError(message))
+    const done: string[] = []
+    const task = defineTask('merge:1.0', { keyed }, byKey =>
+      (function* () {
+        for (const key of byKey.keys()) yield done.push(key)
+      })(),
+    )
+    const hub = await declared(task)
+    await hub.enqueue('merge:1.0', 1, { key: 'a' })
+    await it_.worker([task])
+    await eventually(async () => (await it_.redis.keys(`${it_.namespace}:{q}:merged:*`)).length === 0)
+    await eventually(() => done.length > 0)
+    expect(done).toEqual(['a'])
+  })
+
   it('are handed to their handler together, each payload once, the lowest score first', async () => {
     const { task, runs } = noting({ batch: 10 })
     const hub = await declared(task)

@@ -1,16 +1,7 @@
 import type { TaskContext } from '../../task/task.ts'
 import { HubError, TaskError } from '../../wire/errors.ts'
 import { Abandoned } from '../../wire/failures.ts'
-import { isThenable } from '../../wire/thenable.ts'
-
-/** What a handler returns that yields: what `async function*` and `function*` make, or anything that can be read with `for await`. */
-export type Yielding = AsyncIterable<unknown> | Generator<unknown>
-
-export const isYielding = (value: unknown): value is Yielding =>
-  typeof value === 'object' &&
-  value !== null &&
-  (Symbol.asyncIterator in value ||
-    (Symbol.iterator in value && typeof (value as { next?: unknown }).next === 'function'))
+import { isThenable, isYielding, type Yielding } from '../../wire/returned.ts'
 
 /** Where what a run yields goes. */
 export interface Chunks {

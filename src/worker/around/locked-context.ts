@@ -7,8 +7,9 @@ import {
   type TaskContext,
   type TaskLog,
 } from '../../task/task.ts'
+import type { Yielding } from '../../wire/returned.ts'
 import type { Progress } from '../../wire/stream.ts'
-import { type Draining, drains, type Yielding } from '../answers/yielded.ts'
+import { type Draining, drains } from '../answers/yielded.ts'
 import type { Lock } from './lock.ts'
 
 /** What a handler sees that runs under a lock: its signal fires when that is lost, too. */

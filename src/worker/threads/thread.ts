@@ -1,11 +1,13 @@
 // What the threads of a pool run. It is loaded by its name (thread-pool.ts), not imported.
+
 import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads'
 import { contractsIn, tasksIn } from '../../task/exported.ts'
 import type { Task } from '../../task/task.ts'
 import { messageOf, TaskError } from '../../wire/errors.ts'
 import { refused } from '../../wire/failures.ts'
 import { encodePayload, PayloadProblem } from '../../wire/payload.ts'
-import { isYielding, readAll, unread } from '../answers/yielded.ts'
+import { isYielding } from '../../wire/returned.ts'
+import { readAll, unread } from '../answers/yielded.ts'
 import { packError } from './carried-error.ts'
 import type { FromThread, ThreadOutcome, ThreadRequest, ToThread } from './messages.ts'
 import { ThreadChunks } from './thread-chunks.ts'
