@@ -3,7 +3,7 @@
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { Redis } from 'ioredis'
-import { freePort, startServer } from './redis-server.mjs'
+import { onFreePort, startServer } from './redis-server.mjs'
 
 const allSlots = 16_384
 const patienceMs = 20_000
@@ -28,9 +28,11 @@ const startNode = async args => {
   ]
   // A replica may take over however long ago it heard of its master; no need to wait for others to come to the same view.
   const ready = ['--cluster-replica-validity-factor', '0', '--repl-diskless-sync-delay', '0']
-  const busPort = String(await freePort())
-  const all = [...cluster, ...ready, '--cluster-port', busPort, ...args]
-  const server = await startServer({ args: all })
+  const { busPort, all, server } = await onFreePort(async port => {
+    const busPort = String(port)
+    const all = [...cluster, ...ready, '--cluster-port', busPort, ...args]
+    return { busPort, all, server: await startServer({ args: all }) }
+  })
   const client = new Redis(server.url, { maxRetriesPerRequest: 3, retryStrategy: () => 100 })
   client.on('error', () => undefined)
   const id = await client.call('cluster', 'myid')

@@ -47,13 +47,29 @@ export const freePort = () =>
     })
   })
 
+const triesOfPorts = 5
+
+/** Runs `start` with a free port, and with another one where somebody was quicker: that is used a moment after it was looked for. */
+export const onFreePort = async start => {
+  for (let tries = 1; ; tries++) {
+    const port = await freePort()
+    try {
+      return await start(port)
+    } catch (error) {
+      if (tries === triesOfPorts || !/Address already in use/i.test(error.message)) throw error
+    }
+  }
+}
+
 /**
  * Starts a server and resolves when it accepts connections.
  * @param {{ args?: string[], port?: number, dir?: string, env?: Record<string, string> }} [options] extra arguments; port and
  *   directory of an earlier server, to start it again on its data; what its environment has beside ours
  */
-export const startServer = async (options = {}) => {
-  const port = options.port ?? (await freePort())
+export const startServer = (options = {}) =>
+  options.port ? startOn(options.port, options) : onFreePort(port => startOn(port, options))
+
+const startOn = async (port, options) => {
   const dir = options.dir ?? mkdtempSync(join(tmpdir(), 'pshub-redis-'))
   const child = spawn(
     ensureServer(),
@@ -75,12 +91,18 @@ export const startServer = async (options = {}) => {
   const exited = new Promise(resolve => child.once('exit', resolve))
   await new Promise((resolve, reject) => {
     let log = ''
+    const onEarlyExit = code => {
+      if (!options.dir) rmSync(dir, { recursive: true, force: true })
+      reject(new Error(`the server ended with code ${code}:\n${log}`))
+    }
     child.stdout.on('data', chunk => {
       log = (log + chunk).slice(-10_000)
-      if (/Ready to accept connections/.test(log)) resolve()
+      if (!/Ready to accept connections/.test(log)) return
+      child.off('exit', onEarlyExit)
+      resolve()
     })
     child.once('error', reject)
-    child.once('exit', code => reject(new Error(`the server ended with code ${code}:\n${log}`)))
+    child.once('exit', onEarlyExit)
   })
   // Never outlives the process that started it.
   const killNow = () => child.kill('SIGKILL')

@@ -78,7 +78,7 @@ it('refusals are counted by their calls', async () => {
 
 it('others have their turn while a list of many is searched', async () => {
   const call = { task: 'a:1.0', code: 'TaskFailed', message: 'no luck '.repeat(30), id: 'x', worker: 'w', host: 'h' }
-  const all = Array.from({ length: 100_000 }, () => call as FailureOverview)
+  const all = Array.from({ length: 500_000 }, () => call as FailureOverview)
   const asked = callsAsked({ text: 'zebra' }, ['task', 'code'])
   expect(await turnsOfOthers(() => callList(all, asked, textOfFailure))).toBeGreaterThan(3)
 })
