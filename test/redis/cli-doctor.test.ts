@@ -126,15 +126,17 @@ describe('pshub trace', () => {
     await cli.startWorker('--slots', '1')
     const calls = [1, 2].map(() => cli.start(['call', 'slow', '{"ms":20000}', '--timeout', '30s']))
     const list = `${cli.namespace}:{default}:calls`
-    await eventually(async () => (await cli.redis.llen(list)) === 1)
+    const held = `${cli.namespace}:{default}:held:*`
+    // The one that is to be run is in the list, too, until it is taken.
+    await eventually(async () => (await cli.redis.keys(held)).length === 1 && (await cli.redis.llen(list)) === 1)
     const [text] = await cli.redis.lrange(list, 0, 0)
     const waiting = JSON.parse(text!).id
     expect((await run(['trace', waiting])).out).toMatch(
       / task +slow:1\.0\n[\s\S]* waits +in queue default, 0 before it\n/,
     )
-    const [key] = await cli.redis.keys(`${cli.namespace}:{default}:held:*`)
-    const [held] = await cli.redis.hkeys(key!)
-    expect((await run(['trace', held!])).out).toMatch(/ is held +by worker \S+ \(.*\) of queue default, which is live/)
+    const [key] = await cli.redis.keys(held)
+    const [running] = await cli.redis.hkeys(key!)
+    expect((await run(['trace', running!])).out).toMatch(/ is held +by worker \S+ \(.*\) of queue default, which is live/)
     for (const call of calls) call.signal('SIGINT')
   }, 60_000)
 
