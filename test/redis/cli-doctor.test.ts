@@ -136,7 +136,9 @@ describe('pshub trace', () => {
     )
     const [key] = await cli.redis.keys(held)
     const [running] = await cli.redis.hkeys(key!)
-    expect((await run(['trace', running!])).out).toMatch(/ is held +by worker \S+ \(.*\) of queue default, which is live/)
+    expect((await run(['trace', running!])).out).toMatch(
+      / is held +by worker \S+ \(.*\) of queue default, which is live/,
+    )
     for (const call of calls) call.signal('SIGINT')
   }, 60_000)
 
