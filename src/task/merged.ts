@@ -1,6 +1,6 @@
 import { ConfigError } from '../wire/errors.ts'
-import { isThenable, isYielding } from '../wire/returned.ts'
-import { isStandard } from './standard.ts'
+import { isYielding } from '../wire/returned.ts'
+import { afterwards, isStandard } from './standard.ts'
 
 /** What is said of a task that merges its jobs, beside what is said of any. */
 export interface MergedOptions<Payload = unknown> {
@@ -35,12 +35,12 @@ export const mergedHandler =
   ) =>
   (args: unknown, context: Context): unknown => {
     const run = args as RunArgs
-    const done = handler(new Map(run.map(([key, payloads]) => [key, payloads.map(each => deserialize(each))])), context)
-    return isThenable(done) ? done.then(unread) : unread(done)
+    const byKey = new Map(run.map(([key, payloads]) => [key, payloads.map(each => deserialize(each))]))
+    return afterwards(handler(byKey, context), leftOf)
   }
 
 /** Nobody is told what it returns, so that may be anything; but what a generator does is done when somebody asks it. */
-const unread = (returned: unknown): unknown => (isYielding(returned) ? returned : null)
+const leftOf = (returned: unknown): unknown => (isYielding(returned) ? returned : null)
 
 export const unreadYields = (fullName: string): ConfigError =>
   new ConfigError(`${fullName}: nobody reads what a run of merged jobs yields; let its handler yield nothing.`)

@@ -19,9 +19,7 @@ Serve = Callable[..., Worker]
 
 def test_a_job_that_fails_is_tried_again_after_its_delays(hub: Hub, serve: Serve) -> None:
     flaky = Flaky(backoff=[30, 60])
-    worker = serve(flaky.task, starts=False)
-    told = noted(worker, "job:retried")
-    worker.start()
+    told = noted(serve(flaky.task), "job:retried")
     job = hub.enqueue(flaky.task, {"fails": 3}, tracked=True)
     assert job.result() == {"attempt": 4}
     assert [each.attempt for each in flaky.tries] == [1, 2, 3, 4]
@@ -35,9 +33,7 @@ def test_a_job_that_fails_is_tried_again_after_its_delays(hub: Hub, serve: Serve
 
 def test_a_job_that_fails_too_often_is_dead_with_its_last_ten_failures(server: Server, hub: Hub, serve: Serve) -> None:
     flaky = Flaky(retries=11)
-    worker = serve(flaky.task, starts=False)
-    told = noted(worker, "job:dead")
-    worker.start()
+    told = noted(serve(flaky.task), "job:dead")
     job = hub.enqueue(flaky.task, {"fails": 99}, tracked=True)
     with pytest.raises(TaskFailed) as error:
         job.result()

@@ -197,9 +197,7 @@ def test_a_worker_that_leaves_gives_up_its_turn(server: Server, hub: Hub, serve:
 
 
 def test_a_task_that_nobody_has_ends_its_jobs(server: Server, hub: Hub, serve: Serve) -> None:
-    worker = serve(add, starts=False)
-    told = noted(worker, "job:dead")
-    worker.start()
+    told = noted(serve(add), "job:dead")
     job = hub.enqueue("others:1.0", {}, queue="q", tracked=True)
     with pytest.raises(Exception, match="No worker ever declared others:1.0"):
         job.result()

@@ -82,9 +82,8 @@ def test_they_run_one_after_the_other_over_two_workers_and_others_beside_them(se
 )
 def test_one_that_fails_holds_the_next_ones_or_lets_them_pass(hub: Hub, serve: Serve, on_failure: Any, expected: Any) -> None:
     line = Line(fails=2, on_failure=on_failure)
-    worker = serve(line.task, starts=False)
+    worker = serve(line.task)
     told = noted(worker, "job:retried")
-    worker.start()
     for n in (1, 2, 3):
         line.enqueue(hub, "a", n)
     line.enqueue(hub, "b", 4)

@@ -94,9 +94,7 @@ def test_hints_say_what_one_payload_is(server: Server, hub: Hub, serve: Serve) -
         # Whatever that returns.
         return object()
 
-    worker = serve(orders, starts=False)
-    settled = noted(worker, "task:settled")
-    worker.start()
+    settled = noted(serve(orders), "task:settled")
     card = json.loads(server.client.hget("pshub:tasks", "orders:1.0"))
     assert card["args"]["properties"] == {"number": {"type": "integer"}} and card["description"] == "Of a day."
     assert card["keyed"] == "merged" and "scores" not in card and "result" not in card

@@ -2,6 +2,7 @@ import { setMaxListeners } from 'node:events'
 import { answerOf } from '../../jobs/verdict.ts'
 import { isBatchFull } from '../../queue/batches.ts'
 import type { JobEnd } from '../../queue/job-queue.ts'
+import { longWriteChars } from '../../redis/client.ts'
 import { NotConnected } from '../../redis/failures.ts'
 import { clearTimeout, setTimeout } from '../../wire/timers.ts'
 import { mayPass, untilDone } from '../answers/until-done.ts'
@@ -23,11 +24,6 @@ interface Batch {
   chars: number
 }
 
-/**
- * Replies that are so long together leave before the tick ends: their callers go on while the rest is encoded. With 16 calls of 10 kB in
- * flight it is 12 % more calls a second.
- */
-const longRepliesChars = 60_000
 /** For so long a release waits for further replies to go with. */
 const releaseMs = 5
 
@@ -64,7 +60,8 @@ export class Settle {
     const replies = batch.replies.get(hubId)
     if (replies) replies.push(reply)
     else batch.replies.set(hubId, [reply])
-    if (batch.chars > longRepliesChars) this.#flush()
+    // They fill a write, and their callers go on while the rest is encoded: with 16 calls of 10 kB in flight 12 % more calls a second.
+    if (batch.chars > longWriteChars) this.#flush()
   }
 
   #batchFor(workerId: string, chars: number): Batch {

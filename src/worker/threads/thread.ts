@@ -1,5 +1,4 @@
 // What the threads of a pool run. It is loaded by its name (thread-pool.ts), not imported.
-
 import { type MessagePort, parentPort, receiveMessageOnPort } from 'node:worker_threads'
 import { contractsIn, tasksIn } from '../../task/exported.ts'
 import type { Task } from '../../task/task.ts'
