@@ -48,10 +48,7 @@ def hub(server: Server) -> Iterator[Hub]:
 
 @pytest.fixture
 def serve(server: Server) -> Iterator[Callable[..., Worker]]:
-    """
-    Starts a worker of queue q with these tasks. With ``starts=False`` the test does, when it listens: what waits already is told of from the
-    first moment on.
-    """
+    """Starts a worker of queue q with these tasks; with ``starts=False`` the test does."""
     started: list[Worker] = []
 
     def start(*tasks: Task, starts: bool = True, **options: Any) -> Worker:
@@ -68,4 +65,11 @@ def noted(worker: Worker, *names: str) -> list[Any]:
     told: list[Any] = []
     for name in names:
         worker.events.on(name, lambda event, name=name: told.append((name, event)))  # type: ignore[misc]
+    return told
+
+
+def noted_from_start(worker: Worker, *names: str) -> list[Any]:
+    """What a worker tells from its first moment on, which is now: of what waits already, too."""
+    told = noted(worker, *names)
+    worker.start()
     return told

@@ -109,6 +109,7 @@ def test_cut_connections_lose_no_reply(server: Server, make_proxy: Callable[[Ser
             for thread in threads:
                 thread.join(90)
             ended.set()
+            assert not any(thread.is_alive() for thread in threads), f"{len(answered)} of 240 calls have ended"
             assert wrong == []
             eventually(lambda: server.held() == [], 8)
     finally:

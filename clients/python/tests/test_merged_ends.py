@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conftest import Server, WorkerProcess, eventually
-from job_tasks import PREFIX, hub, noted, serve  # noqa: F401
+from job_tasks import PREFIX, hub, noted, noted_from_start, serve  # noqa: F401
 from merged_tasks import ByKey, Gate, Merge, Serve, due_ms, fail_first, tries, waiting
 from pshub import Context, Hub, PutOff, TaskError, TaskFailed, task
 
@@ -17,9 +17,8 @@ from pshub import Context, Hub, PutOff, TaskError, TaskFailed, task
 def test_a_run_that_fails_comes_back_merged_with_what_came_meanwhile(server: Server, hub: Hub, serve: Serve) -> None:
     gate = Gate(ValueError("no"))
     merge = Merge(gate, backoff=200)
-    worker = serve(merge.task, starts=False)
+    worker = serve(merge.task)
     told = noted(worker, "job:retried")
-    worker.start()
     hub.enqueue("merge:1.0", "v1", key="a", score=1)
     eventually(lambda: merge.begun == 1)
     hub.enqueue("merge:1.0", "v1", key="a", score=7)
@@ -48,9 +47,7 @@ def test_each_key_has_its_own_tries_and_polynomial_backoff(server: Server, hub: 
     server.client.hset(f"{PREFIX}tried:merge:1.0", "b", '{"tries":2,"errors":[]}')
     for key in "ab":
         hub.enqueue("merge:1.0", 1, key=key)
-    worker = serve(merge.task, starts=False)
-    told = noted(worker, "job:retried")
-    worker.start()
+    told = noted_from_start(serve(merge.task, starts=False), "job:retried")
     eventually(lambda: len(told) == 2)
     assert merge.runs[0].attempt == 3
     (_, a), (_, b) = told
@@ -68,8 +65,7 @@ def test_what_failed_too_often_is_given_up_by_its_lowest_score_and_can_be_put_ba
     merge.declared(serve)
     hub.enqueue_many([("merge:1.0", name, {"key": "a", "score": score}) for score, name in ((1, "bad"), (2, "good"))])
     worker = serve(merge.task, starts=False)
-    told = noted(worker, "job:dead")
-    worker.start()
+    told = noted_from_start(worker, "job:dead")
     eventually(lambda: len(merge.runs) == 3)
     assert [(run.by_key["a"], run.attempt) for run in merge.runs] == [
         (["bad", "good"], 1), (["bad", "good"], 2), (["good"], 1),
@@ -105,9 +101,7 @@ def test_a_failure_that_is_final_gives_one_payload_of_each_key_up(hub: Hub, serv
     for key in "abc":
         for n in (1, 2):
             hub.enqueue("merge:1.0", n, key=key, score=n)
-    worker = serve(merge.task, starts=False)
-    told = noted(worker, "job:dead")
-    worker.start()
+    told = noted_from_start(serve(merge.task, starts=False), "job:dead")
     eventually(lambda: len(merge.runs) == 2)
     assert merge.brought[1] == {key: [2] for key in "abc"}
     dead = hub.dead("q").list(code="Never")
@@ -123,8 +117,8 @@ def test_a_run_that_is_put_off_has_not_failed(server: Server, hub: Hub, serve: S
     for key in "ab":
         hub.enqueue("merge:1.0", 1, key=key)
     worker = serve(merge.task, starts=False)
-    told, settled = noted(worker, "job:putoff"), noted(worker, "task:settled")
-    worker.start()
+    told = noted(worker, "job:putoff")
+    settled = noted_from_start(worker, "task:settled")
     eventually(lambda: len(settled) == 1)
     assert [(run.by_key, run.attempt) for run in merge.runs] == [({"a": [1], "b": [1]}, 1)] * 3
     assert [(event["delay_ms"], event["reason"]) for _, event in told] == [(30, "too early")] * 4
@@ -142,9 +136,8 @@ def test_another_job_and_a_call_are_put_off_too(hub: Hub, serve: Serve) -> None:
             raise PutOff(20)
         return len(attempts)
 
-    worker = serve(later, starts=False)
+    worker = serve(later)
     told = noted(worker, "job:putoff")
-    worker.start()
     with pytest.raises(TaskFailed, match="It is not the time for it") as failed:
         hub.call(later)
     assert failed.value.retryable and failed.value.data == {"retryAfterMs": 20}
@@ -163,9 +156,7 @@ def test_what_is_no_payload_of_theirs_is_given_up_and_the_others_run(server: Ser
     deep = "[" * 80 + "]" * 80
     strange: Any = {'"text"': 1, '{not],["json': 0, deep: 3, b'"\xff"': 4}
     server.client.zadd(f"{PREFIX}merged:merge:1.0:a", strange)
-    worker = serve(merge.task, starts=False)
-    told = noted(worker, "job:dead", "job:putoff")
-    worker.start()
+    told = noted_from_start(serve(merge.task, starts=False), "job:dead", "job:putoff")
     eventually(lambda: sum(map(len, merge.brought)) == 2)
     assert sorted((key, payloads) for run in merge.brought for key, payloads in run.items()) == [("a", [1]), ("b", [1])]
     eventually(lambda: server.client.zcard(f"{PREFIX}dead") == 4)

@@ -12,7 +12,7 @@ import pytest
 
 import pshub.jobs.schedule_entry as schedule_entry
 from conftest import Proxy, Server, eventually
-from job_tasks import PREFIX, hub, noted, serve  # noqa: F401
+from job_tasks import PREFIX, hub, noted, noted_from_start, serve  # noqa: F401
 from pshub import AsyncHub, ConfigError, Hub, InvalidArgs, NoSuchTask, NotEnqueued, Task, Worker, task
 from pshub.jobs.cron import next_ms
 from pshub.worker.roles.tick import Tick
@@ -83,9 +83,7 @@ def test_missed_times_come_once_for_all_or_not_at_all(server: Server, hub: Hub, 
     for missed in ("once", "skip"):
         hub.schedule(missed, {"cron": "* * * * *", "missed": missed}, "tick:1.0", missed, queue="q")
         server.client.zadd(f"{PREFIX}ticks", {missed: hour_ago})
-    worker = serve(noting.task, starts=False)
-    told = noted(worker, "schedule:tick")
-    worker.start()
+    told = noted_from_start(serve(noting.task, starts=False), "schedule:tick")
     eventually(lambda: any(event["name"] == "skip" and event["is_skipped"] for _, event in told))
     eventually(lambda: noting.runs)
     assert [args for _, args in noting.runs if args == "skip"] == [] and len(noting.runs) == 1
@@ -130,9 +128,7 @@ def test_what_cannot_be_read_is_told_of_and_disturbs_no_other(server: Server, hu
     server.client.hset(f"{PREFIX}cron", mapping={"bad": '{"cron":1}', "worse": json.dumps(worse)})
     past = time.time() * 1000 - 1000
     server.client.zadd(f"{PREFIX}ticks", {"bad": past, "worse": past, "gone": past, "good": past, "ever": "-inf"})
-    worker = serve(noting.task, starts=False)
-    problems = noted(worker, "problem")
-    worker.start()
+    problems = noted_from_start(serve(noting.task, starts=False), "problem")
     eventually(lambda: len(noting.runs) == 1)
     eventually(lambda: len(problems) >= 4)
     reasons = sorted(event["reason"] for _, event in problems)
@@ -177,9 +173,7 @@ def test_without_cronsim_it_is_said(server: Server, hub: Hub, serve: Serve, noti
     monkeypatch.setattr(schedule_entry, "NO_CRON", why)
     monkeypatch.setattr("pshub.worker.roles.tick.NO_CRON", why)
     monkeypatch.setattr(Tick, "is_able", False)
-    worker = serve(noting.task, starts=False)
-    problems = noted(worker, "problem")
-    worker.start()
+    problems = noted_from_start(serve(noting.task, starts=False), "problem")
     eventually(lambda: problems, 9)
     assert problems[0][1]["where"] == "schedule"
     assert problems[0][1]["reason"].startswith("nobody keeps the schedules of queue q up, and this worker cannot: schedules need")
