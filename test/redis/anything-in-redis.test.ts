@@ -1,61 +1,33 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { defineTask, type EventMap, type Hub, type Worker } from '../../src/index.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
-import { anyJson, anyText } from '../support/any-json.ts'
 import { everythingOf } from '../support/everything-of.ts'
-import { eventually, failure } from '../support/hub-fixture.ts'
 import { jsonOf, useRegistry } from '../support/registry-fixture.ts'
 
 /** What is in Redis was written by others, and may be anything: it must hurt nothing else. */
 const server = useRegistry()
-const execute = promisify(execFile)
 
 const healthy = defineTask('healthy:1.0', { description: 'Is well.', args: { type: 'object' } }, () => 'well')
-const fail = defineTask('fail:1.0', {}, () => {
-  throw new Error('on purpose')
-})
 const keys = () => makeKeys(server.namespace)
 
 let worker: Worker
 let hub: Hub
-/** The registry as the worker wrote it. */
-let whole: [key: string, content: Buffer][]
 
 beforeEach(async () => {
-  worker = await server.worker([healthy, fail])
+  worker = await server.worker([healthy])
   hub = server.hub()
-  expect((await failure(hub.call('fail:1.0', {}, { timeoutMs: 15_000 }))).code).toBe('TaskFailed')
-  await eventually(async () => (await hub.failures()).length === 1, 10_000)
-  const hashes = [keys().tasks, keys().workers, keys().stats, keys().taskStats, keys().failures]
-  whole = []
-  for (const key of hashes) {
-    const content = await server.redis.dumpBuffer(key)
-    if (content) whole.push([key, content])
-  }
-  server.onEnd(repair)
+  server.onEnd(async () => {
+    const { tasks, workers, stats, slow, queue } = keys()
+    await server.redis.del(tasks, workers, stats, slow, queue('zz').calls)
+    await server.redis.zrem(queue('q').leases, 'junk')
+  })
 })
 
-const ofQueues = (): string[] =>
-  ['q', 'zz'].flatMap(queue => {
-    const { calls, jobs, dead, leases, paused, held } = keys().queue(queue)
-    // The healthy task's own queue cannot do without these.
-    const needed = queue === 'q' ? [] : [calls, leases, jobs]
-    return [...needed, dead, paused, held('junk'), ...(queue === 'q' ? [] : [held(worker.id)])]
-  })
-
-const repair = async () => {
-  const { tasks, workers, stats, taskStats, slow, failures } = keys()
-  await server.redis.del(tasks, workers, stats, taskStats, slow, failures, ...ofQueues())
-  await server.redis.zrem(keys().queue('q').leases, 'junk')
-  for (const [key, content] of whole) await server.redis.restore(key, 0, content, 'REPLACE')
-}
-
 const expectAllWell = async () => {
-  for (const each of [hub, server.hub()]) expect(await each.call('healthy', {}, { timeoutMs: 2000 })).toBe('well')
+  for (const each of [hub, server.hub()]) expect(await each.call('healthy', {}, { timeoutMs: 20_000 })).toBe('well')
   const overview = await hub.overview()
   expect(overview.tasks.find(({ task }) => task === 'healthy:1.0')).toMatchObject({
     queue: 'q',
@@ -66,7 +38,6 @@ const expectAllWell = async () => {
   })
   expect(overview.workers.find(({ id }) => id === worker.id)).toMatchObject({ queue: 'q', live: true, slots: 4 })
   for (const text of await everythingOf(hub, overview)) expect(text.length).toBeGreaterThan(0)
-  return overview
 }
 
 const card = { task: 'junk:1.0', queue: 'zz', description: 'x', timeoutMs: 1, idempotent: true, digest: 'd', at: 1 }
@@ -80,7 +51,6 @@ const workerCard = {
   client: 'any/1',
   started: 1,
 }
-const stats = { seen: 1, busy: 1, draining: false, counters: { ok: 1 }, busyShare: 1, loopMs: { mean: 1 }, rssBytes: 1 }
 const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
 const junkWorker = async (text: string) => {
   await server.redis.hset(keys().workers, 'junk', text)
@@ -88,32 +58,29 @@ const junkWorker = async (text: string) => {
 }
 
 describe('a record that is not what it should be', () => {
-  it.each([
-    ['members of a wrong type', JSON.stringify({ ...card, description: { toString: 1 } })],
-    ['members nested deeply', JSON.stringify({ ...card, args: 0 }).replace('"args":0', `"args":${deep(20_000)}`)],
-    ['a megabyte of description', JSON.stringify({ ...card, description: 'x'.repeat(2 ** 20) })],
-    [
-      'names of prototypes',
+  it('hurts nothing else', async () => {
+    const badCards = [
+      JSON.stringify({ ...card, description: { toString: 1 } }),
+      JSON.stringify({ ...card, args: 0 }).replace('"args":0', `"args":${deep(20_000)}`),
+      JSON.stringify({ ...card, description: 'x'.repeat(2 ** 20) }),
       JSON.stringify({ ...card, toString: 1, constructor: 1 }).replace('"d"', '"d","__proto__":1'),
-    ],
-    ['the name of another task', JSON.stringify({ ...card, task: 'healthy:1.0' })],
-    ['no JSON', '{"task":'],
-  ])('a task card with %s', async (_, text) => {
-    await server.redis.hset(keys().tasks, 'junk:1.0', text)
-    await expectAllWell()
-  })
-
-  it.each([
-    ['members of a wrong type', JSON.stringify({ ...workerCard, host: { toString: 1 }, slots: [], pid: {} })],
-    ['members nested deeply', JSON.stringify({ ...workerCard, more: 0 }).replace('"more":0', `"more":${deep(20_000)}`)],
-    [
-      'tasks that are none',
+      JSON.stringify({ ...card, task: 'healthy:1.0' }),
+      '{"task":',
+    ]
+    for (const text of badCards) {
+      await server.redis.hset(keys().tasks, 'junk:1.0', text)
+      await expectAllWell()
+    }
+    const badWorkers = [
+      JSON.stringify({ ...workerCard, host: { toString: 1 }, slots: [], pid: {} }),
+      JSON.stringify({ ...workerCard, more: 0 }).replace('"more":0', `"more":${deep(20_000)}`),
       JSON.stringify({ ...workerCard, tasks: { ...workerCard.tasks, __proto__: null, toString: {} } }),
-    ],
-    ['no JSON', '{"id":'],
-  ])('a card of a live worker of the same queue with %s', async (_, text) => {
-    await junkWorker(text)
-    await expectAllWell()
+      '{"id":',
+    ]
+    for (const text of badWorkers) {
+      await junkWorker(text)
+      await expectAllWell()
+    }
   })
 
   it('is shown, and told once by each hub', async () => {
@@ -157,14 +124,14 @@ describe('a record that is not what it should be', () => {
     expect(await server.redis.hexists(keys().workers, 'junk')).toBe(1)
   })
 
-  it.each(['tasks', 'workers', 'queues'])('is told in one line by pshub %s, and by check', async command => {
+  it('is told in one line by pshub tasks, and in full by pshub check', async () => {
     await server.redis.hset(keys().tasks, 'bad:1.0', 'no card')
     await server.redis.hset(keys().tasks, 'worse:1.0', '\u001b[31m')
     const main = join(import.meta.dirname, '../../dist/cli/main.js')
     const run = (name: string) =>
-      execute(process.execPath, [main, name, '--redis', server.url, '--namespace', server.namespace])
-    const { stdout, stderr } = await run(command)
-    expect(stdout).toMatch(command === 'tasks' ? /^healthy:1\.0/m : /\bq\b/)
+      promisify(execFile)(process.execPath, [main, name, '--redis', server.url, '--namespace', server.namespace])
+    const { stdout, stderr } = await run('tasks')
+    expect(stdout).toMatch(/^healthy:1\.0/m)
     expect(stderr).toMatch(
       /^Warning: \w+:1\.0 of \S+:tasks cannot be read and counts as absent: it is not JSON\. 1 more: pshub check\n$/,
     )
@@ -188,103 +155,4 @@ describe('a record that is not what it should be', () => {
     })
     expect((await registry.post('api/call/healthy', {})).status).toBe(200)
   })
-})
-
-describe('any JSON in any record', () => {
-  const nasty = fc.constantFrom<unknown>({ toString: 1 }, [[]], 1e308, 'x'.repeat(1000))
-  const mutated = (record: object) =>
-    fc.oneof(
-      anyJson.map(value => JSON.stringify(value)),
-      anyText,
-      {
-        weight: 6,
-        arbitrary: fc
-          .tuple(
-            fc.constantFrom(...Object.keys(record), ...Object.keys(record), 'args', 'us', '__proto__', 'x'),
-            fc.oneof(anyJson, nasty),
-          )
-          .map(([member, value]) => JSON.stringify(Object.fromEntries([...Object.entries(record), [member, value]]))),
-      },
-    )
-  const window = { ok: 1, errors: {}, us: { backlog: { counts: [1, 1], sum: 1, max: 1 }, queue: 1, exec: 1 } }
-  const call = { id: 'a', at: 1, us: { backlog: 1, queue: 1, exec: 1 }, code: 'x', message: 'm', execUs: 1 }
-  const listOf = mutated(call).map(text => {
-    try {
-      return JSON.stringify({ 'healthy:1.0': [JSON.parse(text)] })
-    } catch {
-      return text
-    }
-  })
-  const measured = mutated({ ok: 1, errors: { x: 1 }, callers: { x: 1 }, window }).map(
-    text => `{"ms":1000,"tasks":{"healthy:1.0":${text}},"others":${text}}`,
-  )
-  const fieldOf = fc.oneof(fc.constantFrom('junk:1.0', 'junk:1.0@zz', 'healthy:1.0@zz', '__proto__', 'a@b@c'), anyText)
-
-  it('hurts nothing else', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.tuple(fieldOf, mutated(card)), { maxLength: 4 }),
-        fc.array(mutated(workerCard), { maxLength: 2 }),
-        mutated(stats),
-        measured,
-        listOf,
-        async (cards, workers, stat, tasks, calls) => {
-          for (const [field, text] of cards) await server.redis.hset(keys().tasks, field, text)
-          for (const text of workers) await junkWorker(text)
-          await server.redis.hset(keys().stats, 'junk', stat)
-          await server.redis.hset(keys().taskStats, 'junk', tasks)
-          await server.redis.hset(keys().slow, 'junk', calls)
-          await server.redis.hset(keys().failures, 'junk', calls)
-          await expectAllWell()
-          await repair()
-        },
-      ),
-      { numRuns: 150 },
-    )
-  }, 60_000)
-})
-
-describe('any type at any key', () => {
-  const writes: Record<string, (key: string) => Promise<unknown>> = {
-    string: key => server.redis.set(key, 'x'),
-    list: key => server.redis.rpush(key, 'x'),
-    hash: key => server.redis.hset(key, 'x', 'y'),
-    set: key => server.redis.sadd(key, 'x'),
-    zset: key => server.redis.zadd(key, 1, 'x'),
-    stream: key => server.redis.xadd(key, '*', 'x', 'y'),
-  }
-  const put = async (key: string, type: string) => {
-    await server.redis.del(key)
-    await writes[type]!(key)
-  }
-  const anyType = fc.constantFrom(...Object.keys(writes))
-
-  it('of a queue, or of what workers measure, hurts nothing else', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.tuple(fc.nat(), anyType), { minLength: 1, maxLength: 6 }), async places => {
-        const { stats, taskStats, slow, failures } = keys()
-        const all = [...ofQueues(), stats, taskStats, slow, failures]
-        const junk = { ...card, task: 'junk:1.0', queue: 'zz' }
-        await server.redis.hset(keys().tasks, 'junk:1.0', JSON.stringify(junk))
-        await junkWorker(JSON.stringify({ ...workerCard, queue: 'zz' }))
-        for (const [at, type] of places) await put(all[at % all.length]!, type)
-        await expectAllWell()
-        await repair()
-      }),
-      { numRuns: 40 },
-    )
-  }, 60_000)
-
-  for (const name of ['tasks', 'workers'] as const)
-    it(`of pshub:${name} leaves the rest readable`, async () => {
-      for (const type of Object.keys(writes).filter(each => each !== 'hash')) {
-        await put(keys()[name], type)
-        const overview = await hub.overview()
-        expect(overview.unreadable).toEqual([{ key: keys()[name], reason: 'it is of another type (WRONGTYPE)' }])
-        expect(overview[name]).toEqual([])
-        expect(overview.queues).toMatchObject([{ queue: 'q' }])
-        await everythingOf(hub, overview)
-        await repair()
-      }
-    })
 })

@@ -122,7 +122,7 @@ it('a job that cannot be kept with the dead ones stays held until it can', async
   await eventually(async () => (await it_.redis.exists(held(worker.id))) === 0)
   expect(await it_.redis.zcard(dead)).toBe(1)
   await it_.redis.del(dead)
-}, 15_000)
+})
 
 it('what a lost worker left that is none of ours holds up no other adoption', async () => {
   const { leases, held } = queueOf().keys
@@ -133,7 +133,7 @@ it('what a lost worker left that is none of ours holds up no other adoption', as
   await it_.redis.hset(held('lost'), 'a', request)
   await it_.redis.zadd(leases, 1, 'broken', 2, 'lost')
   it_.onEnd(() => it_.redis.del(held('broken')))
-  const [, reply] = (await it_.redis.blpop(inbox, 8))!
+  const [, reply] = (await it_.redis.blpop(inbox, 30))!
   expect(JSON.parse(reply)).toMatchObject({ id: 'a', error: { code: 'WorkerLost' } })
   await eventually(async () => (await it_.redis.zcard(leases)) === 1)
-}, 15_000)
+})

@@ -7,6 +7,7 @@ import {
   TaskError,
   type WithPhases,
 } from '../../src/index.ts'
+import { delay } from '../support/delay.ts'
 import { add, echo } from '../support/example-tasks.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 
@@ -36,10 +37,10 @@ describe('a call', () => {
     expect(await hub.call('echo:1.0')).toEqual({})
   })
 
-  it('serves thousands at once, each with its own answer', async () => {
+  it('serves a thousand at once, each with its own answer', async () => {
     await it_.worker([echo], { slots: 32 })
     const hub = it_.hub()
-    const answers = await Promise.all(Array.from({ length: 3000 }, (_, n) => hub.call('echo:1.0', { n })))
+    const answers = await Promise.all(Array.from({ length: 1000 }, (_, n) => hub.call('echo:1.0', { n })))
     expect(answers).toEqual(answers.map((_, n) => ({ n })))
   })
 
@@ -68,7 +69,7 @@ describe('phases', () => {
     result: { type: 'object', properties: { slept: { type: 'number' } }, required: ['slept'] },
   } as const
   const nap = defineTask('nap:1.0', options, async args => {
-    await new Promise(resolve => setTimeout(resolve, args.ms ?? 0))
+    await delay(args.ms ?? 0, 'its run time is measured')
     if (args.ms === 31) throw new TaskError('no')
     return { slept: args.ms ?? 0 }
   })
@@ -113,8 +114,8 @@ describe('phases', () => {
       hub.call(nap, { ms: 100 }, { phases: true }),
       hub.call(nap, { ms: 1 }, { phases: true }),
     ])
-    expect(first.phases!.backlog).toBeLessThan(50_000)
-    expect(checked(second.phases, 1).backlog).toBeGreaterThan(80_000)
+    // They were pushed together, and the second one waited while the first one ran.
+    expect(checked(second.phases, 1).backlog).toBeGreaterThan(first.phases!.exec / 2)
   })
 
   it('come with the error of a call that a worker answered', async () => {
@@ -183,15 +184,12 @@ describe('names', () => {
 describe('gather', () => {
   it('settles each by its name, and one that fails spoils none', async () => {
     await it_.worker([add, echo])
-    const page = await it_.hub().gather(
-      {
-        good: ['my_task:1.0', { x: 1 }],
-        task: [add, { x: 2 }],
-        bad: ['my_task:1.0', { x: 'one' }],
-        gone: ['other:2.0', {}],
-      },
-      { timeoutMs: 500 },
-    )
+    const page = await it_.hub().gather({
+      good: ['my_task:1.0', { x: 1 }],
+      task: [add, { x: 2 }],
+      bad: ['my_task:1.0', { x: 'one' }],
+      gone: ['other:2.0', {}],
+    })
     expect(page.good).toMatchObject({ ok: true, value: { x: 11 }, ms: expect.any(Number) })
     expect(page.task).toMatchObject({ ok: true, value: { x: 12 } })
     expect(page.bad).toMatchObject({ ok: false, error: { code: 'InvalidArgs' } })
