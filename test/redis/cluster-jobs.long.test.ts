@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask, noOverlap, rateLimit } from '../../src/index.ts'
 import { eventually, failure, useCluster } from '../support/cluster-fixture.ts'
+import { delay } from '../support/delay.ts'
 
 /** Jobs whose queues live on different nodes. */
 const it_ = useCluster({ masters: 3 })
@@ -116,7 +117,7 @@ describe('jobs on a Cluster', () => {
     let most = 0
     const alone = defineTask('alone:1.0', { retries: 0 }, async () => {
       most = Math.max(most, ++running)
-      await new Promise(resolve => setTimeout(resolve, 20))
+      await delay(20, 'so that others would run beside it')
       running--
     })
     const startedAt: number[] = []
@@ -143,7 +144,7 @@ describe('what is in the queues of a Cluster', () => {
     it_.allowLeftovers()
     const { queues, hub, runs } = await threeQueues()
     for (const queue of queues) expect(await hub.pause(queue)).toBeGreaterThan(0)
-    await new Promise(resolve => setTimeout(resolve, 1200))
+    await eventually(async () => (await hub.queues()).every(({ pausedMs }) => pausedMs !== undefined))
     for (const at of [0, 1, 2])
       for (let n = 0; n < 4; n++)
         await hub.enqueue(`t${at}:1.0`, { n }, { tracked: true, delayMs: n === 3 ? 60_000 : 0 })

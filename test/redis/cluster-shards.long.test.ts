@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { defineTask } from '../../src/index.ts'
 import { connectionsTo, eventually, useCluster } from '../support/cluster-fixture.ts'
 import { counting, readAll, upTo } from '../support/counted-streams.ts'
 import { noted } from '../support/noting-tasks.ts'
@@ -32,6 +33,23 @@ it('a shard that is none any more is left, and so is the connection that waited 
   await eventually(async () => worker.look().length === 2 && (await waiting()) === 2)
   await it_.hub().call('note:1.0', 'there', { queue: shards[0] })
   expect(seen).toEqual(['here', 'there'])
+})
+
+it('a Cluster gets two connections for each node that is used, and no more', async () => {
+  const [queue] = it_.queues() as [string]
+  await it_.worker(queue, [defineTask('echo:1.0', {}, args => args)])
+  const hub = it_.hub()
+  await hub.call('echo:1.0', 1)
+  const counts = await Promise.all(
+    it_.cluster.masters.map(async node => [
+      await connectionsTo(node, 'pshub-hub'),
+      await connectionsTo(node, 'pshub-worker'),
+    ]),
+  )
+  for (const [ofHub, ofWorker] of counts) {
+    expect(ofHub).toBeLessThanOrEqual(2)
+    expect(ofWorker).toBeLessThanOrEqual(2)
+  }
 })
 
 it('a queue on several nodes has streams in each of its shards, beyond a window', async () => {
