@@ -169,12 +169,3 @@ describe('AMQP', () => {
     expect((await take(queue)).properties.messageId).toBe(id)
   })
 })
-
-it.each<[object, string]>([
-  [{ url: 'http://x' }, "'url' must be one of amqp://"],
-  [{ url: 'amqp://x:99999' }, "'url' must be one of amqp://"],
-  [{ url: 'amqp://x', format: 'json' }, "'format' must be a function"],
-  [{ url: 'amqp://x', exchnge: 'a' }, "did you mean 'exchange'"],
-])('%o is refused', (options, why) => {
-  expect(() => amqp(options as AmqpOptions)).toThrow(why)
-})

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { otherHub, redisList, redisStream } from '../../src/index.ts'
+import { amqp, otherHub, redisList, redisStream } from '../../src/index.ts'
 import { startServer } from '../../tools/redis-server.mjs'
 import { startForwarder } from '../support/forwarding.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
@@ -109,7 +109,7 @@ describe('a Redis list', () => {
       /could not be reached|ECONNREFUSED/.test((await errorsOf(job.id)).at(-1)?.message ?? ''),
     )
     other = await startServer({ port, dir })
-    await job.result({ timeoutMs: 15_000 })
+    await job.result({ timeoutMs: 30_000 })
     expect(JSON.parse((await there.lpop('paid'))!).id).toBe(job.id)
   })
 })
@@ -208,6 +208,10 @@ describe('what cannot be a target', () => {
     [() => otherHub({ redis: 'redis://127.0.0.1:1', queue: 'a b' }), "otherHub: 'queue' must be"],
     [() => otherHub({ redis: 'redis://127.0.0.1:1', queue: 'forward.a' }), 'is the queue of a forwarder'],
     [() => otherHub({ redis: 'redis://127.0.0.1:1', rememberMs: 0 }), "'rememberMs' must be"],
+    [() => amqp({ url: 'http://x' }), "'url' must be one of amqp://"],
+    [() => amqp({ url: 'amqp://x:99999' }), "'url' must be one of amqp://"],
+    [() => amqp({ url: 'amqp://x', format: 'json' } as never), "'format' must be a function"],
+    [() => amqp({ url: 'amqp://x', exchnge: 'a' } as never), "did you mean 'exchange'"],
   ])('%# is refused', (make, why) => {
     expect(make).toThrow(why)
   })

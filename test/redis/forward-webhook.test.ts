@@ -38,7 +38,6 @@ describe('a webhook', () => {
     expect(sent['user-agent']).toMatch(/^pshub\//)
     expect(sent['webhook-id']).toBe(id)
     const timestamp = sent['webhook-timestamp'] as string
-    expect(Math.abs(Date.now() / 1000 - Number(timestamp))).toBeLessThan(30)
     // As a receiver reckons it, who knows either secret.
     const expected = [newer, secret].map(each =>
       createHmac('sha256', Buffer.from(each.slice('whsec_'.length), 'base64'))

@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { defineTask } from '../../src/index.ts'
 import { Queue } from '../../src/queue/queue.ts'
 import { run } from '../../src/redis/library.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { functionCalls, maxBytes } from '../support/function-calls.ts'
-import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { failure, useRedis } from '../support/hub-fixture.ts'
 
 /** Callers and workers made of the functions alone, as one in another language is. */
 const server = useRedis()
@@ -144,32 +143,6 @@ describe('a full caller made of functions alone', () => {
 })
 
 describe('a full worker made of functions alone', () => {
-  it('finds what a lost worker holds in a hash that was large once', async () => {
-    const { redis } = server
-    const { held, leases } = keys()
-    const fields = Array.from({ length: 20_000 }, (_, n) => [`r${n}`, '{"task":"raw:1.0"}']).flat()
-    await redis.hset(held('lost'), ...fields)
-    // While a snapshot is under way Redis lets no hash shrink: nearly all of its places are empty, and so are its pages.
-    await redis.mset(Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`filler${n}`, ''])))
-    await redis.config('SET', 'rdb-key-save-delay', '100000')
-    await redis.bgsave()
-    server.onEnd(async () => {
-      await redis.config('SET', 'rdb-key-save-delay', '0')
-      await redis.del(...Array.from({ length: 30 }, (_, n) => `filler${n}`))
-    })
-    const gone = Array.from({ length: 19_999 }, (_, n) => `r${n}`)
-    await redis.hdel(held('lost'), ...gone)
-    await redis.zadd(leases, 1, 'lost')
-    await beatOf(['w', 60_000, 1, 60_000])
-    const [cursor] = await redis.hscan(held('lost'), 0, 'COUNT', 64)
-    // Those of Valkey and of Redis 8 shrink all the same, at once or a moment later.
-    const info = String(await redis.info('server'))
-    if (/^redis_version:7/m.test(info) && !info.includes('valkey_version')) expect(cursor).not.toBe('0')
-    const adopted = await run(redis, 'adopt', adoptKeys('lost', 'w'), ['lost', 'w', 64, maxBytes, 9, 1000])
-    expect(adopted).toEqual([1, ['lost:r19999', '{"task":"raw:1.0","losses":1}'], [], [], [], []])
-    await redis.del(held('w'), leases)
-  })
-
   it('is called by a Hub', async () => {
     const { redis, namespace } = server
     const { bell, held, reply } = keys()
@@ -193,49 +166,6 @@ describe('a full worker made of functions alone', () => {
     await redis.hdel(held('w'), id)
     expect(await failed).toMatchObject({ code: 'TaskFailed', message: 'no', retryable: true })
     expect(await leaveOf('w')).toBe(0)
-  })
-
-  it('that dies is adopted from by a Worker: idempotent calls run again, others end as WorkerLost', async () => {
-    const { redis, namespace } = server
-    const { calls, held, leases, paused } = keys()
-    await beatOf(['w', 60_000, 1, 60_000])
-    const card = { id: 'w', queue: 'q', tasks: { 'again:1.0': '', 'once:1.0': '' } }
-    await redis.hset(`${namespace}:workers`, 'w', JSON.stringify(card))
-    for (const [task, idempotent] of Object.entries({ 'again:1.0': true, 'once:1.0': false })) {
-      await redis.hset(
-        `${namespace}:tasks`,
-        task,
-        JSON.stringify({ task, queue: 'q', idempotent, at: Date.now() / 1000 }),
-      )
-    }
-    const hub = server.hub()
-    const args = { empty: [], text: 'Zoë 💚 "losses":7}' }
-    const again = hub.call('again:1.0', args, { timeoutMs: 10_000 })
-    const once = failure(hub.call('once:1.0', args, { timeoutMs: 10_000 }))
-    await eventually(async () => (await redis.llen(calls)) === 2)
-    await run(redis, 'claim', claimKeys('w'), ['w', 4, 0, maxBytes])
-    expect(await redis.hlen(held('w'))).toBe(2)
-    await redis.zadd(leases, 1, 'w')
-    const worker = await server.worker([defineTask('again:1.0', { idempotent: true }, args => args)])
-    let isPaused = false
-    worker.events.on('queue:paused', () => {
-      isPaused = true
-    })
-    expect(await again).toEqual(args)
-    expect(await once).toMatchObject({ code: 'WorkerLost', ran: 'maybe' })
-    expect(await redis.zscore(leases, 'w')).toBeNull()
-    // A second death counts on: the payload's bytes stay, the count stands before the last brace.
-    const text = (losses: number) =>
-      `{"at":1,"ttl":0,"id":"v1","idempotent":true,"task":"again:1.0","args":{"losses":7,"big":[9007199254740993,1.0]},"losses":${losses}}`
-    // While nobody takes it, it can be looked at.
-    await redis.set(paused, Date.now())
-    await eventually(() => isPaused)
-    await redis.hset(held('v'), 'v1', text(1))
-    await redis.zadd(leases, 1, 'v')
-    await eventually(async () => (await redis.llen(calls)) > 0)
-    expect(await redis.lrange(calls, 0, -1)).toEqual([text(2)])
-    await redis.del(paused)
-    await eventually(async () => (await redis.llen(calls)) === 0)
   })
 
   it('takes nothing without a lease', async () => {

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
 import { install, libraryRevision, libraryText, run } from '../../src/redis/library.ts'
 import { useRights } from '../support/acl-users.ts'
+import { delay } from '../support/delay.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 
 const server = useRedis()
@@ -94,7 +95,7 @@ describe('where the library is gone', () => {
     const runs = new Map<unknown, number>()
     const count = defineTask('count:1.0', {}, async n => {
       runs.set(n, (runs.get(n) ?? 0) + 1)
-      await new Promise(resolve => setTimeout(resolve, 2))
+      await delay(2, 'so that the library goes while calls run')
       return n
     })
     await server.worker([count], { slots: 8 })

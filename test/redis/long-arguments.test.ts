@@ -82,7 +82,7 @@ describe('long arguments', () => {
     await it_.worker([gated], { slots: 1 })
     // It leaves, and what may run twice goes back to the list.
     await first.stop({ graceMs: 0 })
-    await eventually(() => gates.length === 2, 10_000)
+    await eventually(() => gates.length === 2)
     gates.splice(0)[1]!()
     expect(await running).toEqual(long)
   })
