@@ -207,17 +207,6 @@ describe('one job', () => {
     expect(await all('retry', { state: 'dead', queue: 'q' })).toMatchObject({ changed: 1 })
     expect(await it_.redis.llen(keys().jobs)).toBe(1)
   })
-
-  it('is cancelled whether it is tracked or not', async () => {
-    it_.allowLeftovers()
-    const hub = it_.hub()
-    const plain = await hub.enqueue('echo:1.0', 1, { queue: 'q' })
-    const tracked = await hub.enqueue('echo:1.0', 1, { queue: 'q', tracked: true })
-    expect(await hub.cancelJob(plain.id, { queue: 'q', state: 'waiting' })).toBe(true)
-    expect(await hub.cancelJob(tracked.id, { queue: 'q' })).toBe(true)
-    expect(await hub.cancelJob(tracked.id, { queue: 'q' })).toBe(false)
-    expect((await failure(hub.cancelJob(plain.id, { queue: 'q' }))).code).toBe('NoSuchJob')
-  })
 })
 
 describe('the age of the oldest job', () => {

@@ -48,16 +48,6 @@ describe('what is pushed by hand', () => {
     expect(runs).toEqual([1, 2, 3, 4, 5, 6, {}, 'lost'])
     expect((await server.keys()).filter(key => key.startsWith('reply'))).toEqual([])
   })
-
-  it('is not started after its deadline, even where the functions cannot see that', async () => {
-    const runs: unknown[] = []
-    const worker = await server.worker([defineTask('echo:1.0', {}, args => runs.push(args))])
-    const late = `{"ttl":100,"id":"late","task":"echo:1.0","args":"late","at":${(Date.now() - 60_000) * 1000}}`
-    await server.redis.rpush(keys().calls, late, '{"id":"last","task":"echo:1.0","args":"last"}')
-    await eventually(() => runs.includes('last'))
-    await eventually(async () => (await server.redis.hlen(keys().held(worker.id))) === 0)
-    expect(runs).toEqual(['last'])
-  })
 })
 
 describe('what is pushed by hand for a task that the worker at hand does not have', () => {

@@ -29,14 +29,6 @@ describe('a call', () => {
     expect(result).toEqual({ x: 11 })
   })
 
-  it('carries any JSON unchanged, both ways', async () => {
-    await it_.worker([echo])
-    const hub = it_.hub()
-    const values = [[], {}, [[]], { a: [] }, 'ÜñĪ¢öde 💚 \u2028 "\\', 0, -1.5e-7, 9007199254740991, true, null, '']
-    for (const value of values) expect(await hub.call('echo:1.0', value)).toEqual(value)
-    expect(await hub.call('echo:1.0')).toEqual({})
-  })
-
   it('serves a thousand at once, each with its own answer', async () => {
     await it_.worker([echo], { slots: 32 })
     const hub = it_.hub()
@@ -48,18 +40,6 @@ describe('a call', () => {
     await it_.worker([echo])
     const big = 'x'.repeat(1_000_000)
     expect(await it_.hub().call('echo:1.0', big)).toBe(big)
-  })
-
-  it('tells how long each part took', async () => {
-    await it_.worker([echo])
-    const hub = it_.hub()
-    const settled = new Promise(resolve => hub.events.on('call:settled', resolve))
-    await hub.call('echo:1.0')
-    expect(await settled).toMatchObject({
-      task: 'echo:1.0',
-      ok: true,
-      us: { backlog: expect.any(Number), exec: expect.any(Number) },
-    })
   })
 })
 
@@ -135,25 +115,6 @@ describe('phases', () => {
     await late
     expect((await failure(hub.call('none:1.0'))).phases).toBe(undefined)
   })
-
-  it('come with each entry of a gather', async () => {
-    await it_.worker([nap])
-    const page = await it_.hub().gather(
-      {
-        one: ['nap:1.0', { ms: 20 }],
-        fails: ['nap:1.0', { ms: 31 }],
-        plain: ['nap:1.0', {}, { phases: false }],
-        unknown: ['none:1.0'],
-      },
-      { phases: true },
-    )
-    expect(page.one).toMatchObject({ ok: true, value: { slept: 20 } })
-    checked(page.one.phases, 20)
-    checked(page.fails.phases, 31)
-    expect(page.plain).toEqual({ ok: true, value: { slept: 0 }, ms: expect.any(Number) })
-    expect(page.unknown).toMatchObject({ ok: false, error: { code: 'NoSuchTask' } })
-    expect(page.unknown.phases).toBe(undefined)
-  })
 })
 
 describe('names', () => {
@@ -163,13 +124,6 @@ describe('names', () => {
     expect(await hub.call('greet:1.2')).toBe('1.2')
     expect(await hub.call('greet:1')).toBe('1.10')
     expect(await hub.call('greet')).toBe('2.0')
-  })
-
-  it('skip versions without live workers', async () => {
-    const newer = await it_.worker([versioned('3.0')], { queue: 'other' })
-    await it_.worker([versioned('2.0')])
-    await newer.stop()
-    expect(await it_.hub().call('greet')).toBe('2.0')
   })
 
   it('follow a worker that starts with a newer version', async () => {

@@ -132,19 +132,4 @@ describe('a Cluster that changes', () => {
     expect(keptOutcomes.length).toBeGreaterThan(killed[1]!)
     expect(keptOutcomes.filter(({ code }) => code !== undefined)).toEqual([])
   }, 60_000)
-
-  it("loses the master of a hub's replies, which nothing else of that hub uses: its calls go on", async () => {
-    const [, other, victim] = it_.cluster.masters as [ClusterNode, ClusterNode, ClusterNode]
-    const { task, starts } = counting('back:1.0')
-    await it_.worker(await ofNode('back', other), [task])
-    const isThere = async (hub: Hub) => (await it_.cluster.ownerOf(makeKeys(it_.namespace).reply(hub.id))) === victim
-    let hub = it_.hub()
-    while (!(await isThere(hub))) hub = it_.hub()
-    await hub.call('back:1.0', { n: -1 })
-    const calls = load(hub, 'back:1.0')
-    await it_.cluster.failOver(victim)
-    const promotedAt = performance.now()
-    await eventually(() => calls.outcomes.some(({ code, atMs }) => code === undefined && atMs > promotedAt))
-    never(await calls.stop(), starts)
-  }, 60_000)
 })

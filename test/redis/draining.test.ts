@@ -77,20 +77,3 @@ describe('the last worker of a task, while it drains', () => {
     await stopped
   })
 })
-
-describe('a worker that drains beside another one', () => {
-  it('costs no call: the other one gets them all', async () => {
-    const hub = it_.hub()
-    const { worker, running, stopped, finish } = await drain(hub)
-    await eventually(isDraining(worker.id))
-    const other = await it_.worker([echo])
-    const numbers = Array.from({ length: 50 }, (_, n) => n)
-    const fresh = it_.hub()
-    expect(await Promise.all(numbers.map(n => fresh.call('echo', n)))).toEqual(numbers)
-    const shown = (await hub.tasks()).find(({ task }) => task === 'echo:1.0')
-    expect(shown?.workers).toEqual([other.id])
-    finish()
-    expect(await running).toBe('finished')
-    await stopped
-  })
-})

@@ -78,8 +78,7 @@ it('one whose answer was lost is confirmed by a replica when it is sent again', 
 })
 
 it('durable is for what is enqueued now, and for replicas', async () => {
-  const hub = new Hub({ redis: 'redis://127.0.0.1:1', logLevel: 'silent' })
-  onTestFinished(() => hub.close())
+  const { hub } = await replicated()
   const refused = (work: Promise<unknown>) => work.then(String, ({ code, message }) => `${code}: ${message}`)
   expect(await refused(hub.enqueue('job:1.0', 1, { queue: 'q', durable: 'disk' as never }))).toMatch(
     /^InvalidArgs: .*durable must be 'replica', not "disk"/,

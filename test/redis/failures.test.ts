@@ -137,23 +137,3 @@ describe('callers', () => {
     expect(callers.reduce((sum, { calls }) => sum + calls, 0)).toBe(totals.ok)
   })
 })
-
-describe('the overview', () => {
-  it('pages through all tasks', async () => {
-    const names = Array.from({ length: 1500 }, (_, n) => `task${n}:1.0`)
-    const fields = names.flatMap(task => [
-      task,
-      JSON.stringify({ task, queue: 'q', at: 1, description: 'x'.repeat(99) }),
-    ])
-    await server.redis.hset(key('tasks'), ...fields)
-    const callsOf = async (command: string) => {
-      const stats = await server.redis.info('commandstats')
-      return Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0)
-    }
-    const before = { hmget: await callsOf('hmget'), hstrlen: await callsOf('hstrlen') }
-    const tasks = await server.hub().tasks()
-    expect(tasks.map(({ task }) => task).sort()).toEqual([...names].sort())
-    expect((await callsOf('hmget')) - before.hmget).toBeGreaterThan(5)
-    expect((await callsOf('hstrlen')) - before.hstrlen).toBeGreaterThanOrEqual(1500)
-  })
-})

@@ -40,13 +40,6 @@ describe('a Redis list', () => {
     expect(await there.info('commandstats')).toContain('cmdstat_rpush:calls=1,')
   })
 
-  it('gets what the format makes of a job', async () => {
-    const format = ({ args }: { args: unknown }) => JSON.stringify(args)
-    await startForwarder(fixture, { target: redisList({ redis: other.url, key: 'bare', format }) })
-    await fixture.hub().enqueue('paid', [1, 2], { forward })
-    expect(await eventually(() => there.lpop('bare'))).toBe('[1,2]')
-  })
-
   it('does not get a job whose format fails or is no text, but the others of its batch', async () => {
     const made: Record<string, () => unknown> = {
       bad: () => {
@@ -84,15 +77,6 @@ describe('a Redis list', () => {
     const { message } = await failure(Promise.resolve(elsewhere.forward([job], signal)))
     expect(message).toMatch(/^Redis at redis:\/\/127\.0\.0\.1:\d+: NOPERM .* keys?\b/)
     await Promise.all([target.close?.(), elsewhere.close?.()])
-  })
-
-  it('gets nothing any more that nobody waits for', async () => {
-    const target = redisList({ redis: other.url, key: 'late' })
-    const job = { id: 'j'.repeat(22), task: 'paid', args: {}, attempt: 1 }
-    expect(await target.forward([job], new AbortController().signal)).toMatchObject({ taken: [job.id] })
-    await expect(Promise.resolve(target.forward([job], AbortSignal.abort()))).rejects.toThrow('aborted')
-    expect(await there.llen('late')).toBe(1)
-    await target.close?.()
   })
 
   it('that refuses, or is away, keeps jobs for a later try', async () => {

@@ -152,18 +152,6 @@ describe('a webhook', () => {
     }
   })
 
-  it('that cannot be sent is told as what it is', async () => {
-    const server = await serve()
-    const why = async (options: Partial<WebhookOptions>, given: object = {}) => {
-      const { taken, failed } = await send({ url: server.url, ...options }, { ...job, ...given })
-      expect([...taken]).toEqual([])
-      return (failed[0] as { reason: string }).reason
-    }
-    expect(await why({ format: () => undefined as never })).toBe("'format' must return a text, not undefined")
-    expect(await why({}, { tracestate: 'a=\u2028' })).toContain('ByteString')
-    expect(server.deliveries).toEqual([])
-  })
-
   it('of a slow side keeps no other one waiting', async () => {
     const held: (() => void)[] = []
     const server = await serve(({ body }, response) => {

@@ -131,15 +131,6 @@ describe('a forwarder', () => {
     expect(new Set(batches.flat().map(({ id }) => id)).size).toBe(50)
   })
 
-  it('hands over as many as it has slots where nobody says how many', async () => {
-    const { target, batches } = notingTarget()
-    const entries = Array.from({ length: 120 }, (_, n) => ['a', { n }] as const)
-    await fixture.hub().enqueueMany(entries, { forward: 'billing' })
-    await startForwarder(fixture, { target, slots: 120, waitMs: 60_000 })
-    await eventually(() => batches.length === 1)
-    expect(batches[0]!.length).toBe(120)
-  })
-
   it('keeps the order of each key, failures included', async () => {
     const done: [string, number][] = []
     let failures = 0

@@ -8,7 +8,7 @@ import { failure, useRedis } from '../support/hub-fixture.ts'
 /** Callers and workers made of the functions alone, as one in another language is. */
 const server = useRedis()
 
-const { keys, beatOf, claimKeys, handbackKeys, adoptKeys, leaveOf } = functionCalls(server)
+const { keys, beatOf, claimKeys, handbackKeys, leaveOf } = functionCalls(server)
 
 describe('the bytes of a payload', () => {
   const args = '{"empty":[],"none":{},"big":9007199254740993,"exact":1.0,"exp":1E400,"text":"Zoë 💚\\u0000\\ud800 \\/"}'
@@ -125,21 +125,6 @@ describe('a full caller made of functions alone', () => {
     expect(await push(1, 9, message('a'))).toEqual([1, 0, at])
     await redis.del(keys().calls, keys().bell, keys().pushed('h'))
   })
-
-  it('takes back what still waits, and has the worker told of what runs', async () => {
-    const { redis } = server
-    const { calls, cancelled, leases } = keys()
-    const [, , stamp] = (await push(1, 9, message('a'), message('b'))) as string[]
-    const cancel = (id: string, text: string) => run(redis, 'cancel', [calls, cancelled], [id, text, 60_000])
-    expect(await cancel('a', `{"at":${stamp},${message('a')}`)).toBe(1)
-    expect(await cancel('a', `{"at":${stamp},${message('a')}`)).toBe(0)
-    expect(await cancel('b', '')).toBe(0)
-    expect(await waiting()).toEqual(['b'])
-    const beat = await beatOf(['w', 4000, 1, 60_000])
-    // The newest first, so that a flood of them hides no fresh one.
-    expect(beat).toEqual([at, 1, ['b', 'a'], [], [], ''])
-    await redis.del(calls, cancelled, leases, keys().bell, keys().pushed('h'))
-  })
 })
 
 describe('a full worker made of functions alone', () => {
@@ -168,23 +153,6 @@ describe('a full worker made of functions alone', () => {
     expect(await leaveOf('w')).toBe(0)
   })
 
-  it('takes nothing without a lease', async () => {
-    const { redis } = server
-    const { calls, leases } = keys()
-    await redis.rpush(calls, '{}')
-    const claim = () => run(redis, 'claim', claimKeys('w'), ['w', 4, 0, maxBytes])
-    expect(await claim()).toEqual([expect.anything(), -1])
-    const renew = () => beatOf(['w', 4000, 0, 60_000])
-    expect(await renew()).toEqual([expect.anything(), 0, [], [], []])
-    await redis.zadd(leases, 0, 'w')
-    expect(await renew()).toEqual([expect.anything(), 0, [], [], []])
-    await redis.zadd(leases, 1, 'w')
-    expect(await claim()).toEqual([expect.anything(), -1])
-    expect(await renew()).toEqual([expect.anything(), 1, [], [], [], ''])
-    expect(await redis.llen(calls)).toBe(1)
-    await redis.del(calls, leases)
-  })
-
   it('is told of a bell that it may not wait for, which must not make it a busy loop', async () => {
     const { redis, namespace } = server
     const { bell, leases } = keys()
@@ -193,27 +161,5 @@ describe('a full worker made of functions alone', () => {
     const queue = new Queue('q', makeKeys(namespace))
     expect((await failure(queue.waitAndClaim(redis, 'w', { slots: 1, jobs: 0 }))).message).toMatch(/^WRONGTYPE/)
     await redis.del(bell, leases)
-  })
-
-  it("loses nothing to somebody else's key under one of its names", async () => {
-    const { redis } = server
-    const { calls, held, leases } = keys()
-    await beatOf(['w', 60_000, 1, 60_000])
-    await redis.rpush(calls, '{"task":"a"}', '{"task":"b"}')
-    const before = await redis.lrange(calls, 0, -1)
-    await redis.set(held('w'), 'squat')
-    await expect(run(redis, 'claim', claimKeys('w'), ['w', 4, 0, maxBytes])).rejects.toThrow(/WRONGTYPE/)
-    expect(await redis.lrange(calls, 0, -1)).toEqual(before)
-    await redis.hset(held('v'), 'a', '{"task":"a"}')
-    await redis.zadd(leases, 1, 'v')
-    const adopting = () => run(redis, 'adopt', adoptKeys('v', 'w'), ['v', 'w', 9, maxBytes, 9, 1000])
-    await expect(adopting()).rejects.toThrow(/WRONGTYPE/)
-    await redis.set(calls, 'squat')
-    await redis.del(held('w'))
-    await expect(adopting()).rejects.toThrow(/WRONGTYPE/)
-    await expect(run(redis, 'handback', handbackKeys('v'), ['head', 'a'])).rejects.toThrow(/WRONGTYPE/)
-    await expect(leaveOf('v')).rejects.toThrow(/WRONGTYPE/)
-    expect(await redis.hgetall(held('v'))).toEqual({ a: '{"task":"a"}' })
-    await redis.del(calls, leases, held('v'))
   })
 })

@@ -16,10 +16,6 @@ export const outer = defineTask('outer:1.0', { timeoutMs: 60000 }, (_, ctx) => {
   process.stdout.write('outer begun\\n')
   return called
 })
-export const logs = defineTask('logs:1.0', { timeoutMs: 60000 }, (_, ctx) => {
-  ctx.log.info('half way')
-  return until(ctx.signal)
-})
 export const blocks = defineTask('blocks:1.0', { timeoutMs: 60000 }, function computing({ ms }) { block(ms); return 'done' })
 `
 const startWorker = async (...args: string[]) => {
@@ -31,37 +27,6 @@ const startWorker = async (...args: string[]) => {
 const workerIds = async () => JSON.parse((await run(['workers', '--json'])).out).map(({ id }: { id: string }) => id)
 
 describe('pshub inspect', () => {
-  it('says what a worker runs, by the beginning of its id or by host and pid', async () => {
-    const worker = await startWorker()
-    const [id] = await workerIds()
-    const idle = await run(['inspect', id.slice(0, 6)])
-    expect(idle).toMatchObject({
-      code: 0,
-      out: expect.stringContaining(`worker ${id}, queue q, pid ${worker.child.pid}: 0 of 4`),
-    })
-    start(['call', 'outer', '--timeout', '30s'])
-    await run(['enqueue', 'logs:1.0'])
-    await worker.shows('half way')
-    const { host } = JSON.parse((await run(['workers', '--json'])).out)[0]
-    const look = async () => JSON.parse((await run(['inspect', `${host}/${worker.child.pid}`, '--json'])).out)[0]
-    const { running, blocked } = await eventually(async () => {
-      const seen = await look()
-      return seen.running.length === 3 && seen
-    }, 60_000)
-    expect(blocked).toBeNull()
-    const of = (task: string) => running.find((each: { task: string }) => each.task === task)
-    expect(of('outer:1.0')).toMatchObject({
-      isJob: false,
-      attempt: 1,
-      last: { what: 'waits for its call of quick:1.0' },
-    })
-    expect(of('logs:1.0')).toMatchObject({ isJob: true, last: { what: 'logged: half way' } })
-    expect(of('logs:1.0').forMs).toBeGreaterThan(0)
-    expect(of('quick:1.0').last).toBeNull()
-    const text = (await run(['inspect', id])).out
-    expect(text).toMatch(/logs:1\.0 \S+ \(job, attempt 1\), for [\s\S]*logged: half way, .* ago/)
-  }, 120_000)
-
   it('says where the event loop of a worker is blocked, and so does its log', async () => {
     const worker = await startWorker()
     const [id] = await workerIds()

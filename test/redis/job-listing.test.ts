@@ -71,35 +71,6 @@ describe('the jobs of a queue', () => {
     })
   })
 
-  it('of many queues are in one order, page by page', async () => {
-    it_.allowLeftovers()
-    const names = Array.from({ length: 25 }, (_, n) => `q${n}`)
-    for (const [n, name] of names.entries()) {
-      await known(name, `t${n}:1.0`)
-      const due = (m: number) => [1000 * m + n, `{"id":"${name}-${m}","task":"t${n}:1.0"}`]
-      await it_.redis.zadd(keys(name).scheduled, ...Array.from({ length: 50 }, (_, m) => due(m)).flat())
-    }
-    const { counts, jobs, more } = await it_.hub().jobs({ state: 'scheduled', limit: 30 })
-    expect(counts).toHaveLength(25)
-    expect(jobs.map(({ id }) => id)).toEqual([
-      ...names.map(name => `${name}-0`),
-      ...names.slice(0, 5).map(n => `${n}-1`),
-    ])
-    expect(more).toBe(true)
-    const all = await it_.hub().jobs({ queue: 'q7', state: 'scheduled', limit: 50 })
-    expect([all.jobs.length, all.more, all.jobs.at(-1)!.id]).toEqual([50, false, 'q7-49'])
-  })
-
-  it('are looked for among ten thousand, and no further', async () => {
-    it_.allowLeftovers()
-    const filler = Array<string>(10_000).fill('{"id":"x","task":"t:1.0"}')
-    await it_.redis.rpush(keys().jobs, ...filler, '{"id":"last","task":"rare:1.0"}')
-    const query = { queue: 'q', state: 'waiting', task: 'rare:1.0' } as const
-    expect(await it_.hub().jobs(query)).toMatchObject({ jobs: [], more: true })
-    await it_.redis.lpop(keys().jobs)
-    expect(await it_.hub().jobs(query)).toMatchObject({ jobs: [{ id: 'last' }], more: false })
-  })
-
   it('are read whatever else lies there', async () => {
     it_.allowLeftovers()
     await known('q')

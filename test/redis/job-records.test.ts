@@ -88,15 +88,6 @@ describe('a job that is cancelled', () => {
     expect(attempts).toBe(1)
     await it_.redis.del(keys().job(job.id))
   })
-
-  it('is no job where nobody knows of it', async () => {
-    const hub = it_.hub()
-    expect(await failure(hub.job('nobody'))).toMatchObject({ code: 'NoSuchJob' })
-    expect(await failure(hub.job('no id!'))).toMatchObject({ code: 'NoSuchJob' })
-    expect(await failure(hub.job('nobody', { queue: 'q' }))).toMatchObject({
-      message: expect.stringContaining('queue q'),
-    })
-  })
 })
 
 describe('who waits for a job', () => {

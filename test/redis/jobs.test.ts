@@ -91,33 +91,10 @@ describe('jobs', () => {
     runs[1]!.end()
   })
 
-  it('of which a worker takes none stay for others', async () => {
-    const { task, seen } = counting('job')
-    const callsOnly = await it_.worker([task], { slots: 4, jobSlots: 0 })
-    await pushJobs(jobText('a', 'job:1.0', { n: 1, ms: 1 }))
-    expect(await it_.hub().call(task, { n: 0, ms: 1 })).toBe(0)
-    expect(await it_.redis.llen(keys().jobs)).toBe(1)
-    await it_.worker([task])
-    await eventually(() => seen.ran.length === 2)
-    await eventually(idle)
-    expect(callsOnly.busy).toBe(0)
-  })
-
   it('cannot be given more slots than there are', () => {
     return expect(() => it_.worker([counting('job').task], { slots: 2, jobSlots: 3 })).rejects.toMatchObject({
       message: 'jobSlots is 3, but this worker has 2 slots in all.',
     })
-  })
-
-  it('that are no requests are dropped and told of', async () => {
-    const { task, seen } = counting('job')
-    const worker = await it_.worker([task])
-    const told: EventMap['request:malformed'][] = []
-    worker.events.on('request:malformed', event => told.push(event))
-    await pushJobs('garbage', jobText('a', 'job:1.0', { n: 1, ms: 1 }))
-    await eventually(() => seen.ran.length === 1)
-    await eventually(idle)
-    expect(told).toHaveLength(1)
   })
 })
 

@@ -1,7 +1,5 @@
-import type { RedisOptions } from 'ioredis'
 import { describe, expect, it } from 'vitest'
-import { defineTask, type EventMap, Worker } from '../../src/index.ts'
-import { blockLoop } from '../support/block-loop.mjs'
+import { defineTask } from '../../src/index.ts'
 import { adoptions, blockingWorkers, logged } from '../support/blocking.ts'
 import { ChaosProxy } from '../support/chaos-proxy.mjs'
 import { delay } from '../support/delay.ts'
@@ -74,29 +72,5 @@ describe('the keepalive thread', () => {
     await delay(300, 'a thread would start in the background, and nothing tells that none does')
     expect(threads()).toBe(0)
     await without.stop()
-  })
-
-  const block = defineTask('block:1.0', { timeoutMs: 20_000 }, ms => blockLoop(ms as number))
-  const workerWith = async (redis: RedisOptions) => {
-    const { port } = it_.server
-    const options = { queue: 'q', namespace: it_.namespace, leaseMs: 2000, logLevel: 'silent', tasks: [block] }
-    const worker = new Worker({ ...options, redis: { host: '127.0.0.1', port, ...redis } })
-    it_.onEnd(() => worker.stop())
-    const problems: EventMap['problem'][] = []
-    const blocked: EventMap['loop:blocked'][] = []
-    worker.events.on('problem', event => problems.push(event))
-    worker.events.on('loop:blocked', event => blocked.push(event))
-    await worker.start()
-    await it_.hub().call('block:1.0', 3000)
-    await eventually(() => blocked.length === 1)
-    expect(blocked[0]).toMatchObject({ tasks: ['block:1.0'] })
-    return { worker, problems }
-  }
-
-  it('goes without Redis where the options cannot be copied, says so once, and still names the task', async () => {
-    const { problems } = await workerWith({ sentinelReconnectStrategy: () => null })
-    expect(problems).toEqual([
-      { where: 'keepalive', reason: expect.stringMatching(/options cannot be copied .*costs/) },
-    ])
   })
 })

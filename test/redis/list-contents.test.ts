@@ -92,15 +92,4 @@ describe('what a worker finds in the list', () => {
     expect(await Promise.all(calls)).toEqual(calls.map(() => 'done'))
     expect(await hub.call('echo:1.0', 'slots are free again')).toBe('slots are free again')
   })
-
-  it('one message with two ids is held under the first and runs once', async () => {
-    let runs = 0
-    const worker = await it_.worker([defineTask('count:1.0', {}, () => ++runs)])
-    const at = (await it_.redis.time()).map(Number)
-    const now = at[0]! * 1_000_000 + at[1]!
-    await it_.redis.rpush(queueKey('calls'), `{"at":${now},"ttl":5000,"id":"first","task":"count:1.0","id":"second"}`)
-    await it_.redis.rpush(queueKey('bell'), 1)
-    await eventually(() => runs === 1)
-    await eventually(async () => (await it_.redis.exists(queueKey(`held:${worker.id}`))) === 0)
-  })
 })

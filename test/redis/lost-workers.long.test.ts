@@ -23,38 +23,6 @@ const forgetKilled = () =>
   })
 
 describe('a killed worker', () => {
-  it('costs an idempotent call nothing but time: another worker runs it', async () => {
-    forgetKilled()
-    const workers = [await start(), await start()]
-    const call = it_.hub().call('again:1.0', { n: 1, ms: 2000 }, { timeoutMs: 90_000 })
-    const runs = (worker: WorkerProcess) => worker.lines.includes('start 1')
-    const first = (await eventually(() => workers.find(runs)))!
-    const second = workers.find(worker => worker !== first)!
-    first.signal('SIGKILL')
-    await eventually(() => second.lines.includes('start 1'), 60_000)
-    expect(await call).toEqual({ n: 1, pid: second.pid })
-  })
-
-  it('ends any other call as WorkerLost, not at its deadline, and it is not started again', async () => {
-    forgetKilled()
-    const first = await start()
-    const second = await start({ slots: 1 })
-    const hub = it_.hub()
-    const calls = [1, 2, 3].map(n => hub.call('once:1.0', { n, ms: 60_000 }, { timeoutMs: 600_000 }))
-    const outcomes = calls.map(call => failure(call))
-    await eventually(() => first.lines.length + second.lines.length === 3)
-    const held = first.lines.length
-    first.signal('SIGKILL')
-    const lost = await Promise.race(outcomes)
-    expect(lost).toMatchObject({ code: 'WorkerLost', ran: 'maybe' })
-    await eventually(async () => (await it_.redis.keys(`${it_.namespace}:{q}:held:*`)).length <= 1)
-    expect(second.lines.filter(line => line.startsWith('start')).length).toBe(3 - held)
-    await hub.close()
-    await Promise.all(outcomes)
-    second.signal('SIGTERM')
-    second.signal('SIGTERM')
-  })
-
   it('that dies of the call each time is not replaced for ever: the third loss ends it', async () => {
     forgetKilled()
     const args = ['--lease', '2s']
