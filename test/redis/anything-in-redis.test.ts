@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import fc from 'fast-check'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { defineTask, type EventMap, type Hub, type Worker } from '../../src/index.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
+import { anyJson, anyText } from '../support/any-json.ts'
 import { everythingOf } from '../support/everything-of.ts'
 import { jsonOf, useRegistry } from '../support/registry-fixture.ts'
 
@@ -15,16 +17,35 @@ const keys = () => makeKeys(server.namespace)
 
 let worker: Worker
 let hub: Hub
+/** The registry as the worker wrote it. */
+let whole: [key: string, content: Buffer][]
 
 beforeEach(async () => {
   worker = await server.worker([healthy])
   hub = server.hub()
-  server.onEnd(async () => {
-    const { tasks, workers, stats, slow, queue } = keys()
-    await server.redis.del(tasks, workers, stats, slow, queue('zz').calls)
-    await server.redis.zrem(queue('q').leases, 'junk')
-  })
+  const { tasks, workers, stats, taskStats } = keys()
+  whole = []
+  for (const key of [tasks, workers, stats, taskStats]) {
+    const content = await server.redis.dumpBuffer(key)
+    if (content) whole.push([key, content])
+  }
+  server.onEnd(repair)
 })
+
+const ofQueues = (): string[] =>
+  ['q', 'zz'].flatMap(queue => {
+    const { calls, jobs, dead, leases, paused, held } = keys().queue(queue)
+    // The healthy task's own queue cannot do without these.
+    const needed = queue === 'q' ? [] : [calls, leases, jobs]
+    return [...needed, dead, paused, held('junk'), ...(queue === 'q' ? [] : [held(worker.id)])]
+  })
+
+const repair = async () => {
+  const { tasks, workers, stats, taskStats, slow, failures } = keys()
+  await server.redis.del(tasks, workers, stats, taskStats, slow, failures, ...ofQueues())
+  await server.redis.zrem(keys().queue('q').leases, 'junk')
+  for (const [key, content] of whole) await server.redis.restore(key, 0, content, 'REPLACE')
+}
 
 const expectAllWell = async () => {
   for (const each of [hub, server.hub()]) expect(await each.call('healthy', {}, { timeoutMs: 20_000 })).toBe('well')
@@ -51,6 +72,7 @@ const workerCard = {
   client: 'any/1',
   started: 1,
 }
+const stats = { seen: 1, busy: 1, draining: false, counters: { ok: 1 }, busyShare: 1, loopMs: { mean: 1 }, rssBytes: 1 }
 const deep = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
 const junkWorker = async (text: string) => {
   await server.redis.hset(keys().workers, 'junk', text)
@@ -155,4 +177,90 @@ describe('a record that is not what it should be', () => {
     })
     expect((await registry.post('api/call/healthy', {})).status).toBe(200)
   })
+})
+
+describe('any JSON in any record', () => {
+  const nasty = fc.constantFrom<unknown>({ toString: 1 }, [[]], 1e308, 'x'.repeat(1000))
+  const mutated = (record: object) =>
+    fc.oneof(
+      anyJson.map(value => JSON.stringify(value)),
+      anyText,
+      {
+        weight: 6,
+        arbitrary: fc
+          .tuple(
+            fc.constantFrom(...Object.keys(record), ...Object.keys(record), 'args', 'us', '__proto__', 'x'),
+            fc.oneof(anyJson, nasty),
+          )
+          .map(([member, value]) => JSON.stringify(Object.fromEntries([...Object.entries(record), [member, value]]))),
+      },
+    )
+  const window = { ok: 1, errors: {}, us: { backlog: { counts: [1, 1], sum: 1, max: 1 }, queue: 1, exec: 1 } }
+  const call = { id: 'a', at: 1, us: { backlog: 1, queue: 1, exec: 1 }, code: 'x', message: 'm', execUs: 1 }
+  const listOf = mutated(call).map(text => {
+    try {
+      return JSON.stringify({ 'healthy:1.0': [JSON.parse(text)] })
+    } catch {
+      return text
+    }
+  })
+  const measured = mutated({ ok: 1, errors: { x: 1 }, callers: { x: 1 }, window }).map(
+    text => `{"ms":1000,"tasks":{"healthy:1.0":${text}},"others":${text}}`,
+  )
+  const fieldOf = fc.oneof(fc.constantFrom('junk:1.0', 'junk:1.0@zz', 'healthy:1.0@zz', '__proto__', 'a@b@c'), anyText)
+
+  it('hurts nothing else', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fieldOf, mutated(card)), { maxLength: 4 }),
+        fc.array(mutated(workerCard), { maxLength: 2 }),
+        mutated(stats),
+        measured,
+        listOf,
+        async (cards, workers, stat, tasks, calls) => {
+          for (const [field, text] of cards) await server.redis.hset(keys().tasks, field, text)
+          for (const text of workers) await junkWorker(text)
+          await server.redis.hset(keys().stats, 'junk', stat)
+          await server.redis.hset(keys().taskStats, 'junk', tasks)
+          await server.redis.hset(keys().slow, 'junk', calls)
+          await server.redis.hset(keys().failures, 'junk', calls)
+          await expectAllWell()
+          await repair()
+        },
+      ),
+      { numRuns: 40 },
+    )
+  }, 180_000)
+})
+
+describe('any type at any key', () => {
+  const writes: Record<string, (key: string) => Promise<unknown>> = {
+    string: key => server.redis.set(key, 'x'),
+    list: key => server.redis.rpush(key, 'x'),
+    hash: key => server.redis.hset(key, 'x', 'y'),
+    set: key => server.redis.sadd(key, 'x'),
+    zset: key => server.redis.zadd(key, 1, 'x'),
+    stream: key => server.redis.xadd(key, '*', 'x', 'y'),
+  }
+  const put = async (key: string, type: string) => {
+    await server.redis.del(key)
+    await writes[type]!(key)
+  }
+  const anyType = fc.constantFrom(...Object.keys(writes))
+
+  it('of a queue, or of what workers measure, hurts nothing else', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(fc.nat(), anyType), { minLength: 1, maxLength: 6 }), async places => {
+        const { stats, taskStats, slow, failures } = keys()
+        const all = [...ofQueues(), stats, taskStats, slow, failures]
+        const junk = { ...card, task: 'junk:1.0', queue: 'zz' }
+        await server.redis.hset(keys().tasks, 'junk:1.0', JSON.stringify(junk))
+        await junkWorker(JSON.stringify({ ...workerCard, queue: 'zz' }))
+        for (const [at, type] of places) await put(all[at % all.length]!, type)
+        await expectAllWell()
+        await repair()
+      }),
+      { numRuns: 15 },
+    )
+  }, 180_000)
 })

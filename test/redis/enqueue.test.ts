@@ -224,22 +224,6 @@ describe('many jobs', () => {
     await it_.redis.del(keys().jobs, keys().jobBell)
   })
 
-  it('go to Redis in writes that keep it from nothing else for long, smaller ones where each job takes it longer', async () => {
-    it_.allowLeftovers()
-    const hub = it_.hub()
-    const entries = Array.from({ length: 600 }, (_, n) => ['any:1.0', n] as const)
-    const mostAtOnce = async (options: EnqueueOptions) => {
-      const told = [0]
-      await hub.enqueueMany(entries, { queue: 'q', ...options }, { onProgress: enqueued => told.push(enqueued) })
-      return Math.max(...told.slice(1).map((enqueued, at) => enqueued - told[at]!))
-    }
-    expect(await mostAtOnce({})).toBe(256)
-    for (const options of [{ delayMs: 60_000 }, { tracked: true }, { priority: 'low' }] as const) {
-      const most = await mostAtOnce(options)
-      expect([most > 50, most <= 100], JSON.stringify(options)).toEqual([true, true])
-    }
-  })
-
   it('are all refused where one of them is wrong, and it is named', async () => {
     await it_.worker([defineTask('strict:1.0', { args: { type: 'integer' } }, () => 1)])
     const hub = it_.hub()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defineTask, type EventMap, type FailureOverview, TaskError, type Worker } from '../../src/index.ts'
+import { defineTask, type EventMap, TaskError, type Worker } from '../../src/index.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
 
@@ -82,31 +82,6 @@ describe('recent failures', () => {
     expect(await server.redis.hkeys(key('failures'))).toEqual([second.id])
     await second.stop()
     expect(await server.redis.exists(key('failures'))).toBe(0)
-  })
-
-  it('of strangers are read where they are some', async () => {
-    const hub = server.hub()
-    const good = { id: 'a', at: 5, code: 'Timeout', message: 'late', execUs: 3 }
-    const texts = [
-      'not json',
-      '[]',
-      '{"echo:1.0":7}',
-      JSON.stringify({ 'echo:1.0': [{ ...good, id: 'no id' }, null], 'other:1.0': [good] }),
-      JSON.stringify({ 'echo:1.0': [good], more: 'x'.repeat(2 ** 20) }),
-      JSON.stringify({ 'echo:1.0': [{ ...good, id: 'good' }] }),
-    ]
-    for (const [at, text] of texts.entries()) {
-      const card = JSON.stringify({ id: `stranger${at}`, queue: 'q', host: 'h', pid: 7, tasks: { 'echo:1.0': 'x' } })
-      await server.redis.hset(key('workers'), `stranger${at}`, card)
-      await server.redis.hset(key('failures'), `stranger${at}`, text)
-    }
-    const expected: FailureOverview[] = [
-      {
-        ...{ id: 'good', at: 5, code: 'Timeout', message: 'late', execUs: 3 },
-        ...{ task: 'echo:1.0', queue: 'q', worker: 'stranger5', host: 'h', pid: 7 },
-      },
-    ]
-    expect(await hub.failures()).toEqual(expected)
   })
 })
 

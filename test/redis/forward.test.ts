@@ -177,29 +177,6 @@ describe('a forwarder', () => {
     fixture.allowLeftovers()
   })
 
-  it('puts back what is not confirmed within the grace, and the signal tells the target', async () => {
-    let wasTold = false
-    const { target, jobs } = notingTarget(
-      (_, signal) =>
-        new Promise(resolve =>
-          signal.addEventListener('abort', () => {
-            wasTold = true
-            resolve([])
-          }),
-        ),
-    )
-    const forwarder = await startForwarder(fixture, { target })
-    const hub = fixture.hub()
-    const job = await hub.enqueue('a', {}, { forward: 'billing' })
-    await eventually(() => jobs().length === 1)
-    await forwarder.stop({ graceMs: 50 })
-    expect(wasTold).toBe(true)
-    const again = notingTarget()
-    await startForwarder(fixture, { target: again.target })
-    await eventually(() => again.jobs().length === 1)
-    expect(again.jobs()[0]!.id).toBe(job.id)
-  })
-
   it.each([
     ['fails', () => Promise.reject(new Error('no end')), ['no end']],
     ['never ends', () => new Promise(() => undefined), []],

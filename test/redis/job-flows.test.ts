@@ -147,17 +147,6 @@ describe('what is to be done in another queue', () => {
     expect(b.runs.map(args => (args as { id: string }).id).sort()).toEqual(['came', 'new'])
     it_.allowLeftovers()
   })
-
-  it('is found by the worker that owes it when the answer that told it was lost', async () => {
-    const a = noting('a')
-    const worker = await it_.worker([a.task])
-    const b = noting('b')
-    await it_.worker([b.task], { queue: 'r' })
-    await it_.redis.hset(keysOf('q').held(worker.id), 'out:r:x', message('x'))
-    await eventually(() => b.runs.length === 1, 30_000)
-    await eventually(async () => (await it_.keys()).every(key => !/:(held|came):/.test(key)))
-    it_.allowLeftovers()
-  })
 })
 
 describe('a batch', () => {
@@ -203,26 +192,6 @@ describe('a batch', () => {
     }
     it_.allowLeftovers()
   })
-
-  it('counts each job once, however often it is told, and ends when it has none', async () => {
-    const { b, hub } = await twoQueues()
-    const { redis } = it_
-    const queue = queueOf('r')
-    const then = '"ttl":0,"id":"then","task":"b:1.0","args":"then"}'
-    await queue.openBatch(redis, 'x', then, '')
-    await queue.openBatch(redis, 'x', then, '')
-    for (let n = 0; n < 3; n++) await queue.tally(redis, 'x', 'one', 'done')
-    await queue.closeBatch(redis, 'x', 2)
-    await queue.closeBatch(redis, 'x', 2)
-    expect(b.runs).toEqual([])
-    for (let n = 0; n < 3; n++) await queue.tally(redis, 'x', 'two', 'dead')
-    await eventually(() => b.runs.length === 1)
-    const none = await hub.batch([], { then: [b.task, {}, { tracked: true }] })
-    await none.after!.result()
-    expect(b.runs).toHaveLength(2)
-    expect(await failure(hub.batch([]))).toMatchObject({ code: 'InvalidArgs' })
-    it_.allowLeftovers()
-  })
 })
 
 describe('after Redis forgot how a job ended', () => {
@@ -265,14 +234,6 @@ describe('a job that is tried again', () => {
     await it_.worker([task])
     await job.result()
     expect(attempts).toEqual([1, 2, 2])
-    it_.allowLeftovers()
-  })
-
-  it('of a task that its worker does not have ends when nobody wants it any more', async () => {
-    await it_.worker([noting('a').task])
-    const job = await it_.hub().enqueue('foreign:1.0', {}, { queue: 'q', tracked: true, expiresMs: 1, unique: true })
-    expect(await failure(job.result())).toMatchObject({ code: 'Expired' })
-    expect(await it_.redis.keys(`${it_.namespace}:*unique*`)).toEqual([])
     it_.allowLeftovers()
   })
 })
