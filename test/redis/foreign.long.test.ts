@@ -3,7 +3,6 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it, type TestContext } from 'vitest'
 import { defineTask } from '../../src/index.ts'
-import { delay } from '../support/delay.ts'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
 
@@ -100,32 +99,6 @@ describe('a Hub calls', () => {
     await worker.stop()
     await hub.close()
     await expectOnly('tasks', '{shell}:bell')
-  })
-
-  it('a worker in Python that shares its queue with a Worker', async context => {
-    await startExample(commandFor('worker.py', context))
-    const options = { queue: 'python', slots: 1 }
-    await server.worker(
-      [
-        defineTask('greet:1.0', {}, () =>
-          delay(100, 'so that the other worker has something to take').then(() => 'node'),
-        ),
-      ],
-      options,
-    )
-    server.allowLeftovers()
-    const hub = server.hub()
-    const answers = await Promise.all(Array.from({ length: 20 }, () => hub.call('greet:1.0', { name: 'you' })))
-    expect(new Set(answers)).toEqual(new Set(['node', 'Hello, you!']))
-  })
-
-  it('a failing worker in Python, and is told so', async context => {
-    await startExample(commandFor('worker.py', context))
-    server.allowLeftovers()
-    // Without its schema the registry lets anything through, and the handler meets it.
-    const card = JSON.parse((await server.redis.hget(`${server.namespace}:tasks`, 'greet:1.0'))!)
-    await server.redis.hset(`${server.namespace}:tasks`, 'greet:1.0', JSON.stringify({ ...card, args: undefined }))
-    await expect(server.hub().call('greet:1.0', {})).rejects.toMatchObject({ code: 'TaskFailed', ran: 'yes' })
   })
 })
 

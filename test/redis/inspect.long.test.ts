@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { useCli } from '../support/cli-fixture.ts'
-import { eventually } from '../support/hub-fixture.ts'
-import { queueKeys } from '../support/queue-keys.ts'
 
 const cli = useCli()
 const { module, run, start } = cli
@@ -64,29 +62,6 @@ describe('pshub inspect', () => {
     })
     expect((await run(['inspect'])).code).toBe(2)
   }, 120_000)
-})
-
-describe('an answer of somebody else', () => {
-  it.each([
-    ['x', 1, 'err', /^What worker \S+ answered is of no use: it is not JSON\.$/m],
-    ['{}', 0, 'out', /: it does not say what it runs$/m],
-  ] as const)(
-    'is told as what it is: %s',
-    async (text, code, where, says) => {
-      const worker = await startWorker()
-      const [id] = await workerIds()
-      // It cannot answer itself.
-      worker.signal('SIGSTOP')
-      const inspected = run(['inspect', id])
-      const { inspect, shown } = queueKeys(cli)
-      const ticket = await eventually(() => cli.redis.getdel(inspect(id)), 60_000)
-      await cli.redis.rpush(shown(ticket!), text)
-      const told = await inspected
-      worker.signal('SIGCONT')
-      expect([told.code, told[where]]).toEqual([code, expect.stringMatching(says)])
-    },
-    120_000,
-  )
 })
 
 describe('kill -TTIN', () => {

@@ -1,15 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask, type JobsQuery } from '../../src/index.ts'
 import { findJobRecord } from '../../src/jobs/lists/listing.ts'
-import { rulesOf } from '../../src/redis/rights.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
-import { useRights } from '../support/acl-users.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
 
 /** What can be seen of jobs that lie in Redis. */
 const it_ = useRedis()
-const rights = useRights(it_)
 const keys = (queue?: string) => queueKeys(it_, queue)
 
 const known = (queue: string, task = 't:1.0') =>
@@ -100,30 +97,5 @@ describe('the jobs of a queue', () => {
   ])('are not asked for with %j', async (query, message) => {
     const { code, message: told } = await failure(it_.hub().jobs(query as JobsQuery))
     expect([code, told]).toEqual(['InvalidArgs', expect.stringContaining(message)])
-  })
-})
-
-describe('a user with the rights of an earlier version', () => {
-  it('sees all that it saw, and is told what it lacks for the rest', async () => {
-    it_.allowLeftovers()
-    const rules = rulesOf('view', makeKeys(it_.namespace)).split(' ')
-    const old = rules.filter(rule => !/:(jobs:high|jobs:low|scheduled|retries|job:\*)$|^\+(zrange|hgetall)$/.test(rule))
-    expect(rules.length - old.length).toBe(7)
-    const redis = await rights.user('old', old.join(' '))
-    await known('q')
-    await it_.redis.rpush(keys().jobs, '{"id":"a","task":"t:1.0"}')
-    const hub = it_.hub({ redis })
-    expect(await hub.queues()).toMatchObject([
-      { queue: 'q', jobs: 1, dead: 0, scheduled: undefined, retrying: undefined },
-    ])
-    expect((await hub.jobs()).counts).toEqual([
-      { queue: 'q', waiting: 1, scheduled: undefined, retrying: undefined, dead: 0 },
-    ])
-    const refused = await failure(hub.jobs({ state: 'scheduled' }))
-    expect([refused.code, refused.message]).toEqual([
-      'NotEnqueued',
-      expect.stringMatching(/^The jobs could not be read: the Redis user lacks a right; 'pshub check' names it/),
-    ])
-    await rights.denied()
   })
 })
