@@ -41,37 +41,42 @@ const counting = (name: string) => {
 
 describe('jobs', () => {
   it('run in the slots that calls leave idle, and in no more than they are given', async () => {
-    const jobs = counting('job')
-    const calls = counting('call')
-    await it_.worker([jobs.task, calls.task], { slots: 3, jobSlots: 2 })
-    const texts = Array.from({ length: 12 }, (_, n) => jobText(`job-${n}`, 'job:1.0', { n, ms: 40 }))
-    await pushJobs(...texts)
-    await eventually(() => jobs.seen.running === 2)
+    const { task, runs } = gated('job:1.0')
+    const echo = defineTask('echo:1.0', {}, args => args)
+    await it_.worker([task, echo], { slots: 3, jobSlots: 2 })
+    await pushJobs(...Array.from({ length: 12 }, (_, n) => jobText(`job-${n}`, 'job:1.0', n)))
+    await eventually(() => runs.length === 2)
     const hub = it_.hub()
-    for (let n = 0; n < 5; n++) expect(await hub.call(calls.task, { n, ms: 1 }, { timeoutMs: 30_000 })).toBe(n)
-    expect(jobs.seen.ran.length).toBeLessThan(12)
+    for (let n = 0; n < 5; n++) expect(await hub.call(echo, n, { timeoutMs: 60_000 })).toBe(n)
+    for (let ended = 0; ended < 12; ended++) {
+      await eventually(() => runs.length > ended)
+      expect(runs.length).toBeLessThanOrEqual(ended + 2)
+      runs[ended]!.end()
+    }
     await eventually(idle)
-    expect(jobs.seen.most).toBe(2)
-    expect([...jobs.seen.ran].sort((a, b) => Number(a) - Number(b))).toEqual(texts.map((_, n) => n))
+    expect(runs.map(({ args }) => args)).toEqual(runs.map((_, n) => n))
   })
 
   it('wait for as long as calls need all slots', async () => {
-    const jobs = counting('job')
-    const calls = counting('call')
+    const jobs = gated('job:1.0')
+    const calls = gated('call:1.0')
     await it_.worker([jobs.task, calls.task], { slots: 1, jobSlots: 1 })
     const hub = it_.hub()
-    const order: string[] = []
-    const first = hub.call(calls.task, { n: 0, ms: 150 }, { timeoutMs: 30_000 })
-    await eventually(() => calls.seen.running === 1)
-    await pushJobs(jobText('late', 'job:1.0', { n: 0, ms: 1 }))
-    const others = [1, 2, 3].map(n =>
-      hub.call(calls.task, { n, ms: 20 }, { timeoutMs: 30_000 }).then(() => order.push(`call ${n}`)),
-    )
+    const call = (n: number) => hub.call(calls.task, n, { timeoutMs: 60_000 })
+    const first = call(0)
+    await eventually(() => calls.runs.length === 1)
+    await pushJobs(jobText('late', 'job:1.0', 0))
+    const others = [1, 2, 3].map(call)
     await eventually(async () => (await it_.redis.llen(keys().calls)) === 3)
-    expect(jobs.seen.ran).toEqual([])
+    for (let n = 0; n < 4; n++) {
+      await eventually(() => calls.runs.length === n + 1)
+      expect(jobs.runs).toEqual([])
+      calls.runs[n]!.end()
+    }
     await Promise.all([first, ...others])
-    expect(order).toEqual(['call 1', 'call 2', 'call 3'])
-    await eventually(() => jobs.seen.ran.length === 1)
+    expect(calls.runs.map(({ args }) => args)).toEqual([0, 1, 2, 3])
+    await eventually(() => jobs.runs.length === 1)
+    jobs.runs[0]!.end()
     await eventually(idle)
   })
 
