@@ -28,7 +28,7 @@ describe('pshub inspect', () => {
   it('says where the event loop of a worker is blocked, and so does its log', async () => {
     const worker = await startWorker()
     const [id] = await workerIds()
-    const call = run(['call', 'blocks', '{"ms":8000}', '--timeout', '20s'])
+    const call = run(['call', 'blocks', '{"ms":15000}', '--timeout', '60s'])
     await worker.shows('the event loop is blocked now')
     const { code, out } = await run(['inspect', id])
     expect(code).toBe(0)
