@@ -27,7 +27,7 @@ const options = { queue: 'q', durable: 'replica' } as const
 
 it('one that Redis refuses for want of replicas is certainly not there', async () => {
   const { hub, replica, ofMaster } = await replicated()
-  await hub.enqueue('job:1.0', 1, options)
+  await hub.enqueue('job:1.0', 1, { queue: 'q' })
   await ofMaster.config('SET', 'min-replicas-to-write', '1')
   await replica.stop()
   await eventually(async () => String(await ofMaster.info('replication')).includes('connected_slaves:0'))
