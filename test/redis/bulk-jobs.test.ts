@@ -59,15 +59,6 @@ describe('all that match', () => {
     expect(await all('delete', { state: 'dead', queue: 'q', text: '"n":"q2' })).toMatchObject({ changed: 100 })
   })
 
-  it('are counted beyond what one step looks at', async () => {
-    it_.allowLeftovers()
-    await it_.redis.rpush(keys().jobs, ...Array.from({ length: 25_000 }, (_, n) => message(`j${n}`)))
-    const query = { state: 'waiting', queue: 'q' } as const
-    expect(await all(undefined, { ...query, task: 't:1.0' })).toMatchObject({ matching: 25_000, steps: 3 })
-    // All of them Redis counts itself.
-    expect(await all(undefined, query)).toMatchObject({ matching: 25_000, steps: 1 })
-  })
-
   it('are cancelled: taken out where nobody tracks them, else marked, and each only once', async () => {
     it_.allowLeftovers()
     const hub = it_.hub()
@@ -110,7 +101,7 @@ describe('all that match', () => {
     const tracked = await hub.enqueue('echo:1.0', 'mine', {
       queue: 'q',
       tracked: true,
-      delayMs: 50_000,
+      delayMs: 3_600_000,
       expiresMs: 9000,
     })
     const gone = await hub.enqueue('echo:1.0', 'gone', { queue: 'q', tracked: true, delayMs: 70_000 })
@@ -123,7 +114,7 @@ describe('all that match', () => {
     const { state, tries, dueMs, enqueuedMs } = await tracked.status()
     expect({ state, tries }).toEqual({ state: 'waiting', tries: 0 })
     // It was due when it was said to run, and not when it should have been.
-    expect(dueMs! - enqueuedMs!).toBeLessThan(50_000)
+    expect(dueMs! - enqueuedMs!).toBeLessThan(3_600_000)
     expect((await gone.status()).state).toBe('cancelled')
     const { jobs } = await hub.jobs({ state: 'waiting', queue: 'q', text: 'mine' })
     expect(jobs).toMatchObject([{ id: tracked.id, dueMs: undefined }])
@@ -207,17 +198,6 @@ describe('one job', () => {
     expect(await all('retry', { state: 'dead', queue: 'q' })).toMatchObject({ changed: 1 })
     expect(await it_.redis.llen(keys().jobs)).toBe(1)
   })
-
-  it('is cancelled whether it is tracked or not', async () => {
-    it_.allowLeftovers()
-    const hub = it_.hub()
-    const plain = await hub.enqueue('echo:1.0', 1, { queue: 'q' })
-    const tracked = await hub.enqueue('echo:1.0', 1, { queue: 'q', tracked: true })
-    expect(await hub.cancelJob(plain.id, { queue: 'q', state: 'waiting' })).toBe(true)
-    expect(await hub.cancelJob(tracked.id, { queue: 'q' })).toBe(true)
-    expect(await hub.cancelJob(tracked.id, { queue: 'q' })).toBe(false)
-    expect((await failure(hub.cancelJob(plain.id, { queue: 'q' }))).code).toBe('NoSuchJob')
-  })
 })
 
 describe('the age of the oldest job', () => {
@@ -232,14 +212,15 @@ describe('the age of the oldest job', () => {
     expect(await ageOf()).toBe(undefined)
     await redis.zadd(keys().scheduled, nowMs + 60_000, message('later'))
     expect(await ageOf()).toBe(undefined)
-    await redis.rpush(keys().jobs, `{"at":${nowMs - 10_000}000,"ttl":0,"id":"a","task":"t:1.0"}`)
-    const near = (age: number | undefined, ms: number) => expect(Math.abs(age! - ms)).toBeLessThan(5000)
-    near(await ageOf(), 10_000)
-    await redis.rpush(keys().jobsLow, `{"at":${nowMs - 50_000}000,"ttl":0,"id":"b","task":"t:1.0"}`)
-    near(await ageOf(), 50_000)
-    await redis.zadd(keys().retries, nowMs - 90_000, message('overdue'))
-    near(await ageOf(), 90_000)
+    await redis.rpush(keys().jobs, `{"at":${nowMs - 1_000_000}000,"ttl":0,"id":"a","task":"t:1.0"}`)
+    /** In steps of a thousand seconds, which is far more than this test takes. */
+    const near = (age: number | undefined, ms: number) => expect(Math.floor(age! / 1e6) * 1e6).toBe(ms)
+    near(await ageOf(), 1_000_000)
+    await redis.rpush(keys().jobsLow, `{"at":${nowMs - 5_000_000}000,"ttl":0,"id":"b","task":"t:1.0"}`)
+    near(await ageOf(), 5_000_000)
+    await redis.zadd(keys().retries, nowMs - 9_000_000, message('overdue'))
+    near(await ageOf(), 9_000_000)
     await redis.zadd(keys().scheduled, '-inf', message('odd'))
-    near(await ageOf(), 90_000)
+    near(await ageOf(), 9_000_000)
   })
 })

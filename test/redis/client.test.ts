@@ -43,24 +43,6 @@ describe('a client', () => {
     expect(written).toHaveLength(2)
   })
 
-  it('sends each text as it is, whatever else goes in the same write', async () => {
-    const { client, key } = await connected()
-    for (const texts of [
-      ['plain', 'größer €😀'],
-      ['größer', 'plain'],
-      ['plain', 'plain'],
-      ['ÿ', '\u{80}'],
-    ]) {
-      const pushed = texts.map(text => command(client, 'rpush', key, text))
-      const [, , read] = await Promise.all([...pushed, command(client, 'lrange', key, 0, -1)])
-      expect(read).toEqual(texts)
-      await command(client, 'del', key)
-    }
-    await Promise.all([client.rpush(key, 'größer'), command(client, 'rpush', key, 'plain')])
-    expect(await command(client, 'lrange', key, 0, -1)).toEqual(['größer', 'plain'])
-    await client.del(key)
-  })
-
   it('writes long commands before the tick ends, each text as it is', async () => {
     const { client, written, key } = await connected()
     const texts = ['x'.repeat(40_000), 'größer €😀'.repeat(4000), 'x'.repeat(50_000), 'ÿ'.repeat(70_000), 'plain']

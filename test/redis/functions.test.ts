@@ -1,15 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { defineTask } from '../../src/index.ts'
 import { Queue } from '../../src/queue/queue.ts'
 import { run } from '../../src/redis/library.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { functionCalls, maxBytes } from '../support/function-calls.ts'
-import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { failure, useRedis } from '../support/hub-fixture.ts'
 
 /** Callers and workers made of the functions alone, as one in another language is. */
 const server = useRedis()
 
-const { keys, beatOf, claimKeys, handbackKeys, adoptKeys, leaveOf } = functionCalls(server)
+const { keys, beatOf, claimKeys, handbackKeys, leaveOf } = functionCalls(server)
 
 describe('the bytes of a payload', () => {
   const args = '{"empty":[],"none":{},"big":9007199254740993,"exact":1.0,"exp":1E400,"text":"Zoë 💚\\u0000\\ud800 \\/"}'
@@ -126,50 +125,9 @@ describe('a full caller made of functions alone', () => {
     expect(await push(1, 9, message('a'))).toEqual([1, 0, at])
     await redis.del(keys().calls, keys().bell, keys().pushed('h'))
   })
-
-  it('takes back what still waits, and has the worker told of what runs', async () => {
-    const { redis } = server
-    const { calls, cancelled, leases } = keys()
-    const [, , stamp] = (await push(1, 9, message('a'), message('b'))) as string[]
-    const cancel = (id: string, text: string) => run(redis, 'cancel', [calls, cancelled], [id, text, 60_000])
-    expect(await cancel('a', `{"at":${stamp},${message('a')}`)).toBe(1)
-    expect(await cancel('a', `{"at":${stamp},${message('a')}`)).toBe(0)
-    expect(await cancel('b', '')).toBe(0)
-    expect(await waiting()).toEqual(['b'])
-    const beat = await beatOf(['w', 4000, 1, 60_000])
-    // The newest first, so that a flood of them hides no fresh one.
-    expect(beat).toEqual([at, 1, ['b', 'a'], [], [], ''])
-    await redis.del(calls, cancelled, leases, keys().bell, keys().pushed('h'))
-  })
 })
 
 describe('a full worker made of functions alone', () => {
-  it('finds what a lost worker holds in a hash that was large once', async () => {
-    const { redis } = server
-    const { held, leases } = keys()
-    const fields = Array.from({ length: 20_000 }, (_, n) => [`r${n}`, '{"task":"raw:1.0"}']).flat()
-    await redis.hset(held('lost'), ...fields)
-    // While a snapshot is under way Redis lets no hash shrink: nearly all of its places are empty, and so are its pages.
-    await redis.mset(Object.fromEntries(Array.from({ length: 30 }, (_, n) => [`filler${n}`, ''])))
-    await redis.config('SET', 'rdb-key-save-delay', '100000')
-    await redis.bgsave()
-    server.onEnd(async () => {
-      await redis.config('SET', 'rdb-key-save-delay', '0')
-      await redis.del(...Array.from({ length: 30 }, (_, n) => `filler${n}`))
-    })
-    const gone = Array.from({ length: 19_999 }, (_, n) => `r${n}`)
-    await redis.hdel(held('lost'), ...gone)
-    await redis.zadd(leases, 1, 'lost')
-    await beatOf(['w', 60_000, 1, 60_000])
-    const [cursor] = await redis.hscan(held('lost'), 0, 'COUNT', 64)
-    // Those of Valkey and of Redis 8 shrink all the same, at once or a moment later.
-    const info = String(await redis.info('server'))
-    if (/^redis_version:7/m.test(info) && !info.includes('valkey_version')) expect(cursor).not.toBe('0')
-    const adopted = await run(redis, 'adopt', adoptKeys('lost', 'w'), ['lost', 'w', 64, maxBytes, 9, 1000])
-    expect(adopted).toEqual([1, ['lost:r19999', '{"task":"raw:1.0","losses":1}'], [], [], [], []])
-    await redis.del(held('w'), leases)
-  })
-
   it('is called by a Hub', async () => {
     const { redis, namespace } = server
     const { bell, held, reply } = keys()
@@ -195,66 +153,6 @@ describe('a full worker made of functions alone', () => {
     expect(await leaveOf('w')).toBe(0)
   })
 
-  it('that dies is adopted from by a Worker: idempotent calls run again, others end as WorkerLost', async () => {
-    const { redis, namespace } = server
-    const { calls, held, leases, paused } = keys()
-    await beatOf(['w', 60_000, 1, 60_000])
-    const card = { id: 'w', queue: 'q', tasks: { 'again:1.0': '', 'once:1.0': '' } }
-    await redis.hset(`${namespace}:workers`, 'w', JSON.stringify(card))
-    for (const [task, idempotent] of Object.entries({ 'again:1.0': true, 'once:1.0': false })) {
-      await redis.hset(
-        `${namespace}:tasks`,
-        task,
-        JSON.stringify({ task, queue: 'q', idempotent, at: Date.now() / 1000 }),
-      )
-    }
-    const hub = server.hub()
-    const args = { empty: [], text: 'Zoë 💚 "losses":7}' }
-    const again = hub.call('again:1.0', args, { timeoutMs: 10_000 })
-    const once = failure(hub.call('once:1.0', args, { timeoutMs: 10_000 }))
-    await eventually(async () => (await redis.llen(calls)) === 2)
-    await run(redis, 'claim', claimKeys('w'), ['w', 4, 0, maxBytes])
-    expect(await redis.hlen(held('w'))).toBe(2)
-    await redis.zadd(leases, 1, 'w')
-    const worker = await server.worker([defineTask('again:1.0', { idempotent: true }, args => args)])
-    let isPaused = false
-    worker.events.on('queue:paused', () => {
-      isPaused = true
-    })
-    expect(await again).toEqual(args)
-    expect(await once).toMatchObject({ code: 'WorkerLost', ran: 'maybe' })
-    expect(await redis.zscore(leases, 'w')).toBeNull()
-    // A second death counts on: the payload's bytes stay, the count stands before the last brace.
-    const text = (losses: number) =>
-      `{"at":1,"ttl":0,"id":"v1","idempotent":true,"task":"again:1.0","args":{"losses":7,"big":[9007199254740993,1.0]},"losses":${losses}}`
-    // While nobody takes it, it can be looked at.
-    await redis.set(paused, Date.now())
-    await eventually(() => isPaused)
-    await redis.hset(held('v'), 'v1', text(1))
-    await redis.zadd(leases, 1, 'v')
-    await eventually(async () => (await redis.llen(calls)) > 0)
-    expect(await redis.lrange(calls, 0, -1)).toEqual([text(2)])
-    await redis.del(paused)
-    await eventually(async () => (await redis.llen(calls)) === 0)
-  })
-
-  it('takes nothing without a lease', async () => {
-    const { redis } = server
-    const { calls, leases } = keys()
-    await redis.rpush(calls, '{}')
-    const claim = () => run(redis, 'claim', claimKeys('w'), ['w', 4, 0, maxBytes])
-    expect(await claim()).toEqual([expect.anything(), -1])
-    const renew = () => beatOf(['w', 4000, 0, 60_000])
-    expect(await renew()).toEqual([expect.anything(), 0, [], [], []])
-    await redis.zadd(leases, 0, 'w')
-    expect(await renew()).toEqual([expect.anything(), 0, [], [], []])
-    await redis.zadd(leases, 1, 'w')
-    expect(await claim()).toEqual([expect.anything(), -1])
-    expect(await renew()).toEqual([expect.anything(), 1, [], [], [], ''])
-    expect(await redis.llen(calls)).toBe(1)
-    await redis.del(calls, leases)
-  })
-
   it('is told of a bell that it may not wait for, which must not make it a busy loop', async () => {
     const { redis, namespace } = server
     const { bell, leases } = keys()
@@ -263,27 +161,5 @@ describe('a full worker made of functions alone', () => {
     const queue = new Queue('q', makeKeys(namespace))
     expect((await failure(queue.waitAndClaim(redis, 'w', { slots: 1, jobs: 0 }))).message).toMatch(/^WRONGTYPE/)
     await redis.del(bell, leases)
-  })
-
-  it("loses nothing to somebody else's key under one of its names", async () => {
-    const { redis } = server
-    const { calls, held, leases } = keys()
-    await beatOf(['w', 60_000, 1, 60_000])
-    await redis.rpush(calls, '{"task":"a"}', '{"task":"b"}')
-    const before = await redis.lrange(calls, 0, -1)
-    await redis.set(held('w'), 'squat')
-    await expect(run(redis, 'claim', claimKeys('w'), ['w', 4, 0, maxBytes])).rejects.toThrow(/WRONGTYPE/)
-    expect(await redis.lrange(calls, 0, -1)).toEqual(before)
-    await redis.hset(held('v'), 'a', '{"task":"a"}')
-    await redis.zadd(leases, 1, 'v')
-    const adopting = () => run(redis, 'adopt', adoptKeys('v', 'w'), ['v', 'w', 9, maxBytes, 9, 1000])
-    await expect(adopting()).rejects.toThrow(/WRONGTYPE/)
-    await redis.set(calls, 'squat')
-    await redis.del(held('w'))
-    await expect(adopting()).rejects.toThrow(/WRONGTYPE/)
-    await expect(run(redis, 'handback', handbackKeys('v'), ['head', 'a'])).rejects.toThrow(/WRONGTYPE/)
-    await expect(leaveOf('v')).rejects.toThrow(/WRONGTYPE/)
-    expect(await redis.hgetall(held('v'))).toEqual({ a: '{"task":"a"}' })
-    await redis.del(calls, leases, held('v'))
   })
 })

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { defineTask, type WorkerOptions } from '../../src/index.ts'
+import { defineTask, type Worker, type WorkerOptions } from '../../src/index.ts'
 import { freePort, startServer } from '../../tools/redis-server.mjs'
 import { blockLoop } from '../support/block-loop.mjs'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
@@ -19,13 +19,21 @@ const live = [200, { live: true }]
 
 /** A worker on a port of its own; `start` of it may be awaited later. */
 const probed = async (options: Partial<WorkerOptions> = {}) => {
-  const healthPort = await freePort()
-  const worker = it_.worker([defineTask('wait:1.0', {}, (_, { signal }) => untilAborted(signal))], {
-    healthPort,
-    leaseMs: 2000,
-    ...options,
-  })
-  return { port: healthPort, worker, at: (path: string) => probe(healthPort, path) }
+  const wait = defineTask('wait:1.0', {}, (_, { signal }) => untilAborted(signal))
+  let healthPort = 0
+  /** Another program may bind the port first. */
+  const start = async (tries = 5): Promise<Worker> => {
+    healthPort = await freePort()
+    try {
+      return await it_.worker([wait], { healthPort, leaseMs: 2000, ...options })
+    } catch (error) {
+      if (tries > 0 && /something else listens/.test(String(error))) return start(tries - 1)
+      throw error
+    }
+  }
+  const worker = start()
+  await eventually(() => healthPort !== 0)
+  return { worker, at: (path: string) => probe(healthPort, path) }
 }
 
 const untilAborted = (signal: AbortSignal): Promise<void> =>
@@ -53,7 +61,7 @@ describe('probes of a worker', () => {
     goOn()
     const started = await worker
     await eventually(async () => (await at('/readyz'))[0] === 200)
-    const running = it_.hub().call('wait:1.0', {}, { timeoutMs: 10_000 })
+    const running = it_.hub().call('wait:1.0', {}, { timeoutMs: 60_000 })
     running.catch(() => undefined)
     await eventually(() => started.busy === 1)
     const stopped = started.stop({ graceMs: 1000 })

@@ -1,19 +1,13 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe } from 'vitest'
-import { startServer } from '../../tools/redis-server.mjs'
+import { afterEach, beforeEach, describe } from 'vitest'
 import { callCases } from '../support/stage-calls.ts'
 import { jobCases } from '../support/stage-jobs.ts'
-import { memoryStage, realStage, type Stage } from '../support/stages.ts'
+import { memoryStage, type Stage } from '../support/stages.ts'
 
-/** The same cases on the Redis in memory of pshub/testing, whose clock is moved, and on a real one, where time goes by. */
-describe.each(['in memory', 'real'])('on a Redis that is %s', kind => {
-  let server: Awaited<ReturnType<typeof startServer>> | undefined
+/** The cases that the Redis in memory of pshub/testing has in common with a real one. Its clock is moved, so that none of them waits. */
+describe('on a Redis in memory', () => {
   let stage: Stage
-  beforeAll(async () => {
-    if (kind === 'real') server = await startServer()
-  })
-  afterAll(() => server?.stop())
   beforeEach(async () => {
-    stage = await (server ? realStage(server.port) : memoryStage())
+    stage = await memoryStage()
   })
   afterEach(() => stage.end())
 

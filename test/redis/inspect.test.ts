@@ -1,143 +1,47 @@
 import { describe, expect, it } from 'vitest'
 import { readWorkerLook } from '../../src/figures/worker-look.ts'
+import { defineTask, Hub, Worker } from '../../src/index.ts'
 import { Unreadable } from '../../src/wire/foreign.ts'
 import { useCli } from '../support/cli-fixture.ts'
 import { eventually } from '../support/hub-fixture.ts'
-import { queueKeys } from '../support/queue-keys.ts'
 
 const cli = useCli()
-const { module, run, start } = cli
-
-const tasks = `
-import { defineTask } from '${new URL('../../dist/index.js', import.meta.url).href}'
-const block = ms => { const end = Date.now() + ms; while (Date.now() < end); }
-const until = signal => new Promise(resolve => signal.addEventListener('abort', resolve))
-export const quick = defineTask('quick:1.0', { timeoutMs: 60000 }, (_, ctx) => until(ctx.signal))
-export const outer = defineTask('outer:1.0', { timeoutMs: 60000 }, (_, ctx) => {
-  const called = ctx.call('quick:1.0')
-  process.stdout.write('outer begun\\n')
-  return called
-})
-export const logs = defineTask('logs:1.0', { timeoutMs: 60000 }, (_, ctx) => {
-  ctx.log.info('half way')
-  return until(ctx.signal)
-})
-export const blocks = defineTask('blocks:1.0', { timeoutMs: 60000 }, function computing({ ms }) { block(ms); return 'done' })
-`
-const startWorker = async (...args: string[]) => {
-  const name = module('inspected.mjs', tasks)
-  const worker = start(['worker', name, '--queue', 'q', '--slots', '4', ...args])
-  await worker.shows('worker started')
-  return worker
-}
-const workerIds = async () => JSON.parse((await run(['workers', '--json'])).out).map(({ id }: { id: string }) => id)
 
 describe('pshub inspect', () => {
   it('says what a worker runs, by the beginning of its id or by host and pid', async () => {
-    const worker = await startWorker()
-    const [id] = await workerIds()
-    const idle = await run(['inspect', id.slice(0, 6)])
-    expect(idle).toMatchObject({
-      code: 0,
-      out: expect.stringContaining(`worker ${id}, queue q, pid ${worker.child.pid}: 0 of 4`),
+    const until = (signal: AbortSignal) => new Promise(resolve => signal.addEventListener('abort', resolve))
+    const quick = defineTask('quick:1.0', { timeoutMs: 60_000 }, (_, ctx) => until(ctx.signal))
+    const outer = defineTask('outer:1.0', { timeoutMs: 60_000 }, (_, ctx) => ctx.call('quick:1.0'))
+    const logs = defineTask('logs:1.0', { timeoutMs: 60_000 }, (_, ctx) => {
+      ctx.log.info('half way')
+      return until(ctx.signal)
     })
-    start(['call', 'outer', '--timeout', '30s'])
-    await run(['enqueue', 'logs:1.0'])
-    await worker.shows('half way')
-    const { host } = JSON.parse((await run(['workers', '--json'])).out)[0]
-    const look = async () => JSON.parse((await run(['inspect', `${host}/${worker.child.pid}`, '--json'])).out)[0]
-    const { running, blocked } = await eventually(async () => {
-      const seen = await look()
-      return seen.running.length === 3 && seen
-    }, 20_000)
-    expect(blocked).toBeNull()
-    const of = (task: string) => running.find((each: { task: string }) => each.task === task)
-    expect(of('outer:1.0')).toMatchObject({
-      isJob: false,
-      attempt: 1,
-      last: { what: 'waits for its call of quick:1.0' },
-    })
-    expect(of('logs:1.0')).toMatchObject({ isJob: true, last: { what: 'logged: half way' } })
-    expect(of('logs:1.0').forMs).toBeGreaterThan(0)
-    expect(of('quick:1.0').last).toBeNull()
-    const text = (await run(['inspect', id])).out
-    expect(text).toMatch(/logs:1\.0 \S+ \(job, attempt 1\), for [\s\S]*logged: half way, .* ago/)
-  }, 40_000)
-
-  it('says where the event loop of a worker is blocked, and so does its log', async () => {
-    const worker = await startWorker()
-    const [id] = await workerIds()
-    const call = run(['call', 'blocks', '{"ms":8000}', '--timeout', '20s'])
-    await worker.shows('the event loop is blocked now')
-    const { code, out } = await run(['inspect', id])
-    expect(code).toBe(0)
-    expect(out).toMatch(
-      /its event loop is blocked\nfor .* by blocks:1\.0\n {3}at block \(.*inspected\.mjs:3:\d+\)\n {3}at computing \(/,
-    )
-    expect((await call).out).toBe('"done"\n')
-    worker.signal('SIGTERM')
-    const { err } = await worker.ended
-    const line = err.split('\n').find(text => text.includes('is blocked now'))!
-    expect(JSON.parse(line)).toMatchObject({
-      tasks: ['blocks:1.0'],
-      stack: expect.arrayContaining([expect.stringMatching(/^block \(/)]),
-    })
-  }, 40_000)
-
-  it('says so when a worker does not answer, and where there is none', async () => {
-    const worker = await startWorker()
-    const [id] = await workerIds()
-    worker.signal('SIGSTOP')
-    const { code, err } = await run(['inspect', id, '--json'])
-    worker.signal('SIGCONT')
-    expect([code, JSON.parse(err)]).toEqual([
-      4,
-      expect.objectContaining({ code: 'Timeout', message: expect.stringContaining('did not answer within 5 s') }),
-    ])
-    expect(await cli.redis.keys(`${cli.namespace}:{q}:inspect:*`)).toEqual([])
-    expect(await run(['inspect', 'nobody'])).toMatchObject({
-      code: 3,
-      err: expect.stringContaining("There is no worker 'nobody'. There are "),
-    })
-    expect((await run(['inspect'])).code).toBe(2)
-  }, 40_000)
-})
-
-describe('an answer of somebody else', () => {
-  it.each([
-    ['x', 1, 'err', /^What worker \S+ answered is of no use: it is not JSON\.$/m],
-    ['{}', 0, 'out', /: it does not say what it runs$/m],
-  ] as const)(
-    'is told as what it is: %s',
-    async (text, code, where, says) => {
-      const worker = await startWorker()
-      const [id] = await workerIds()
-      // It cannot answer itself.
-      worker.signal('SIGSTOP')
-      const inspected = run(['inspect', id])
-      const { inspect, shown } = queueKeys(cli)
-      const ticket = await eventually(() => cli.redis.getdel(inspect(id)), 20_000)
-      await cli.redis.rpush(shown(ticket!), text)
-      const told = await inspected
-      worker.signal('SIGCONT')
-      expect([told.code, told[where]]).toEqual([code, expect.stringMatching(says)])
-    },
-    40_000,
-  )
-})
-
-describe('kill -TTIN', () => {
-  it('has a worker write what it runs to stderr', async () => {
-    const worker = await startWorker('--log-level', 'info', '--grace', '100ms')
-    start(['call', 'outer', '--timeout', '30s'])
-    await worker.shows('outer begun')
-    worker.signal('SIGTTIN')
-    await worker.shows('waits for its call of quick:1.0')
-    worker.signal('SIGTERM')
-    const { code, err } = await worker.ended
-    expect(code).toBe(0)
-    expect(err).toMatch(/^worker \S+, queue q, pid \d+: [12] of 4 slots busy$/m)
-  }, 40_000)
+    const options = { redis: cli.url, namespace: cli.namespace, logLevel: 'silent' as const }
+    const worker = new Worker({ ...options, queue: 'q', slots: 4, tasks: [quick, outer, logs] })
+    const hub = new Hub(options)
+    await worker.start()
+    try {
+      hub.call('outer:1.0').catch(() => undefined)
+      await hub.enqueue('logs:1.0')
+      await eventually(() => worker.busy === 3)
+      const { host } = (await hub.workers())[0]!
+      const { out } = await cli.run(['inspect', `${host}/${process.pid}`, '--json'])
+      const [{ running, blocked }] = JSON.parse(out)
+      expect(blocked).toBeNull()
+      const of = (task: string) => running.find((each: { task: string }) => each.task === task)
+      const last = { what: 'waits for its call of quick:1.0' }
+      expect(of('outer:1.0')).toMatchObject({ isJob: false, attempt: 1, last })
+      expect(of('logs:1.0')).toMatchObject({ isJob: true, last: { what: 'logged: half way' } })
+      expect(of('quick:1.0').last).toBeNull()
+      const text = (await cli.run(['inspect', worker.id.slice(0, 6)])).out
+      expect(text).toContain(`worker ${worker.id}, queue q, pid ${process.pid}: 3 of 4`)
+      expect(text).toMatch(/logs:1\.0 \S+ \(job, attempt 1\), for [\s\S]*logged: half way, .* ago/)
+    } finally {
+      await worker.stop({ graceMs: 0 })
+      await hub.close()
+      await cli.redis.del(...(await cli.redis.keys(`${cli.namespace}:{q}:job*`)), 'none')
+    }
+  }, 60_000)
 })
 
 describe('what a worker says of itself', () => {

@@ -229,12 +229,4 @@ describe('the details of a job', () => {
     expect((await failure(hub.jobDetails('nobody', { queue: 'a b' }))).code).toBe('InvalidArgs')
     expect((await failure(hub.cancelJob('nobody', { queue: 'q' }))).code).toBe('NoSuchJob')
   })
-
-  it('are what can be read, whatever its message says', async () => {
-    it_.allowLeftovers()
-    const part = '{"tries":"x","errors":7,"batch":"no/such/batch","chain":"c","steps":[["no queue!","t"]]}'
-    await it_.redis.rpush(keys().jobs, `{"at":1,"ttl":0,"id":"odd","job":${part},"task":"t:1.0","args":1}`)
-    const details = await it_.hub().jobDetails('odd', { queue: 'q', state: 'waiting' })
-    expect(details).toMatchObject({ tries: 0, errors: [], batch: undefined, chain: undefined, args: 1 })
-  })
 })

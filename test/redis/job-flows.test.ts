@@ -105,7 +105,7 @@ describe('a chain', () => {
       [a.task, {}],
       [b.task, { n: 2 }, { unique: 'x' }],
     ])
-    expect(await failure(twin.result())).toMatchObject({ code: 'Aborted' })
+    await eventually(async () => (await twin.status())[1]!.state === 'cancelled')
     await first.cancel()
     await it_.redis.del(keysOf('r').scheduled)
     it_.allowLeftovers()
@@ -141,43 +141,12 @@ describe('what is to be done in another queue', () => {
     expect(await queueOf('r').forward(it_.redis, message('came'))).toBe(true)
     await it_.redis.hset(held('lost'), { 'out:r:came': message('came'), 'out:r:new': message('new') })
     await it_.redis.zadd(leases, 1, 'lost')
-    await eventually(async () => (await it_.redis.exists(held('lost'))) === 0, 9000)
+    await eventually(async () => (await it_.redis.exists(held('lost'))) === 0, 30_000)
     await eventually(() => b.runs.length === 2)
     await eventually(async () => (await it_.keys()).every(key => !/:(held|came):/.test(key)))
     expect(b.runs.map(args => (args as { id: string }).id).sort()).toEqual(['came', 'new'])
     it_.allowLeftovers()
-  }, 15_000)
-
-  it('is found by the worker that owes it when the answer that told it was lost', async () => {
-    const a = noting('a')
-    const worker = await it_.worker([a.task])
-    const b = noting('b')
-    await it_.worker([b.task], { queue: 'r' })
-    await it_.redis.hset(keysOf('q').held(worker.id), 'out:r:x', message('x'))
-    await eventually(() => b.runs.length === 1, 5000)
-    await eventually(async () => (await it_.keys()).every(key => !/:(held|came):/.test(key)))
-    it_.allowLeftovers()
   })
-
-  it('stays for the next worker where the one that owes it leaves', async () => {
-    const { redis } = it_
-    const { held, leases } = keysOf('q')
-    const worker = await it_.worker([noting('a').task])
-    // Its target is somebody else's key, so that it cannot be done.
-    await redis.set(keysOf('r').jobs, 'no list')
-    const problem = new Promise<string>(resolve => worker.events.on('problem', ({ reason }) => resolve(reason)))
-    await redis.hset(held(worker.id), 'out:r:x', message('x'))
-    expect(await problem).toMatch(/WRONGTYPE/)
-    await worker.stop()
-    expect(await redis.hkeys(held(worker.id))).toEqual(['out:r:x'])
-    await redis.del(keysOf('r').jobs)
-    const b = noting('b')
-    await it_.worker([b.task], { queue: 'r' })
-    await it_.worker([noting('a').task])
-    await eventually(() => b.runs.length === 1, 9000)
-    await eventually(async () => (await redis.zscore(leases, worker.id)) === null)
-    it_.allowLeftovers()
-  }, 20_000)
 })
 
 describe('a batch', () => {
@@ -201,7 +170,7 @@ describe('a batch', () => {
       [{ fails: true }, {}],
       [{}, { expiresMs: 1, queue: 'nobody' }],
       // Its batch is told when its time comes.
-      [{}, { delayMs: 3000, tracked: true }],
+      [{}, { delayMs: 300, tracked: true }],
     ]
     for (const [args, options] of ways) {
       b.runs.length = 0
@@ -223,26 +192,6 @@ describe('a batch', () => {
     }
     it_.allowLeftovers()
   })
-
-  it('counts each job once, however often it is told, and ends when it has none', async () => {
-    const { b, hub } = await twoQueues()
-    const { redis } = it_
-    const queue = queueOf('r')
-    const then = '"ttl":0,"id":"then","task":"b:1.0","args":"then"}'
-    await queue.openBatch(redis, 'x', then, '')
-    await queue.openBatch(redis, 'x', then, '')
-    for (let n = 0; n < 3; n++) await queue.tally(redis, 'x', 'one', 'done')
-    await queue.closeBatch(redis, 'x', 2)
-    await queue.closeBatch(redis, 'x', 2)
-    expect(b.runs).toEqual([])
-    for (let n = 0; n < 3; n++) await queue.tally(redis, 'x', 'two', 'dead')
-    await eventually(() => b.runs.length === 1)
-    const none = await hub.batch([], { then: [b.task, {}, { tracked: true }] })
-    await none.after!.result()
-    expect(b.runs).toHaveLength(2)
-    expect(await failure(hub.batch([]))).toMatchObject({ code: 'InvalidArgs' })
-    it_.allowLeftovers()
-  })
 })
 
 describe('after Redis forgot how a job ended', () => {
@@ -258,10 +207,10 @@ describe('after Redis forgot how a job ended', () => {
     await it_.redis.del(keysOf('r').job(chain.steps[1]!.id))
     const held = `{"at":1,"ttl":0,"id":"${chain.id}","job":{"keep":1000,"chain":"${chain.id}"},"task":"a:1.0","args":{},"then":[{"id":"${chain.id}-2","task":"b:1.0","queue":"r","args":"{}","job":{"keep":1000}}]}`
     await it_.redis.hset(keysOf('q').held(worker.id), `job:${chain.id}`, held)
-    await eventually(() => b.runs.length === 2, 6000)
+    await eventually(() => b.runs.length === 2, 30_000)
     expect(a.runs).toHaveLength(2)
     it_.allowLeftovers()
-  }, 15_000)
+  })
 })
 
 describe('a job that is tried again', () => {
@@ -279,20 +228,12 @@ describe('a job that is tried again', () => {
     attempts.length = 0
     await it_.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
     const job = await hub.enqueue(task, {}, { tracked: true })
-    await eventually(() => attempts.length === 2, 6000)
+    await eventually(() => attempts.length === 2, 30_000)
     await worker.stop({ graceMs: 0 })
     expect((await job.status()).state).toBe('waiting')
     await it_.worker([task])
     await job.result()
     expect(attempts).toEqual([1, 2, 2])
-    it_.allowLeftovers()
-  }, 15_000)
-
-  it('of a task that its worker does not have ends when nobody wants it any more', async () => {
-    await it_.worker([noting('a').task])
-    const job = await it_.hub().enqueue('foreign:1.0', {}, { queue: 'q', tracked: true, expiresMs: 1, unique: true })
-    expect(await failure(job.result())).toMatchObject({ code: 'Expired' })
-    expect(await it_.redis.keys(`${it_.namespace}:*unique*`)).toEqual([])
     it_.allowLeftovers()
   })
 })

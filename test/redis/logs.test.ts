@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { Events } from '../../src/figures/events.ts'
 import { defineTask, type EventMap } from '../../src/index.ts'
+import { delay } from '../support/delay.ts'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 
 const server = useRedis()
@@ -19,7 +20,7 @@ const run = async (command: string[], env: Record<string, string>, readLate = fa
   child.stdout.on('data', chunk => {
     out += chunk
   })
-  if (readLate) await new Promise(done => setTimeout(done, 300))
+  if (readLate) await delay(300, 'so that the pipe of the process is full')
   child.stderr.on('data', chunk => {
     err += chunk
   })

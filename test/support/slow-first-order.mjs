@@ -16,16 +16,12 @@ export const longest = [
   'redis/pause',
   'redis/cli-top',
   'redis/keepalive-thread',
-  'redis/blocked-loop',
   'redis/rights',
-  'redis/anything-in-redis',
   'redis/lost-workers',
   'redis/cli-pause',
   'redis/cli-redis-away',
   'redis/statsd-away',
-  'redis/blocked-for-good',
   'redis/outages',
-  'redis/forward-amqp',
 ]
 const folders = ['packages', 'browser', 'model', 'redis', 'registry', 'fault', 'unit']
 

@@ -1,7 +1,7 @@
 import { Hub, type HubOptions, type Task, Worker, type WorkerOptions } from '../../src/index.ts'
 import { inMemory } from '../../src/testing/index.ts'
-import { sleep } from '../../src/wire/clock.ts'
 import { ChaosProxy } from './chaos-proxy.mjs'
+import { delay } from './delay.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: tasks of any arguments and results
 type Tasks = Task<any, any>[]
@@ -80,16 +80,14 @@ export const realStage = async (port: number): Promise<Stage> => {
       }
       return { worker, die }
     },
-    pass: ms => sleep(ms),
+    pass: ms => delay(ms, 'time goes by on a real Redis'),
     async goAway() {
       for (const proxy of proxies) cut(proxy, true)
-      // Until that is known on this side.
-      await sleep(100)
+      await delay(100, 'until that is known on this side')
     },
     async comeBack() {
       for (const proxy of proxies) if (!dead.has(proxy)) cut(proxy, false)
-      // The longest wait between two tries.
-      await sleep(1100)
+      await delay(1100, 'the longest wait between two tries to connect')
     },
     async end() {
       for (const proxy of proxies) if (!dead.has(proxy)) cut(proxy, false)

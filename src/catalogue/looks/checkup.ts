@@ -1,6 +1,7 @@
 import type { Finding } from '../../redis/boot-check.ts'
 import { command, serversOf } from '../../redis/client.ts'
 import type { Redis } from '../../redis/connection.ts'
+import { KeyScan } from '../../redis/key-scan.ts'
 import { roles, usesOf } from '../../redis/rights.ts'
 import type { Keys } from '../../wire/keys.ts'
 import type { Overview } from '../overview.ts'
@@ -69,14 +70,12 @@ const strangeKeys = async (client: Redis, keys: Keys): Promise<Finding[]> => {
   const strange: string[] = []
   let isWhole = true
   for (const server of serversOf(client)) {
+    const scan = new KeyScan()
     let cursor = '0'
     let looked = 0
     do {
       const prefix = escapedGlob(keys.workers.slice(0, -'workers'.length))
-      const [next, found] = (await command(server, 'scan', cursor, 'match', `${prefix}*`, 'count', page)) as [
-        string,
-        string[],
-      ]
+      const { keys: found, next } = await scan.step(server, cursor, 'match', `${prefix}*`, 'count', page)
       for (const key of found) if (!known.test(key)) strange.push(key)
       cursor = next
       looked += page

@@ -4,7 +4,7 @@ import { type AmqpOptions, amqp } from '../../src/index.ts'
 import { startBroker } from '../../tools/rabbitmq.mjs'
 import { ChaosProxy } from '../support/chaos-proxy.mjs'
 import { startForwarder } from '../support/forwarding.ts'
-import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { eventually, useRedis } from '../support/hub-fixture.ts'
 
 const fixture = useRedis()
 const forward = 'billing'
@@ -138,43 +138,4 @@ describe('AMQP', () => {
     proxy.refuse = false
     expect((await take(queue)).properties.messageId).toBe(id)
   })
-
-  it('gets nothing any more that nobody waits for, and does not keep a forwarder from closing it', async () => {
-    const queue = await makeQueue()
-    const target = amqp({ url: urlOf(proxy.port) })
-    const jobs = ['a', 'b'].map(letter => ({ id: letter.repeat(22), task: queue, args: {}, attempt: 1 }))
-    const waiting = new AbortController()
-    proxy.freeze()
-    const late = failure(Promise.resolve(target.forward([jobs[0]!], waiting.signal)))
-    waiting.abort()
-    proxy.thaw()
-    expect((await late).message).toContain('aborted')
-    expect(await target.forward([jobs[1]!], new AbortController().signal)).toMatchObject({ taken: [jobs[1]!.id] })
-    expect((await take(queue)).properties.messageId).toBe(jobs[1]!.id)
-    proxy.freeze()
-    await target.close?.()
-    proxy.heal()
-  })
-
-  it('waits for an exchange that is missing', async () => {
-    const queue = await makeQueue()
-    const exchange = `later-${queue}`
-    await start({ exchange, routingKey: 'x' })
-    const { id } = await fixture.hub().enqueue('paid', {}, { forward, retries: 10_000 })
-    await eventually(async () => (await errorsOf(id)).some(message => message.includes('NOT_FOUND')))
-    // In one step with where it leads: a message that comes in between would be refused.
-    await channel.assertExchange(`to-${queue}`, 'fanout')
-    await channel.bindQueue(queue, `to-${queue}`, '')
-    await channel.assertExchange(exchange, 'fanout', { alternateExchange: `to-${queue}` })
-    expect((await take(queue)).properties.messageId).toBe(id)
-  })
-})
-
-it.each<[object, string]>([
-  [{ url: 'http://x' }, "'url' must be one of amqp://"],
-  [{ url: 'amqp://x:99999' }, "'url' must be one of amqp://"],
-  [{ url: 'amqp://x', format: 'json' }, "'format' must be a function"],
-  [{ url: 'amqp://x', exchnge: 'a' }, "did you mean 'exchange'"],
-])('%o is refused', (options, why) => {
-  expect(() => amqp(options as AmqpOptions)).toThrow(why)
 })

@@ -64,6 +64,6 @@ describe('a node that is away', () => {
     const { task } = counting('kept:1.0')
     await it_.worker(await ofNode('kept', other), [task])
     const hub = await hubAt(other)
-    expect(await eventually(() => hub.call('kept:1.0', 1).catch(() => undefined), 5000)).toBe(1)
+    expect(await eventually(() => hub.call('kept:1.0', 1).catch(() => undefined), 30_000)).toBe(1)
   })
 })

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
+import { defineTask } from '../../src/index.ts'
 import { connectionsTo, eventually, useCluster } from '../support/cluster-fixture.ts'
-import { counting, readAll, upTo } from '../support/counted-streams.ts'
 import { noted } from '../support/noting-tasks.ts'
 
 const it_ = useCluster({ masters: 3 })
@@ -34,21 +34,19 @@ it('a shard that is none any more is left, and so is the connection that waited 
   expect(seen).toEqual(['here', 'there'])
 })
 
-it('a queue on several nodes has streams in each of its shards, beyond a window', async () => {
-  it_.allowLeftovers()
+it('a Cluster gets two connections for each node that is used, and no more', async () => {
   const [queue] = it_.queues() as [string]
-  // Of a name on each node.
-  const shards = [queue, ...[2, 3].map(n => `shard.${n}.${queue}`)]
-  for (const each of shards)
-    for (const { client } of it_.cluster.masters)
-      await client
-        .set(`${it_.namespace}:{${each}}:shards`, JSON.stringify({ epoch: 1, names: shards }))
-        .catch(() => undefined)
-  const worker = await it_.worker(queue, [counting], { slots: 12 })
-  await eventually(() => worker.look().length === 3)
+  await it_.worker(queue, [defineTask('echo:1.0', {}, args => args)])
   const hub = it_.hub()
-  const places = [...shards, ...shards, ...shards]
-  const streams = places.map(place => hub.stream(counting, { count: 700 }, { queue: place }))
-  for (const read of await Promise.all(streams.map(stream => readAll(stream))))
-    expect(read).toEqual({ chunks: upTo(700), error: undefined })
+  await hub.call('echo:1.0', 1)
+  const counts = await Promise.all(
+    it_.cluster.masters.map(async node => [
+      await connectionsTo(node, 'pshub-hub'),
+      await connectionsTo(node, 'pshub-worker'),
+    ]),
+  )
+  for (const [ofHub, ofWorker] of counts) {
+    expect(ofHub).toBeLessThanOrEqual(2)
+    expect(ofWorker).toBeLessThanOrEqual(2)
+  }
 })
