@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 from pshub import Context, TaskError, task
+from waits import delay
 
 running = {"now": 0, "most": 0}
 lock = threading.Lock()
@@ -63,7 +63,7 @@ def count(s: float) -> None:
     with lock:
         running["now"] += 1
         running["most"] = max(running["most"], running["now"])
-    time.sleep(s)
+    delay(s, "the handler is busy")
     with lock:
         running["now"] -= 1
 

@@ -1,12 +1,13 @@
 """What the tests' worker processes serve."""
 
-import asyncio
 import os
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from pshub import Context, task
+from waits import adelay, delay
 
 
 @task("add:1.0")
@@ -23,25 +24,34 @@ def slow(ms: float, ctx: Context) -> str:
 @task("stubborn:1.0")
 def stubborn(ms: float) -> str:
     """Does not look whether it was told to stop."""
-    time.sleep(ms / 1000)
+    delay(ms / 1000, "the handler is busy")
     return "done"
 
 
 @task("again:1.0", idempotent=True)
 def again(ms: float) -> int:
-    time.sleep(ms / 1000)
+    delay(ms / 1000, "the handler is busy")
+    return os.getpid()
+
+
+@task("first_hangs:1.0", idempotent=True, timeout=60)
+def first_hangs(mark: str) -> int:
+    """The first run for this mark, which is the path of a file, lasts until its process ends; the next one answers at once."""
+    if not Path(mark).exists():
+        Path(mark).touch()
+        delay(600, "until this process ends")
     return os.getpid()
 
 
 @task("rest:1.0", timeout=20)
 async def rest(s: float) -> int:
-    await asyncio.sleep(s)
+    await adelay(s, "the handler is busy")
     return os.getpid()
 
 
 @task("rest_again:1.0", idempotent=True, timeout=20)
 async def rest_again(s: float) -> int:
-    await asyncio.sleep(s)
+    await adelay(s, "the handler is busy")
     return os.getpid()
 
 
@@ -71,4 +81,4 @@ def ticks() -> Iterator[int]:
     while True:
         n += 1
         yield n
-        time.sleep(0.05)
+        delay(0.05, "a stream that takes a while")

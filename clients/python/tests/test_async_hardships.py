@@ -8,7 +8,6 @@ import logging
 import multiprocessing
 import os
 import signal
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +15,8 @@ import pytest
 
 from conftest import Server, eventually
 from job_tasks import hub, serve  # noqa: F401
-from pshub import AsyncHub, Hub, PutOff, TaskError, TaskFailed, Worker, WorkerLost, task
+from pshub import AsyncHub, Hub, PutOff, TaskError, TaskFailed, Worker, task
+from waits import adelay, delay
 
 Serve = Callable[..., Worker]
 
@@ -32,35 +32,21 @@ class Group(Exception):
 Group.__name__ = "BaseExceptionGroup"
 
 
-def test_a_worker_that_is_killed_loses_none_of_them(server: Server, start_worker: Any) -> None:
-    first = start_worker(server, "--lease", "2s", "--job-slots", "4")
-    with Hub(server.url) as hub:
-        once, again = hub.submit("rest:1.0", s=10), hub.submit("rest_again:1.0", s=1.5, timeout=15)
-        job = hub.enqueue("rest:1.0", {"s": 1.5}, tracked=True)
-        eventually(lambda: [server.client.hlen(key) for key in server.held()] == [3], 5, "that all of them run")
-        first.signal(signal.SIGKILL)
-        other = start_worker(server, "--lease", "2s")
-        assert again.result() == job.result(timeout_ms=15_000) == other.process.pid
-        with pytest.raises(WorkerLost):
-            once.result()
-        eventually(lambda: server.held() == [], 5, "that nothing is held")
-
-
 @pytest.mark.parametrize(("name", "args"), [("again:1.0", {"ms": 20_000}), ("rest_again:1.0", {"s": 20})])
 def test_a_second_signal_ends_a_worker_at_once(server: Server, start_worker: Any, name: str, args: dict[str, float]) -> None:
     worker = start_worker(server, "--lease", "2s")
     with Hub(server.url) as hub:
-        pending = hub.submit(name, args, timeout=15)
-        eventually(lambda: len(server.held()) == 1, 5, "that it runs")
-        begun = time.monotonic()
+        pending = hub.submit(name, args, timeout=60)
+        eventually(lambda: len(server.held()) == 1, "that it runs")
         worker.signal(signal.SIGTERM)
-        with pytest.raises(Exception):
-            worker.wait(0.5)
+        eventually(lambda: '"draining":true' in "".join(server.client.hvals("pshub:stats")))
+        # Another press than the first: those within a quarter of a second count as one.
+        delay(0.3, "the command takes two signals within 0.25 s for one")
         worker.signal(signal.SIGTERM)
-        assert worker.wait(2) == 128 + signal.SIGTERM
-        assert time.monotonic() - begun < 3 and not pending.done()
+        # The handler would run for 20 s.
+        assert worker.wait() == 128 + signal.SIGTERM and not pending.done()
         pending.cancel()
-    eventually(lambda: server.client.llen("pshub:{default}:calls") == 0, 5)
+    eventually(lambda: server.client.llen("pshub:{default}:calls") == 0)
 
 
 def test_what_a_group_of_exceptions_is_told_as(hub: Hub, serve: Serve) -> None:
@@ -96,7 +82,7 @@ def test_a_task_group_and_a_job_that_is_put_off_in_one(hub: Hub, serve: Serve) -
 
         async with asyncio.TaskGroup() as group:
             group.create_task(part())
-            group.create_task(asyncio.sleep(0 if len(seen) else 20))
+            group.create_task(adelay(0 if len(seen) else 20, "cancelled by the other part"))
         return len(seen)
 
     serve(parts)
@@ -113,7 +99,7 @@ def test_what_ends_a_program_ends_a_handler_alone(hub: Hub, serve: Serve) -> Non
             asyncio.get_running_loop().stop()
         else:
             raise {"interrupt": KeyboardInterrupt, "exit": SystemExit, "generator": GeneratorExit}[how]
-        await asyncio.sleep(0.05)
+        await adelay(0.05, "the loop is stopped meanwhile")
         return "went on"
 
     def interrupt() -> None:
@@ -122,10 +108,11 @@ def test_what_ends_a_program_ends_a_handler_alone(hub: Hub, serve: Serve) -> Non
     serve(ends)
     for how, told in (("interrupt", "KeyboardInterrupt"), ("exit", "SystemExit"), ("generator", "GeneratorExit")):
         with pytest.raises(TaskFailed, match=told):
-            hub.call(ends, how=how, timeout=3)
-    assert hub.call(ends, how="later", timeout=3) == hub.call(ends, how="loop", timeout=3) == "went on"
+            hub.call(ends, how=how)
+    assert hub.call(ends, how="later") == hub.call(ends, how="loop") == "went on"
 
 
+@pytest.mark.long
 def test_thousands_of_calls_leave_nothing(hub: Hub, serve: Serve, caplog: Any) -> None:
     # Lines that pytest keeps.
     caplog.set_level(logging.CRITICAL, "pshub")
@@ -138,12 +125,12 @@ def test_thousands_of_calls_leave_nothing(hub: Hub, serve: Serve, caplog: Any) -
 
     @task("waits:1.0", timeout=20)
     async def waits() -> None:
-        await asyncio.sleep(20)
+        await adelay(20, "cancelled by its caller")
 
     worker = serve(soon, waits, slots=20)
 
     def many(count: int) -> int:
-        """How many objects there are then. Ids, which a worker remembers for a minute or two, are not among these."""
+        """How many objects of ours there are then. Ids, which a worker remembers for a minute or two, are not among these."""
         for _ in range(count // 20):
             pending = [hub.submit(soon, fails=n % 2 == 0) for n in range(15)] + [hub.submit(waits) for _ in range(5)]
             for each in pending[15:]:
@@ -152,10 +139,10 @@ def test_thousands_of_calls_leave_nothing(hub: Hub, serve: Serve, caplog: Any) -
             assert codes == {None, "TaskFailed", "Aborted"}
         eventually(lambda: worker.busy == 0)
         gc.collect()
-        return len(gc.get_objects())
+        return sum(type(each).__module__.startswith("pshub") for each in gc.get_objects())
 
     before = many(400)
-    assert many(2000) - before < 500
+    assert many(2000) - before < 100
 
 
 def _forked_child(hubs: tuple[Hub, AsyncHub], sends: Any) -> None:

@@ -7,11 +7,10 @@ import gc
 import json
 import os
 import threading
-from typing import Any
 
 import pytest
 
-from called_tasks import TASKS, add, echo, running
+from called_tasks import TASKS, add, echo
 from conftest import Server, eventually
 from pshub import (
     AsyncHub,
@@ -26,6 +25,7 @@ from pshub import (
     TaskFailed,
     Worker,
 )
+from waits import aeventually
 
 
 def test_versions(hub: Hub) -> None:
@@ -34,15 +34,6 @@ def test_versions(hub: Hub) -> None:
     assert hub.call("add", x=1, y=1) == 2
     assert hub.call(add, x=5) == 7
     assert add(1, y=1) == 2
-
-
-@pytest.mark.parametrize(
-    "value",
-    [None, [], {}, [[]], {"a": []}, "Zoë 💚", "\ud800", 9007199254740993, -1.5, {"": 0}, "x" * 1_000_000, list(range(3000))],
-    ids=lambda value: repr(value)[:20],
-)
-def test_values_arrive_as_they_were_sent(hub: Hub, value: Any) -> None:
-    assert hub.call("echo:1.0", {"value": value}) == {"value": value}
 
 
 def test_errors_say_what_happened(hub: Hub, worker: Worker) -> None:
@@ -79,29 +70,6 @@ def test_errors_say_what_happened(hub: Hub, worker: Worker) -> None:
     assert hub.call("echo:1.0", 1) == 1
 
 
-def test_the_worker_checks_what_a_caller_did_not(hub: Hub, server: Server) -> None:
-    request = {"id": "a", "task": "add:1.0", "args": {"x": "no"}, "result_queue": "pshub:reply:{someone}"}
-    server.client.rpush("pshub:{default}:calls", json.dumps(request))
-    server.client.rpush("pshub:{default}:bell", "1")
-    _, text = server.client.blpop(["pshub:reply:{someone}"], 5)
-    reply = json.loads(text)
-    assert reply["error"]["code"] == "InvalidArgs" and reply["error"]["data"]["problems"][0]["pointer"] == "/x"
-    eventually(lambda: server.held() == [])
-
-
-def test_slots_are_never_exceeded(hub: Hub) -> None:
-    running["most"] = 0
-    for each in [hub.submit("count:1.0", s=0.002) for _ in range(150)]:
-        each.result()
-    assert running["most"] == 4
-
-
-def test_nested_calls_inherit_deadline_and_trace(hub: Hub) -> None:
-    trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-    told = hub.call("nested:1.0", depth=2, timeout=2, traceparent=trace)
-    assert told["trace"] == trace and told["caller"] == "default" and 1 < told["left"] < 2
-
-
 def test_gather(hub: Hub) -> None:
     outcomes = hub.gather({"one": ("add:1.0", {"x": 1})}, two=("add:1.0", {}), three=("wait:1.0", {"s": 5}, 0.5), four=("nix", {}), timeout=2)
     assert outcomes["one"].ok and outcomes["one"].value == 3 and outcomes["one"].ms > 0
@@ -133,8 +101,7 @@ def test_async_hub(server: Server, worker: Worker) -> None:
             assert outcomes["a"].value == 3 and outcomes["b"].error.code == "TaskFailed"
             with pytest.raises(asyncio.TimeoutError):
                 await asyncio.wait_for(hub.call("wait:1.0", s=20, timeout=20), 0.2)
-            while worker.busy:
-                await asyncio.sleep(0.01)
+            await aeventually(lambda: not worker.busy)
         with pytest.raises(HubClosed):
             await hub.call("add:1.0", x=1)
 
@@ -168,23 +135,6 @@ def test_what_a_hub_and_a_worker_hold_is_two_connections_each(server: Server, hu
     assert names == ["pshub-hub-blocking", "pshub-hub-commands", "pshub-worker-blocking", "pshub-worker-commands"]
 
 
-def test_requests_pushed_by_hand(server: Server, worker: Worker) -> None:
-    client = server.client
-    malformed = ["hello", "[1]", '{"task":"add:1.0","result_queue":"pshub:tasks"}', '{"at":1,"ttl":0,"id":"m1","x":NaN}']
-    for text in [*malformed, '{"task":"echo:1.0","args":[],"result_queue":"pshub:reply:{byhand}"}']:
-        client.rpush("pshub:{default}:calls", text)
-    client.rpush("pshub:{default}:bell", "1")
-    _, text = client.blpop(["pshub:reply:{byhand}"], 5)
-    reply = json.loads(text)
-    assert reply["result"] == [] and reply["id"].startswith("hand-")
-    eventually(lambda: server.held() == [])
-    request = {"id": "u1", "task": "unknown:1.0", "result_queue": "pshub:reply:{byhand}"}
-    client.rpush("pshub:{default}:calls", json.dumps(request))
-    client.rpush("pshub:{default}:bell", "1")
-    _, text = client.blpop(["pshub:reply:{byhand}"], 8)
-    assert json.loads(text)["error"]["code"] == "NoSuchTask"
-
-
 def test_settings_that_cannot_work_are_refused(server: Server) -> None:
     for options in ({"slots": 0}, {"queue": "a b"}, {"lease": 1}, {"statsd": "here"}, {"slots": True}):
         with pytest.raises(ConfigError):
@@ -206,11 +156,11 @@ def test_settings_that_cannot_work_are_refused(server: Server) -> None:
 
 
 def test_nothing_is_left_running(server: Server) -> None:
-    before = threading.active_count()
+    before = {*threading.enumerate()}
     worker = Worker(server.url, tasks=TASKS).start()
     with Hub(server.url) as hub:
         hub.call("add:1.0", x=1)
     worker.stop()
-    eventually(lambda: threading.active_count() <= before, 3)
+    eventually(lambda: not set(threading.enumerate()) - before)
     gc.collect()
     assert server.leftovers() == []

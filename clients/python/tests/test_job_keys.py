@@ -15,6 +15,7 @@ from pshub import AsyncHub, Hub, InvalidArgs, NoSuchTask, task
 
 
 def test_of_merged_jobs(server: Server, hub: Hub, serve: Serve) -> None:
+    started_ms = time.time() * 1000
     gate = Gate(ValueError("not yet"))
     merge = Merge(gate, backoff=60_000)
     serve(merge.task)
@@ -29,7 +30,7 @@ def test_of_merged_jobs(server: Server, hub: Hub, serve: Serve) -> None:
         hub.enqueue("merge:1.0", payload, key="ü {a}", score=score)
     runs = key.status()
     assert runs.state == "running" and runs.run is not None and runs.run.id == f"m-{runs.run.fence}"
-    assert abs(runs.run.since_ms - time.time() * 1000) < 10_000 and runs.due_ms is None
+    assert started_ms - 10 <= runs.run.since_ms <= time.time() * 1000 + 10 and runs.due_ms is None
     assert (runs.waiting, [tuple(each) for each in runs.payloads]) == (2, [("x", 1), ({"b": 1}, 2)])
     with pytest.raises(InvalidArgs, match='merge:1.0, key "ü {a}": nothing is skipped, because it runs now'):
         key.skip()
@@ -48,7 +49,9 @@ def test_of_merged_jobs(server: Server, hub: Hub, serve: Serve) -> None:
     eventually(lambda: len(merge.runs) == 3)
     assert merge.brought[2] == {"ü {a}": ["x", 5]}
     hub.enqueue("merge:1.0", 6, key="ü {a}", delay_ms=60_000)
-    assert key.delete() == 1 and key.status().state == "empty" and key.dead() == []
+    # The third run may be on its way out still.
+    assert key.delete() == 1 and key.dead() == []
+    eventually(lambda: key.status().state == "empty")
 
 
 def test_of_ordered_jobs(hub: Hub, serve: Serve) -> None:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-import threading
 import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
 
-from conftest import Server, eventually
+from conftest import Server
 from job_tasks import PREFIX, hub, noted, serve  # noqa: F401
 from pshub import ConfigError, Context, Hub, InvalidArgs, Task, Worker, task
 from pshub.jobs.verdict import done_end
 from pshub.wire.keys import Keys
 from pshub.wire.message import decode_request
+from waits import delay
 
 Serve = Callable[..., Worker]
 
@@ -38,7 +38,7 @@ class Line:
         @task("sync:1.0", keyed="ordered", **{"backoff": 150, **options})
         def sync(key: str, n: int, ctx: Context) -> Any:
             begun = time.monotonic()
-            time.sleep(takes_s)
+            delay(takes_s, "the handler is busy")
             assert ctx.fence is not None
             self.runs.append(Run(key, n, ctx.attempt, ctx.fence, begun, time.monotonic()))
             if n == 1 and ctx.attempt <= fails:
@@ -54,47 +54,6 @@ class Line:
         return [(run.n, run.attempt) for run in self.runs if run.key == key]
 
 
-def test_they_run_one_after_the_other_over_two_workers_and_others_beside_them(server: Server, hub: Hub, serve: Serve) -> None:
-    line = Line(takes_s=0.01)
-    workers = [serve(line.task, slots=8), serve(line.task, slots=8)]
-    keys = ["a", "ü {b}", 'c:"\\\n']
-    hub.enqueue_many([(line.task, {"key": keys[n % 3], "n": n}, {"key": keys[n % 3]}) for n in range(60)])
-    eventually(lambda: len(line.runs) == 60)
-    for key in keys:
-        own = [run for run in line.runs if run.key == key]
-        assert [run.n for run in own] == sorted(run.n for run in own)
-        for before, after in zip(own, own[1:]):
-            assert before.ended <= after.begun and before.fence < after.fence
-    assert any(one.key != two.key and one.begun < two.ended and two.begun < one.ended for one in line.runs for two in line.runs)
-    hub.close()
-    for worker in workers:
-        worker.stop()
-    assert server.leftovers() == []
-
-
-@pytest.mark.parametrize(
-    "on_failure, expected",
-    [
-        (None, [(1, 1), (1, 2), (1, 3), (2, 1), (3, 1)]),
-        ("hold", [(1, 1), (1, 2), (1, 3), (2, 1), (3, 1)]),
-        ("pass", [(1, 1), (2, 1), (3, 1), (1, 2), (1, 3)]),
-    ],
-)
-def test_one_that_fails_holds_the_next_ones_or_lets_them_pass(hub: Hub, serve: Serve, on_failure: Any, expected: Any) -> None:
-    line = Line(fails=2, on_failure=on_failure)
-    worker = serve(line.task)
-    told = noted(worker, "job:retried")
-    for n in (1, 2, 3):
-        line.enqueue(hub, "a", n)
-    line.enqueue(hub, "b", 4)
-    eventually(lambda: len(line.runs) == 6)
-    assert line.of("a") == expected and line.of("b") == [(4, 1)]
-    # Whatever becomes of those behind it.
-    assert [(event["attempt"], event["delay_ms"], event["code"]) for _, event in told] == [
-        (1, 150, "TaskFailed"), (2, 150, "TaskFailed"),
-    ]  # fmt: skip
-
-
 def test_the_end_of_one_is_told_to_those_behind_it_though_nobody_else_waits_for_it(hub: Hub) -> None:
     def ended(**job: Any) -> Any:
         text = json.dumps({"id": "j1", "job": job, "task": "sync:1.0"}, separators=(",", ":"))
@@ -102,51 +61,6 @@ def test_the_end_of_one_is_told_to_those_behind_it_though_nobody_else_waits_for_
         return end and end.outcome
 
     assert (ended(retries=1), ended(key="a")) == (None, "done")
-
-
-def test_a_worker_that_leaves_gives_its_job_back_ahead_of_the_next_ones(hub: Hub, serve: Serve) -> None:
-    begun = threading.Event()
-    ran: list[Any] = []
-
-    @task("sync:1.0", keyed="ordered")
-    def sync(n: int, ctx: Context) -> None:
-        ran.append((n, ctx.fence))
-        begun.set()
-        if len(ran) == 1:
-            ctx.aborted.wait(10)
-
-    first = serve(sync)
-    for n in (1, 2):
-        hub.enqueue(sync, {"n": n}, key="a")
-    assert begun.wait(10)
-    first.stop(grace=0)
-    serve(sync)
-    eventually(lambda: len(ran) == 3)
-    assert [n for n, _ in ran] == [1, 1, 2] and ran[0][1] < ran[1][1] < ran[2][1]
-
-
-def test_steps_batches_and_schedules_have_keys_too(hub: Hub, serve: Serve) -> None:
-    line = Line()
-    serve(line.task)
-    entries: list[Any] = [(line.task, {"key": "a", "n": n}, {"key": "a"}) for n in (1, 2)]
-    assert hub.chain(entries).result() == line.runs[1].fence
-    hub.batch(entries, then=(line.task, {"key": "a", "n": 3}, {"key": "a"}))
-    eventually(lambda: len(line.runs) == 5)
-    hub.schedule("nightly", {"cron": "0 3 * * *"}, line.task, {"key": "a", "n": 4}, key="a")
-    hub.schedules("q").run("nightly")
-    eventually(lambda: len(line.runs) == 6)
-    assert [run.n for run in line.runs] == [1, 2, 1, 2, 3, 4]
-    fences = [run.fence for run in line.runs]
-    assert fences == sorted(set(fences))
-    hub.schedules("q").remove("nightly")
-    for refused in (
-        lambda: hub.chain([(line.task, {"key": "a", "n": 1})]),
-        lambda: hub.batch([(line.task, {"key": "a", "n": 1})]),
-        lambda: hub.schedule("nightly", {"cron": "0 3 * * *"}, line.task, {"key": "a", "n": 4}),
-        lambda: hub.enqueue_many([*entries, (line.task, {"key": "a", "n": 3})]),
-    ):
-        with pytest.raises(InvalidArgs, match="give a key, for example key='order-17'"):
-            refused()
 
 
 def test_a_card_says_how_and_who_enqueues_is_held_to_it(server: Server, hub: Hub, serve: Serve) -> None:

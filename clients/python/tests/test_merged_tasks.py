@@ -14,6 +14,25 @@ from merged_tasks import Merge, Serve, waiting
 from pshub import Hub, InvalidArgs, task
 
 
+def test_they_are_handed_over_together_each_payload_once_the_lowest_score_first(server: Server, hub: Hub, serve: Serve) -> None:
+    merge = Merge(batch=10)
+    merge.declared(serve)
+    hub.enqueue("merge:1.0", {"v": 3}, key="a", score=3)
+    hub.enqueue(merge.task, {"v": 1}, key="a", score=1.0)
+    hub.enqueue_many([
+        ("merge:1.0", {"v": 2, "w": 0}, {"key": "a", "score": 2}),
+        ("merge:1.0", {"w": 0.0, "v": 2}, {"key": "a", "score": 2}),
+        (merge.task, "x", {"key": "ü {b}"}),
+    ])  # fmt: skip
+    worker = serve(merge.task)
+    eventually(lambda: merge.runs)
+    assert merge.brought == [{"a": [{"v": 1}, {"v": 2, "w": 0}, {"v": 3}], "ü {b}": ["x"]}]
+    assert list(merge.brought[0]) == ["a", "ü {b}"] and merge.runs[0].attempt == 1
+    hub.close()
+    worker.stop()
+    assert server.leftovers() == []
+
+
 def test_the_first_score_counts_where_the_task_says_so(server: Server, hub: Hub, serve: Serve) -> None:
     merge = Merge(scores="first")
     merge.declared(serve)
@@ -32,36 +51,6 @@ def test_a_payload_as_deep_as_any_may_be_runs(hub: Hub, serve: Serve) -> None:
     hub.enqueue("merge:1.0", deep, key="a")
     eventually(lambda: merge.runs)
     assert merge.brought == [{"a": [deep]}]
-
-
-def test_what_was_enqueued_before_runs_alone_and_what_has_no_key_is_refused(server: Server, hub: Hub, serve: Serve) -> None:
-    before = task("merge:1.0", args={}, keyed="ordered")(lambda args: None)
-    serve(before, job_slots=0).stop()
-    hub.enqueue("merge:1.0", {"v": 1}, key="a")
-    hub.close()
-    plain = '{"at":1,"ttl":0,"id":"plain","task":"merge:1.0","args":{}}'
-    server.client.rpush(f"{PREFIX}jobs", plain)
-    merge = Merge()
-    serve(merge.task)
-    eventually(lambda: merge.runs)
-    assert merge.brought == [{"a": [{"v": 1}]}]
-    with Hub(server.url) as other:
-        with pytest.raises(InvalidArgs, match="merge:1.0 merges its jobs: enqueue it with a key, instead of calling it"):
-            other.call("merge:1.0", 1)
-        [dead] = eventually(lambda: other.dead("q").list())
-        assert (dead.id, dead.errors[-1]["code"]) == ("plain", "InvalidArgs")
-
-
-def test_runs_of_a_task_that_merges_no_more_are_given_up(server: Server, hub: Hub, serve: Serve) -> None:
-    merge = Merge(batch=2)
-    merge.declared(serve)
-    for key in "ab":
-        hub.enqueue("merge:1.0", key, key=key)
-    ran: list[Any] = []
-    serve(task("merge:1.0", args={}, keyed="ordered")(lambda args: ran.append(args)))
-    eventually(lambda: hub.dead("q").count() == 2)
-    assert sorted((job.key, job.args) for job in hub.dead("q").list(code="InvalidArgs")) == [("a", "a"), ("b", "b")]
-    assert ran == []
 
 
 def test_they_are_serialized_for_their_way_and_made_again_for_the_handler(hub: Hub, serve: Serve) -> None:
@@ -103,16 +92,6 @@ def test_hints_say_what_one_payload_is(server: Server, hub: Hub, serve: Serve) -
     hub.enqueue(orders, Order(7), key="a")
     eventually(lambda: settled)
     assert seen == [{"a": [Order(7)]}] and settled[0][1]["ok"] is True
-
-
-def test_schedules_enqueue_them_too(server: Server, hub: Hub, serve: Serve) -> None:
-    merge = Merge()
-    serve(merge.task)
-    hub.schedule("nightly", {"cron": "0 3 * * *"}, merge.task, {"b": 1, "a": 2}, key="a", score=5)
-    hub.schedules("q").run("nightly")
-    eventually(lambda: merge.runs)
-    assert merge.brought == [{"a": [{"a": 2, "b": 1}]}]
-    hub.schedules("q").remove("nightly")
 
 
 def test_what_has_no_meaning_for_them_is_refused(server: Server, hub: Hub, serve: Serve) -> None:

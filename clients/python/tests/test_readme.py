@@ -10,6 +10,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import pytest
+
 from conftest import Server, eventually
 from job_tasks import PREFIX, hub, noted, serve  # noqa: F401
 from pshub import Context, Hub, PutOff, TaskError, Worker, task
@@ -30,6 +32,7 @@ def test_all_code_can_be_parsed() -> None:
         compile("async def outer():\n" + re.sub("^", "    ", block, flags=re.MULTILINE), "README.md", "exec")
 
 
+@pytest.mark.long
 def test_the_chapter_about_jobs_runs(server: Server, hub: Hub, serve: Callable[..., Worker]) -> None:
     @task("report:1.0")
     def report(month: str) -> str:
@@ -63,6 +66,7 @@ def test_the_chapter_about_jobs_runs(server: Server, hub: Hub, serve: Callable[.
     names["schedules"].remove("nightly")
 
 
+@pytest.mark.long
 def test_the_chapter_about_streams_runs(hub: Hub, serve: Callable[..., Worker]) -> None:
     declaring, reading = _code(README.split("## Streams and progress\n")[1].split("\n## ")[0])
     names: dict[str, Any] = {"hub": hub, "task": task, "Context": Context, "Iterator": Iterator, "Generator": Generator}
@@ -74,6 +78,7 @@ def test_the_chapter_about_streams_runs(hub: Hub, serve: Callable[..., Worker]) 
     assert names["listed"] == [{"row": 0}, {"row": 1}]
 
 
+@pytest.mark.long
 def test_hints_in_the_guide_run(hub: Hub, serve: Callable[..., Worker]) -> None:
     guide = (ROOT / "docs/tasks-and-workers.md").read_text(encoding="utf-8")
     [code] = _code(guide.split("## Hints in Python\n")[1].split("\n## ")[0])

@@ -34,21 +34,6 @@ def spread(server: Server, text: str, places: Sequence[str] = NAMES) -> None:
         server.client.set(f"pshub:{{{place}}}:shards", text)
 
 
-@pytest.mark.parametrize("text", [record(2), '{"epoch":7,"names":["other"]}', '{"epoch":7,', "nonsense"])
-def test_a_worker_takes_jobs_whatever_its_queue_says_of_shards(server: Server, hub: Hub, serve: Serve, text: str) -> None:
-    flaky = Flaky()
-    serve(flaky.task)
-    hub.enqueue("flaky:1.0", {}, queue="q")
-    eventually(lambda: len(flaky.tries) == 1)
-    # Said while it waits with what it knew before.
-    server.client.set("pshub:{q}:shards", text)
-    hub.enqueue("flaky:1.0", {}, queue="q")
-    eventually(lambda: len(flaky.tries) == 2)
-    server.client.delete("pshub:{q}:shards")
-    hub.enqueue("flaky:1.0", {}, queue="q")
-    eventually(lambda: len(flaky.tries) == 3)
-
-
 def key_of(home: str) -> str:
     """A key whose jobs run there."""
     return next(key for key in map("key {}".format, range(100)) if home_of(tuple(NAMES), key) == home)
@@ -78,7 +63,7 @@ def test_jobs_that_are_in_the_wrong_shard_are_moved_in_their_order(server: Serve
     assert {job.status().queue for job in jobs} == {"shard.2.q"} and jobs[0].queue == "shard.2.q"
     eventually(lambda: not server.held())
     # Only while they are moved it is remembered that they came.
-    eventually(lambda: not list(server.client.scan_iter("*:came:*")))
+    eventually(lambda: not server.keys("*:came:*"))
 
 
 def test_a_job_that_was_put_there_before_its_worker_died_is_not_put_there_again(server: Server, hub: Hub, serve: Serve, line: Line) -> None:
@@ -126,27 +111,6 @@ def test_calls_and_jobs_go_to_all_shards_and_those_with_a_key_to_its_home(server
     assert (unique.queue, hub.job(unique.id).queue) == ("q", "q")
     chain = hub.chain([("flaky:1.0", {"n": 1}), ("flaky:1.0", {"n": 2})], queue="q")
     assert chain.steps[1].queue == "q"
-
-
-def test_a_key_stays_where_its_jobs_are_until_these_are_gone(server: Server, hub: Hub, serve: Serve, line: Line) -> None:
-    key = key_of("shard.2.q")
-    first = line.enqueue(hub, key, 0, queue="q")
-    hub.close()
-    for text in (record(1, NAMES, ["q"], coming=True), record(2, NAMES, ["q"])):
-        spread(server, text)
-        with Hub(server.url) as anew:
-            assert line.enqueue(anew, key, 1, queue="q").queue == "q"
-    with Hub(server.url) as anew:
-        server.client.set("pshub:{shard.2.q}:paused", 1)
-        assert first.queue == "q" and line.enqueue(anew, key_of("shard.3.q"), 0, queue="q").queue == "shard.3.q"
-        serve(line.task)
-        eventually(lambda: server.client.llen(f"pshub:{{shard.2.q}}:line:sync:1.0:{key}") == 3)
-        assert line.enqueue(anew, key, 2, queue="q").queue == "shard.2.q"
-
-
-def test_a_record_that_redis_refuses_to_read_counts_as_none(server: Server, hub: Hub, line: Line) -> None:
-    server.client.rpush("pshub:{q}:shards", record(3))
-    assert line.enqueue(hub, key_of("shard.2.q"), 0, queue="q").queue == "q"
 
 
 def test_a_pause_is_for_all_shards(server: Server, hub: Hub) -> None:
