@@ -133,10 +133,6 @@ def _ranges(answer: Any) -> list[Any]:
     return [(first, last, nodes[0][1]) for first, last, *nodes in answer]
 
 
-def until_served(cluster: Cluster, key: str, by: Node) -> None:
-    eventually(lambda: cluster.owner_of(key) is by, f"{key} at another node")
-
-
 @pytest.fixture(scope="module")
 def shared_cluster() -> Iterator[Cluster]:
     cluster = Cluster(3)

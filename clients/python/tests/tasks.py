@@ -4,9 +4,8 @@ import os
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-from pshub import Context, task
+from pshub import task
 from waits import adelay, delay
 
 
@@ -14,11 +13,6 @@ from waits import adelay, delay
 def add(x: int, y: int = 2) -> int:
     """Adds two numbers."""
     return x + y
-
-
-@task("slow:1.0")
-def slow(ms: float, ctx: Context) -> str:
-    return "aborted" if ctx.aborted.wait(ms / 1000) else "done"
 
 
 @task("stubborn:1.0")
@@ -55,11 +49,6 @@ async def rest_again(s: float) -> int:
     return os.getpid()
 
 
-@task("die:1.0")
-def die() -> None:
-    os.kill(os.getpid(), 9)
-
-
 @task("busy:1.0")
 def busy(ms: float) -> int:
     """Computes in Python without a pause."""
@@ -68,11 +57,6 @@ def busy(ms: float) -> int:
     while time.monotonic() < end:
         count += 1
     return count
-
-
-@task("hang:1.0", keyed="merged")
-def hang(by_key: dict[str, list[Any]], ctx: Context) -> None:
-    ctx.aborted.wait()
 
 
 @task("ticks:1.0", timeout=60, idempotent=True)

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from conftest import Server, eventually
-from job_tasks import hub, serve  # noqa: F401
+from job_tasks import hub, serve  # noqa: F401  # noqa: F401
 from pshub import AsyncHub, Hub, PutOff, TaskError, TaskFailed, Worker, task
+from test_async_tasks import Serve, blocking, rest
 from waits import adelay, delay
 
 Serve = Callable[..., Worker]
@@ -87,7 +88,7 @@ def test_a_task_group_and_a_job_that_is_put_off_in_one(hub: Hub, serve: Serve) -
 
     serve(parts)
     # It is no failure: the job has no other tries.
-    assert hub.enqueue(parts, tracked=True, retries=0).result(timeout_ms=10_000) == 2
+    assert hub.enqueue(parts, tracked=True, retries=0).result(timeout_ms=60_000) == 2
 
 
 def test_what_ends_a_program_ends_a_handler_alone(hub: Hub, serve: Serve) -> None:
@@ -149,9 +150,9 @@ def _forked_child(hubs: tuple[Hub, AsyncHub], sends: Any) -> None:
     hub, async_hub = hubs
 
     async def called() -> Any:
-        return await async_hub.call("twice:1.0", x=2, timeout=5)
+        return await async_hub.call("twice:1.0", x=2, timeout=30)
 
-    sends.send([hub.call("twice:1.0", x=1, timeout=5), asyncio.run(called()), hub.id])
+    sends.send([hub.call("twice:1.0", x=1, timeout=30), asyncio.run(called()), hub.id])
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
@@ -177,3 +178,22 @@ def test_hubs_serve_a_process_of_multiprocessing(hub: Hub, serve: Serve, server:
 
     assert hub.call(twice, x=1) == 2
     asyncio.run(main())
+
+
+def test_a_handler_that_blocks_the_loop_is_named(hub: Hub, serve: Serve, caplog: Any) -> None:
+    told: dict[str, Any] = {}
+    worker = serve(blocking, rest)
+    for event in ("loop:stuck", "loop:blocked"):
+        worker.events.on(event, lambda told_of, event=event: told.update({event: told_of}))  # type: ignore[misc]
+    with caplog.at_level(logging.WARNING, "pshub"):
+        other = hub.submit(rest, s=5)
+        hub.call(blocking, s=2.8)
+        eventually(lambda: "loop:blocked" in told)
+    other.cancel()
+    assert told["loop:stuck"]["tasks"] == told["loop:blocked"]["tasks"] == ["blocking:1.0"]
+    stack = told["loop:stuck"]["stack"]
+    assert stack.count("File") == 1 and "in blocking\n    select.select([], [], [], s)" in stack
+    assert told["loop:blocked"]["ms"] > 2000
+    assert (told["loop:blocked"]["worker"], told["loop:blocked"]["queue"]) == (worker.id, "q")
+    lines = [record.getMessage() for record in caplog.records]
+    assert [line for line in lines if line.startswith("the event loop was blocked") and "tasks=['blocking:1.0']" in line]

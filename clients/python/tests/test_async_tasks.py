@@ -137,7 +137,7 @@ def test_how_they_fail(hub: Hub, serve: Serve) -> None:
         hub.call(fail, how="result")
     assert wrong.value.code == "InvalidResult"
     # What ends a loop elsewhere: the others go on.
-    pending = hub.submit(fail, how="part exits", timeout=2)
+    pending = hub.submit(fail, how="part exits", timeout=30)
     assert hub.call(add, x=1) == 3
     with pytest.raises(TaskFailed, match="3"):
         pending.result()
@@ -167,14 +167,13 @@ def test_one_that_does_not_listen_is_given_up(hub: Hub, serve: Serve) -> None:
     async def deaf() -> None:
         for _ in range(3):
             try:
-                await adelay(20, "cancelled at its deadline")
+                await adelay(60, "cancelled at its deadline")
             except asyncio.CancelledError:
                 seen.append("cancelled")
 
     worker = serve(deaf, rest)
     with pytest.raises(Timeout):
         hub.call(deaf, timeout=0.2)
-    assert worker.busy == 1
     eventually(lambda: worker.busy == 0)
     assert seen == ["cancelled"]
     assert hub.call(rest, s=0) == "done"
@@ -182,9 +181,9 @@ def test_one_that_does_not_listen_is_given_up(hub: Hub, serve: Serve) -> None:
 
 def test_nested_calls(hub: Hub, serve: Serve) -> None:
     serve(outer, add, now, slots=4)
-    found = hub.call(outer, timeout=3)
+    found = hub.call(outer, timeout=30)
     assert (found["caller"], found["sum"], found["sync"]) == ("q", 3, 5)
-    assert 0 < found["left"] < 3
+    assert 0 < found["left"] < 30
 
 
 def test_nested_calls_go_with_the_outer_one(hub: Hub, serve: Serve) -> None:
@@ -235,7 +234,7 @@ def test_a_worker_is_stopped_by_a_listener_of_its_own(hub: Hub, serve: Serve, se
 def test_an_error_that_ends_the_program_when_it_is_shown(hub: Hub, serve: Serve) -> None:
     serve(unshown)
     with pytest.raises(TaskFailed, match="a Unshown that cannot be shown"):
-        hub.call(unshown, timeout=2)
+        hub.call(unshown, timeout=30)
 
 
 def test_context_variables(hub: Hub, serve: Serve) -> None:
@@ -271,7 +270,7 @@ def test_jobs(hub: Hub, serve: Serve) -> None:
             raise ValueError("not yet")
 
     worker = serve(flaky, rest, merge)
-    assert hub.enqueue(flaky, tracked=True).result(timeout_ms=10_000) == 3
+    assert hub.enqueue(flaky, tracked=True).result(timeout_ms=60_000) == 3
     job = hub.enqueue(rest, {"s": 20}, tracked=True)
     eventually(lambda: job.status().state == "running" and seen == ["began"])
     assert job.cancel() is False

@@ -89,7 +89,7 @@ def test_a_function_rests_from_the_first_moment_of_a_move_to_its_end(moving: Mov
     waiting = threading.Thread(target=lambda: ended.append(moving.hub.enqueue("plain:1.0", {"n": 3}, queue=moving.queue, unique="one")))
     waiting.start()
     moving.cluster.settle(moving.slot, moving.away)
-    waiting.join(10)
+    waiting.join(60)
     assert [job.is_twin for job in ended] == [True]
     with Worker(moving.cluster.url, tasks=[plain], queue=moving.queue):
         eventually(lambda: ran == [1])

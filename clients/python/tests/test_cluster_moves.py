@@ -177,7 +177,7 @@ def test_no_call_is_lost_and_none_comes_twice_while_a_slot_moves_under_load(plac
     eventually(lambda: len(ended) > count + 50, "calls behind the last move")
     stop.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     assert [error for _, error in ended if isinstance(error, HubError)] == []
     assert all(n == value for n, value in ended)
     assert sorted(runs) == sorted([0, *(n for n, _ in ended)])

@@ -85,6 +85,6 @@ def test_one_worker_runs_what_is_at_each_node_with_its_slots(cluster: Cluster, n
         assert links(cluster, "pshub-worker-commands") == 3
         # Each of them is heard, too, and told when there is room.
         for n in range(60):
-            assert hub.call("stay:1.0", {"n": n}, queue=names[n % 3], timeout=5) == n
+            assert hub.call("stay:1.0", {"n": n}, queue=names[n % 3], timeout=30) == n
     serving.stop()
     assert places(cluster, names) == [] and links(cluster, "pshub-worker-blocking") == 0

@@ -11,7 +11,6 @@ import pytest
 
 from conftest import Proxy, Server, eventually
 from pshub import Hub, HubError, InvalidArgs, OutcomeUnknown, Worker, task
-from test_rights import RULES
 from waits import PATIENCE_S
 
 pytestmark = pytest.mark.long
@@ -101,36 +100,6 @@ def test_one_whose_answer_was_lost_is_confirmed_when_it_is_sent_again(pair: Repl
         front.cut()
         waiting.join(PATIENCE_S)
         assert len(ended) == 1 and pair.replica.client.llen(JOBS) == 2
-
-
-def test_one_in_doubt_since_its_master_went_is_no_job_that_is_not_there(pair: Replicated) -> None:
-    """It was in Redis while a replica was waited for: that it cannot be asked any more does not undo it."""
-    pair.hub.enqueue("job:1.0", {"n": 1}, **DURABLE)
-    pair.freeze()
-    ended: list[Any] = []
-
-    def durable() -> None:
-        try:
-            pair.hub.enqueue("job:1.0", {"n": 2}, timeout_ms=1500, **DURABLE)
-        except HubError as error:
-            ended.append(error)
-
-    waiting = threading.Thread(target=durable)
-    waiting.start()
-    eventually(lambda: pair.master.client.llen(JOBS) == 2)
-    # Whoever waits is told UNBLOCKED, and then READONLY.
-    pair.master.client.replicaof("127.0.0.1", "1")
-    waiting.join(PATIENCE_S)
-    assert isinstance(ended[0], OutcomeUnknown) and ended[0].message.endswith("it may be enqueued.")
-
-
-def test_who_may_not_ask_for_replicas_hears_that_the_job_is_there(pair: Replicated) -> None:
-    pair.hub.enqueue("job:1.0", {"n": 1}, queue="q")
-    pair.master.client.execute_command("ACL", "SETUSER", "poor", *RULES["pshub-jobs"], "-wait")
-    with Hub(f"redis://poor:secret@127.0.0.1:{pair.master.port}") as hub:
-        with pytest.raises(OutcomeUnknown, match="^The job is in Redis, which cannot tell .*lacks a right"):
-            hub.enqueue("job:1.0", {"n": 2}, **DURABLE)
-    assert pair.master.client.llen(JOBS) == 2
 
 
 def test_it_runs_as_any_other_and_its_hub_leaves_nothing(pair: Replicated) -> None:

@@ -38,14 +38,27 @@ def size(width: int) -> Size:
 
 
 def test_as_completed_and_wait(hub: Hub, serve: Serve) -> None:
-    serve(wait, add)
-    slow = hub.submit(wait, s=0.5)
+    may_end = threading.Event()
+
+    @task("gated:1.0", timeout=120)
+    def gated() -> bool:
+        return may_end.wait(PATIENCE_S)
+
+    worker = serve(wait, add, gated)
+    slow = hub.submit(gated)
     quick = [hub.submit(add, x=n) for n in range(5)]
     futures: list[concurrent.futures.Future[Any]] = [slow, *quick]
-    ended = list(concurrent.futures.as_completed(futures, timeout=5))
+    ended: list[Any] = []
+    for each in concurrent.futures.as_completed(futures, timeout=PATIENCE_S):
+        ended.append(each)
+        if len(ended) == 5:
+            may_end.set()
     assert ended[-1] is slow and {each.result() for each in ended[:-1]} == {2, 3, 4, 5, 6}
-    done, pending = concurrent.futures.wait([hub.submit(wait, s=1), hub.submit(add, x=1)], return_when="FIRST_COMPLETED")
-    assert [each.result() for each in done] == [3] and len(pending) == 1
+    waiting = hub.submit(wait, s=60, timeout=60)
+    done, pending = concurrent.futures.wait([waiting, hub.submit(add, x=1)], return_when="FIRST_COMPLETED")
+    assert [each.result() for each in done] == [3] and pending == {waiting}
+    waiting.cancel()
+    eventually(lambda: worker.busy == 0)
     assert all(isinstance(each, concurrent.futures.Future) for each in futures)
 
 
@@ -179,7 +192,7 @@ def test_a_result_that_is_not_what_was_promised_is_told_to_all_who_ask(hub: Hub,
         pending.result()
 
     async def wrapped() -> Any:
-        return await asyncio.wait_for(asyncio.wrap_future(hub.submit(size, width=1)), 5)
+        return await asyncio.wait_for(asyncio.wrap_future(hub.submit(size, width=1)), PATIENCE_S)
 
     with pytest.raises(InvalidResult):
         asyncio.run(wrapped())

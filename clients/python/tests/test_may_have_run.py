@@ -27,11 +27,6 @@ def stricter(args: Any) -> None:
     raise AssertionError("it must not run")
 
 
-@task("again:1.0", idempotent=True, args={"type": "object", "required": ["new"]})
-def stricter_again(args: Any) -> None:
-    raise AssertionError("it must not run")
-
-
 @task("add:1.0")
 def add(x: int) -> int:
     return x + 2

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from conftest import Server, eventually
-from job_tasks import PREFIX, hub, noted, serve  # noqa: F401
-from merged_tasks import Merge, Serve, waiting
-from pshub import Hub, InvalidArgs, task
+from job_tasks import PREFIX, hub, noted, noted_from_start, serve  # noqa: F401  # noqa: F401
+from merged_tasks import Merge, Serve, fail_first, waiting
+from pshub import Context, Hub, InvalidArgs, PutOff, TaskFailed, task
 
 
 def test_they_are_handed_over_together_each_payload_once_the_lowest_score_first(server: Server, hub: Hub, serve: Serve) -> None:
@@ -31,26 +31,6 @@ def test_they_are_handed_over_together_each_payload_once_the_lowest_score_first(
     hub.close()
     worker.stop()
     assert server.leftovers() == []
-
-
-def test_the_first_score_counts_where_the_task_says_so(server: Server, hub: Hub, serve: Serve) -> None:
-    merge = Merge(scores="first")
-    merge.declared(serve)
-    assert json.loads(server.client.hget("pshub:tasks", "merge:1.0"))["scores"] == "first"
-    for payload, score in (("v1", 5), ("v1", 3), ("v2", 4)):
-        hub.enqueue("merge:1.0", payload, key="1", score=score)
-    assert waiting(server, "1") == {'"v1"': 5, '"v2"': 4}
-
-
-def test_a_payload_as_deep_as_any_may_be_runs(hub: Hub, serve: Serve) -> None:
-    merge = Merge()
-    serve(merge.task)
-    deep: Any = []
-    for _ in range(63):
-        deep = [deep]
-    hub.enqueue("merge:1.0", deep, key="a")
-    eventually(lambda: merge.runs)
-    assert merge.brought == [{"a": [deep]}]
 
 
 def test_they_are_serialized_for_their_way_and_made_again_for_the_handler(hub: Hub, serve: Serve) -> None:
@@ -147,3 +127,48 @@ def test_a_task_that_cannot_be_so_is_not_declared() -> None:
     for function in (lambda: None, lambda a, b: None, lambda *keys: None, lambda ctx: None):
         with pytest.raises(Exception, match="its function needs one parameter that has a name, for a dict of keys"):
             task("merge:1.0", keyed="merged")(function)
+
+
+@pytest.mark.parametrize("backoff", [5.0, [5.0], lambda raised, failures: 5.0])
+def test_its_backoff_may_be_written_with_a_point(hub: Hub, serve: Serve, backoff: Any) -> None:
+    merge = Merge(fail_first(ValueError("no")), backoff=backoff)
+    serve(merge.task)
+    hub.enqueue("merge:1.0", 1, key="a")
+    eventually(lambda: len(merge.runs) == 2)
+
+
+def test_a_run_that_is_put_off_has_not_failed(server: Server, hub: Hub, serve: Serve) -> None:
+    merge = Merge(fail_first(PutOff(30, "too early"), 2), batch=2)
+    merge.declared(serve)
+    for key in "ab":
+        hub.enqueue("merge:1.0", 1, key=key)
+    worker = serve(merge.task, starts=False)
+    told = noted(worker, "job:putoff")
+    settled = noted_from_start(worker, "task:settled")
+    eventually(lambda: len(settled) == 1)
+    assert [(run.by_key, run.attempt) for run in merge.runs] == [({"a": [1], "b": [1]}, 1)] * 3
+    assert [(event["delay_ms"], event["reason"]) for _, event in told] == [(30, "too early")] * 4
+    # Nor does it count as run.
+    assert settled[0][1]["ok"] is True
+
+
+def test_another_job_and_a_call_are_put_off_too(hub: Hub, serve: Serve) -> None:
+    attempts: list[int] = []
+
+    @task("later:1.0")
+    def later(ctx: Context) -> int:
+        attempts.append(ctx.attempt)
+        if len(attempts) < 3:
+            raise PutOff(20)
+        return len(attempts)
+
+    worker = serve(later)
+    told = noted(worker, "job:putoff")
+    with pytest.raises(TaskFailed, match="It is not the time for it") as failed:
+        hub.call(later)
+    assert failed.value.retryable and failed.value.data == {"retryAfterMs": 20}
+    assert hub.enqueue(later, tracked=True).result() == 3
+    assert attempts == [1, 1, 1] and [event["delay_ms"] for _, event in told] == [20]
+    for delay_ms in (-1, float("nan"), "5", True):
+        with pytest.raises(Exception, match="A request is put off for 0 to 315360000000 ms, not for"):
+            PutOff(delay_ms)  # type: ignore[arg-type]

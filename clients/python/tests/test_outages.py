@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from called_tasks import add, wait
-from conftest import Server, eventually
+from conftest import Proxy, Server, eventually
 from pshub import Hub, HubError, NotEnqueued, Worker
 
 
@@ -67,3 +68,22 @@ def test_a_full_redis_can_be_drained(own_server: Server) -> None:
         assert hub.call("add:1.0", x=1) == 3
     worker.stop()
     assert server.leftovers() == []
+
+
+def test_a_reply_whose_bytes_were_lost_is_read_again(server: Server, make_proxy: Callable[[Server], Proxy]) -> None:
+    proxy = make_proxy(server)
+    worker = Worker(server.url, tasks=[wait, add]).start()
+    try:
+        with Hub(proxy.url) as hub:
+            for _ in range(3):
+                assert hub.call("add:1.0", x=1, timeout=10) == 3
+                pending = [hub.submit("wait:1.0", s=0.2, timeout=10) for _ in range(3)]
+                eventually(lambda: worker.busy == 3)
+                proxy.loses_answers = True
+                # Settled as far as the worker can tell, and what was moved off the list is nowhere but in the second one.
+                eventually(lambda: worker.busy == 0 and server.held() == [])
+                proxy.cut()
+                proxy.loses_answers = False
+                assert [each.result() for each in pending] == [False] * 3
+    finally:
+        worker.stop()

@@ -90,7 +90,7 @@ def test_a_class_of_the_handlers_own_may_say_them_and_need_not_call_ours(hub: Hu
     serve(street, slots=1)
     job = hub.enqueue(street, tracked=True)
     with pytest.raises(TaskFailed, match="^Elm Street$") as failed:
-        job.result(timeout_ms=10_000)
+        job.result(timeout_ms=60_000)
     assert (failed.value.code, failed.value.http_status) == ("NoSuchStreet", 404)
     # The slot is free again.
     with pytest.raises(TaskFailed, match="^Elm Street$") as failed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 
 from called_tasks import add, wait
 from conftest import Server, eventually, vectors
-from pshub import AsyncHub, Context, Hub, HubError, NoSuchTask, NoWorkers, TaskFailed, Worker, task
+from pshub import Context, Hub, HubError, NoSuchTask, NoWorkers, TaskFailed, Worker, task
 from pshub.figures.refusals import Refusals
 from pshub.wire.errors import hub_error
 from test_rights import RULES, user
@@ -80,18 +79,6 @@ def test_a_hub_that_is_closed_tells_at_once(server: Server) -> None:
         # Longer than the rest of its end takes.
         server.client.execute_command("CLIENT", "PAUSE", 300)
     assert codes_of(server, hub_id) == {"nowhere:1.0": {"NoSuchTask": 1}}
-
-
-def test_so_does_one_for_asyncio(server: Server) -> None:
-    async def call() -> str:
-        async with AsyncHub(server.url) as hub:
-            with pytest.raises(NoSuchTask):
-                await hub.call("nowhere:1.0")
-            with pytest.raises(HubError):
-                await hub.call("nowhere:1.0", timeout=-1)
-            return hub._started().id
-
-    assert codes_of(server, asyncio.run(call())) == {"nowhere:1.0": {"NoSuchTask": 1, "Expired": 1}}
 
 
 def test_a_hub_whose_rights_are_of_an_earlier_version_keeps_it_to_itself(server: Server, user: Callable[..., str]) -> None:

@@ -122,20 +122,6 @@ def test_what_cannot_be_read_is_told_of_and_disturbs_no_other(server: Server, hu
     server.client.delete(f"{PREFIX}cron", f"{PREFIX}ticks")
 
 
-def test_a_full_redis_delays_it(own_server: Server, noting: Noting) -> None:
-    with Hub(own_server.url) as hub:
-        hub.schedule("s", {"cron": "0 0 1 1 *"}, "tick:1.0", {}, queue="q")
-        worker = Worker(own_server.url, tasks=[noting.task], queue="q").start()
-        problems = noted(worker, "problem")
-        own_server.client.zadd(f"{PREFIX}ticks", {"s": time.time() * 1000 + 1500})
-        own_server.client.config_set("maxmemory", "1")
-        eventually(lambda: any(event["where"] == "schedule" and "s: " in event["reason"] for _, event in problems))
-        assert noting.runs == []
-        own_server.client.config_set("maxmemory", "0")
-        eventually(lambda: len(noting.runs) == 1)
-        worker.stop(grace=0)
-
-
 def test_without_cronsim_it_is_said(server: Server, hub: Hub, serve: Serve, noting: Noting, monkeypatch: pytest.MonkeyPatch) -> None:
     hub.schedule("late", {"cron": "0 0 1 1 *"}, "tick:1.0", {}, queue="q")
     server.client.zadd(f"{PREFIX}ticks", {"late": time.time() * 1000 - 60_000})

@@ -195,7 +195,7 @@ def test_who_is_named_and_is_no_master_is_not_served(make_server: Callable[..., 
             with pytest.raises(NotEnqueued, match=f"127.0.0.1:{replica.port}, which is no master yet"):
                 hub.enqueue("mark:1.0", {"n": 1}, queue="default", timeout_ms=500)
             sentinel.named = master.port
-            hub.enqueue("mark:1.0", {"n": 1}, queue="default", timeout_ms=5000)
+            hub.enqueue("mark:1.0", {"n": 1}, queue="default", timeout_ms=30_000)
             assert master.client.llen("pshub:{default}:jobs") == 1
             assert len(reasons) == 2
     finally:

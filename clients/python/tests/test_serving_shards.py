@@ -111,35 +111,6 @@ def test_a_shard_that_is_none_any_more_is_served_until_nothing_is_left(server: S
 
 
 @pytest.mark.long
-def test_a_shard_that_is_none_any_more_is_served_while_anything_waits_there_or_another_holds_something(
-    server: Server, hub: Hub, begin: Serve, stay: Staying
-) -> None:
-    busy = begin(stay.task, slots=2, job_slots=2)
-    spread(at(server), 1, NAMES)
-    eventually(lambda: places(server) == NAMES)
-    held = hub.enqueue("stay:1.0", {"n": 1}, queue=NAMES[1], tracked=True)
-    eventually(lambda: busy.busy == 1)
-    other = begin(stay.task, slots=2, job_slots=2)
-    eventually(lambda: len(places(server)) == 6)
-    waiting = hub.enqueue("stay:1.0", {"n": 2}, queue=NAMES[2], tracked=True, delay_ms=3000)
-    ended: list[str] = []
-    for worker in (busy, other):
-        worker.events.on("worker:stopped", lambda event: ended.append(event["queue"]))
-    spread(at(server), 2, NAMES[:1])
-    for name in NAMES[1:]:
-        server.client.set(f"pshub:{{{name}}}:shards", server.client.get("pshub:{q}:shards"))
-    # Both go on beating there.
-    leases = lambda: [lease for name in NAMES[1:] for _, lease in server.client.zrange(f"pshub:{{{name}}}:leases", 0, -1, withscores=True)]  # noqa: E731
-    first = leases()
-    eventually(lambda: len(first) == 4 == len(leases()) and min(leases()) > max(first) + 2500)
-    assert ended == []
-    stay.going_on.set()
-    assert [job.result(timeout_ms=20_000) for job in (held, waiting)] == [1, 2]
-    eventually(lambda: sorted(ended) == sorted(NAMES[1:] * 2))
-    assert places(server) == ["q", "q"]
-
-
-@pytest.mark.long
 def test_nothing_is_lost_doubled_or_reordered_while_the_number_changes(server: Server, begin: Serve) -> None:
     runs: list[Run] = []
 

@@ -81,7 +81,7 @@ def test_a_foreign_request_holds_up_none_that_the_worker_has(server: Server, ser
     server.client.rpush(CALLS, _request("a", 1000), _request("b", 1000))
     server.client.rpush(BELL, "1")
     with Hub(server.url) as hub:
-        assert hub.call("echo:1.0", n=1, timeout=5) == 1
+        assert hub.call("echo:1.0", n=1, timeout=30) == 1
     eventually(lambda: sum(event["expired"] for event in events["claim:taken"]) == 2)
 
 

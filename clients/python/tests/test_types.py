@@ -101,7 +101,7 @@ def test_the_task_itself_gives_what_its_hint_says_and_its_name_what_travels(hub:
     assert hub.call(outer) == 6
     assert hub.submit(size, width=2).outcome().value == Size(2, 4)
     assert hub.gather(one=(size, {"width": 2}))["one"].value == Size(2, 4)
-    assert hub.enqueue(size, {"width": 4}, tracked=True).result(timeout_ms=10_000) == Size(4, 8)
+    assert hub.enqueue(size, {"width": 4}, tracked=True).result(timeout_ms=60_000) == Size(4, 8)
 
 
 def test_asyncio(serve: Callable[..., Worker], hub: Hub) -> None:
@@ -115,7 +115,7 @@ def test_asyncio(serve: Callable[..., Worker], hub: Hub) -> None:
         async with AsyncHub(hub._settings.redis) as asking:
             job = await asking.enqueue(size, {"width": 4}, tracked=True)
             found = await asking.gather(one=(size, {"width": 2}))
-            return [await asking.call(size, width=1), found["one"].value, await job.result(timeout_ms=10_000)]
+            return [await asking.call(size, width=1), found["one"].value, await job.result(timeout_ms=60_000)]
 
     assert asyncio.run(run()) == [Size(1, 2), Size(2, 4), Size(4, 8)]
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conftest import Proxy, Server, eventually
-from job_tasks import hub, serve  # noqa: F401
+from job_tasks import hub, serve  # noqa: F401  # noqa: F401
 from pshub import (
     AsyncHub,
     Context,
@@ -27,7 +27,7 @@ from pshub import (
     task,
 )  # fmt: skip
 from pshub.wire.streams import STREAM_WINDOW
-from waits import adelay, delay
+from waits import PATIENCE_S, adelay, delay
 
 Serve = Callable[..., Worker]
 #: What handlers saw, in this process.
@@ -237,3 +237,25 @@ def test_what_hears_progress_may_fail_and_must_be_a_function(serve: Serve, hub: 
     assert [each["where"] for each in problems] == ["on_progress"] * 3
     with pytest.raises(InvalidArgs, match="on_progress must be a function, not 3"):
         hub.call("steps:1.0", on_progress=3)  # type: ignore[arg-type]
+
+
+@task("astorm:1.0", timeout=30)
+async def astorm() -> AsyncIterator[int]:
+    # Never waits, and so never lets another coroutine run by itself.
+    while not seen.get("calm"):
+        seen["yielded"] = seen.get("yielded", 0) + 1
+        yield seen["yielded"]
+
+
+@task("acalm:1.0", timeout=30)
+async def acalm() -> str:
+    seen["calm"] = True
+    return "here"
+
+
+def test_others_run_beside_one_that_waits_for_nothing_and_whose_caller_asked_for_no_stream(serve: Serve, hub: Hub) -> None:
+    serve(astorm, acalm)
+    whole = hub.submit("astorm:1.0")
+    eventually(lambda: seen.get("yielded"))
+    assert hub.call("acalm:1.0") == "here"
+    assert whole.result(PATIENCE_S)[0] == 1
