@@ -140,7 +140,7 @@ def test_thousands_of_calls_leave_nothing(hub: Hub, serve: Serve, caplog: Any) -
             assert codes == {None, "TaskFailed", "Aborted"}
         eventually(lambda: worker.busy == 0)
         gc.collect()
-        return sum(type(each).__module__.startswith("pshub") for each in gc.get_objects())
+        return sum(str(type(each).__module__).startswith("pshub") for each in gc.get_objects())
 
     before = many(400)
     assert many(2000) - before < 100

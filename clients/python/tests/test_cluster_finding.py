@@ -12,7 +12,7 @@ import pytest
 
 from called_tasks import add
 from cluster_nodes import Cluster, cluster, queues, shared_cluster  # noqa: F401
-from conftest import Server, eventually, with_connection
+from conftest import Server, with_connection
 from pshub import ConfigError, Hub, NotEnqueued, Worker
 from pshub.redis.connection import Connection
 from pshub.redis.library import install
@@ -135,21 +135,6 @@ def test_each_command_goes_to_the_node_of_its_key(cluster: Cluster, queues: list
     after_ms = time.time() * 1000
     assert all(before_ms - 10 <= at <= after_ms + 10 for at in times)
     assert [node.client.exists(key) for node, key in zip(cluster.masters, keys)] == [1, 1, 1]
-
-
-def test_connections_are_made_when_they_are_used(cluster: Cluster, queues: list[str]) -> None:
-    name = "pshub-hub-commands"
-
-    def counts() -> list[int]:
-        return [len([each for each in node.client.client_list() if each["name"] == name]) for node in cluster.masters]
-
-    with Worker(cluster.url, tasks=[add], queue=queues[0]), Hub(cluster.url) as hub:
-        hub.call("add:1.0", x=1)
-        used: dict[Any, None] = {}
-        for key in ("pshub:tasks", "pshub:workers", "pshub:stats", f"pshub:{{{queues[0]}}}:calls"):
-            used[cluster.owner_of(key)] = None
-        eventually(lambda: counts() == [int(node in used) for node in cluster.masters])
-    eventually(lambda: counts() == [0, 0, 0])
 
 
 def test_commands_for_a_slot_that_nobody_has_wait_a_second(cluster: Cluster) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,10 +12,6 @@ from conftest import eventually, maker
 from pshub import Hub, Worker, task
 
 pytestmark = pytest.mark.long
-
-ticks: list[float] = []
-merged: list[dict[str, list[Any]]] = []
-order: list[int] = []
 
 
 @task("add:1.0")
@@ -29,25 +24,10 @@ def fail() -> None:
     raise ValueError("wrong")
 
 
-@task("tick:1.0")
-def tick() -> None:
-    ticks.append(time.time())
-
-
-@task("merge:1.0", keyed="merged", batch=10)
-def merge(by_key: dict[str, list[Any]]) -> None:
-    merged.append(by_key)
-
-
-@task("line:1.0", keyed="ordered")
-def line(n: int) -> None:
-    order.append(n)
-
-
 class Served:
     def __init__(self, url: str, queue: str) -> None:
         self.problems: list[Any] = []
-        self.worker = Worker(url, tasks=[add, fail, tick, merge, line], queue=queue)
+        self.worker = Worker(url, tasks=[add, fail], queue=queue)
         self.worker.events.on("problem", self._note)
         self.worker.start()
 

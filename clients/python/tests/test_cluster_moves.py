@@ -133,26 +133,6 @@ def test_tryagain_is_told_as_what_passes(place: Place) -> None:
     assert str(told[0]).startswith("TRYAGAIN") and is_passing(told[0])
 
 
-def test_a_slot_that_nobody_serves_for_a_while(place: Place) -> None:
-    nodes = place.cluster.masters
-    for node in nodes:
-        node.do("CLUSTER", "DELSLOTS", place.slot)
-    try:
-        before = sum(place.errors(node, "CLUSTERDOWN") for node in nodes)
-        pending = place.hub.submit("mark:1.0", n=1, timeout=8, queue=place.queue)
-        eventually(lambda: sum(place.errors(node, "CLUSTERDOWN") for node in nodes) > before)
-        assert not pending.done()
-    finally:
-        for node in nodes:
-            node.do(
-                "CLUSTER",
-                "SETSLOT" if node is not place.home else "ADDSLOTS",
-                place.slot,
-                *(("NODE", place.home.id) if node is not place.home else ()),
-            )
-    assert place.call(2) == 2
-
-
 def _call_all_along(place: Place, stop: threading.Event, ended: list[Any], start: int) -> None:
     n = start
     while not stop.is_set():

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from datetime import datetime, timezone
 from typing import Any
 
 import pytest
 
-from pshub import ConfigError, Context, Timeout, WorkerLost, task
+from pshub import ConfigError, Context, Timeout, task
 from pshub.testing import InMemory, RedisError
 from pshub.testing.plugin import in_memory  # noqa: F401
 from waits import adelay
@@ -118,21 +117,6 @@ def test_a_worker_that_died_can_be_started_again_and_takes_over_what_it_held(in_
         kit.worker.start()
     kit.clock.advance(8)
     assert call.result() == "done"
-
-
-def test_a_call_that_may_not_be_run_twice_is_lost_with_its_worker(in_memory: Make) -> None:
-    @task("pay:1.0")
-    async def pay(ctx: Context) -> None:
-        await asyncio.Event().wait()
-
-    kit = in_memory(pay)
-    call = kit.hub.submit("pay:1.0", timeout=60)
-    kit.clock.advance(0.01)
-    kit.worker.die()
-    kit.start_worker()
-    kit.clock.advance(8)
-    with pytest.raises(WorkerLost):
-        call.result()
 
 
 def test_redis_is_away_for_as_long_as_the_test_says_and_all_find_it_again(in_memory: Make) -> None:

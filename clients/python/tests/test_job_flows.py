@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from conftest import Proxy, Server, beats, eventually
+from conftest import Server, beats, eventually
 from job_tasks import PREFIX, Flaky, hub, noted, serve  # noqa: F401
 from pshub import AsyncHub, Hub, InvalidArgs, NotEnqueued, TaskFailed, Worker, WorkerLost, task
 from waits import PATIENCE_S
@@ -96,21 +96,6 @@ def test_who_waits_hears_that_workers_died_of_a_job(server: Server, hub: Hub, se
     threading.Timer(0.1, lambda: serve(add)).start()
     with pytest.raises(WorkerLost, match="3 workers"):
         job.result()
-
-
-def test_a_job_is_tried_again_after_its_worker_lost_its_connection(
-    server: Server, hub: Hub, serve: Serve, make_proxy: Callable[[Server], Proxy]
-) -> None:
-    proxy = make_proxy(server)
-    flaky = Flaky(backoff=300)
-    worker = Worker(proxy.url, tasks=[flaky.task], queue="q").start()
-    try:
-        job = hub.enqueue(flaky.task, {"fails": 2}, tracked=True)
-        eventually(lambda: len(flaky.tries) == 1 and server.held() == [])
-        proxy.cut()
-        assert job.result() == {"attempt": 3}
-    finally:
-        worker.stop(grace=0)
 
 
 def test_a_claim_whose_answer_was_lost_brings_back_a_job_that_was_tried_here_before(server: Server, hub: Hub, serve: Serve) -> None:

@@ -137,21 +137,6 @@ def test_its_backoff_may_be_written_with_a_point(hub: Hub, serve: Serve, backoff
     eventually(lambda: len(merge.runs) == 2)
 
 
-def test_a_run_that_is_put_off_has_not_failed(server: Server, hub: Hub, serve: Serve) -> None:
-    merge = Merge(fail_first(PutOff(30, "too early"), 2), batch=2)
-    merge.declared(serve)
-    for key in "ab":
-        hub.enqueue("merge:1.0", 1, key=key)
-    worker = serve(merge.task, starts=False)
-    told = noted(worker, "job:putoff")
-    settled = noted_from_start(worker, "task:settled")
-    eventually(lambda: len(settled) == 1)
-    assert [(run.by_key, run.attempt) for run in merge.runs] == [({"a": [1], "b": [1]}, 1)] * 3
-    assert [(event["delay_ms"], event["reason"]) for _, event in told] == [(30, "too early")] * 4
-    # Nor does it count as run.
-    assert settled[0][1]["ok"] is True
-
-
 def test_another_job_and_a_call_are_put_off_too(hub: Hub, serve: Serve) -> None:
     attempts: list[int] = []
 

@@ -62,21 +62,6 @@ def test_it_is_listed_paused_run_resumed_and_removed(server: Server, hub: Hub, s
     schedules.remove("early")
 
 
-def test_missed_times_come_once_for_all_or_not_at_all(server: Server, hub: Hub, serve: Serve, noting: Noting) -> None:
-    hour_ago = int(time.time() * 1000) - 3_600_000
-    for missed in ("once", "skip"):
-        hub.schedule(missed, {"cron": "* * * * *", "missed": missed}, "tick:1.0", missed, queue="q")
-        server.client.zadd(f"{PREFIX}ticks", {missed: hour_ago})
-    told = noted_from_start(serve(noting.task, starts=False), "schedule:tick")
-    eventually(lambda: any(event["name"] == "skip" and event["is_skipped"] for _, event in told))
-    eventually(lambda: noting.runs)
-    assert [args for _, args in noting.runs if args == "skip"] == [] and len(noting.runs) == 1
-    schedules = hub.schedules("q")
-    for each in schedules.list():
-        assert each.next_ms is not None and each.next_ms > hour_ago + 3_500_000
-        schedules.remove(each.name)
-
-
 @pytest.mark.parametrize(
     ("name", "times", "message"),
     [

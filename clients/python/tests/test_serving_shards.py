@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import signal
 import threading
@@ -192,14 +191,6 @@ def test_what_it_leaves_behind_is_nothing(server: Server, hub: Hub, serve: Serve
     other.stop()
     hub.close()
     assert server.leftovers() == sorted(f"pshub:{{{name}}}:shards" for name in NAMES)
-
-
-@pytest.mark.usefixtures("spread_out")
-def test_one_that_is_told_to_serve_a_shard_serves_all_of_them(server: Server, hub: Hub, serve: Serve, stay: Staying) -> None:
-    stay.going_on.set()
-    serving = serve(stay.task, queue=NAMES[1])
-    assert json.loads(server.client.hget("pshub:workers", serving.id))["queue"] == NAMES[1]
-    assert [hub.call("stay:1.0", {"n": n}, queue=name) for n, name in enumerate(NAMES)] == [0, 1, 2]
 
 
 @pytest.mark.usefixtures("spread_out")
