@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from conftest import Server, eventually
-from job_tasks import hub, serve  # noqa: F401  # noqa: F401
+from job_tasks import hub, serve  # noqa: F401
 from pshub import AsyncHub, Hub, PutOff, TaskError, TaskFailed, Worker, task
 from test_async_tasks import Serve, blocking, rest
 from waits import adelay, delay

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conftest import Server, eventually
-from job_tasks import PREFIX, hub, noted, serve  # noqa: F401  # noqa: F401
+from job_tasks import PREFIX, hub, noted, serve  # noqa: F401
 from merged_tasks import Gate, Merge, Serve
 from pshub import AsyncHub, ConfigError, Hub, InvalidArgs, NoSuchTask, task
 from pshub.jobs.verdict import done_end

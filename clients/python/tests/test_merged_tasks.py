@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from conftest import Server, eventually
-from job_tasks import PREFIX, hub, noted, noted_from_start, serve  # noqa: F401  # noqa: F401
+from job_tasks import PREFIX, hub, noted, noted_from_start, serve  # noqa: F401
 from merged_tasks import Merge, Serve, fail_first, waiting
 from pshub import Context, Hub, InvalidArgs, PutOff, TaskFailed, task
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conftest import Proxy, Server, eventually
-from job_tasks import hub, serve  # noqa: F401  # noqa: F401
+from job_tasks import hub, serve  # noqa: F401
 from pshub import (
     AsyncHub,
     Context,
