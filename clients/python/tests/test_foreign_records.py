@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+import redis as redispy
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from conftest import Server
-from pshub import ConfigError, Hub, HubError, task
+from pshub import ConfigError, Hub, HubError, Worker, task
 from pshub.catalogue.cards import TaskCard, WorkerCard, read_stats, read_task_card, read_worker_card
 from pshub.wire.foreign import Unreadable, object_of
-from registered import TASKS, WORKERS, Started
+from registered import STATS, TASKS, WORKERS, Started
 
 
 def test_a_declaration_that_nobody_would_read_is_refused() -> None:
@@ -91,6 +94,109 @@ def _read_all(text: bytes) -> None:
             assert {str} >= {type(word) for pair in record.tasks.items() for word in pair} | {type(record.who)}
         else:
             assert record.seen is None or 0 <= record.seen < 1e16
+
+
+_FIELDS = st.sampled_from(["junk:1.0", "junk:1.0@zz", "where:1.0@zz", "__proto__", "a@b@c"]) | st.text(max_size=12)
+
+
+def _put(client: Any, key: str, kind: str) -> None:
+    client.delete(key)
+    writes: dict[str, Callable[[], Any]] = {
+        "string": lambda: client.set(key, "x"),
+        "list": lambda: client.rpush(key, "x"),
+        "hash": lambda: client.hset(key, "x", "y"),
+        "set": lambda: client.sadd(key, "x"),
+        "zset": lambda: client.zadd(key, {"x": 1}),
+        "stream": lambda: client.xadd(key, {"x": "y"}),
+    }
+    writes[kind]()
+
+
+class _Well:
+    """A worker of queue q, the registry as it wrote it, and what must go on whatever else is there."""
+
+    def __init__(self, server: Server) -> None:
+        self.client = redispy.Redis(port=server.port)
+        self.url = server.url
+        self.started = Started(server, "q")
+        self.hub = Hub(server.url)
+        self.hub.call("where:1.0")
+        self.whole = {key: self.client.dump(key) for key in (TASKS, WORKERS, STATS)}
+
+    def look(self) -> None:
+        assert self.hub.call("where", timeout=30) == "q"
+        with Hub(self.url) as other:
+            assert other.call("where", timeout=30) == "q"
+            assert other.call("where:1.0", timeout=30) == "q"
+            for name in ("junk:1.0", "junk"):
+                with pytest.raises(HubError) as error:
+                    other.call(name, timeout=0.05)
+                # Or the machine had no turn for it in that time.
+                assert error.value.code in ("NoSuchTask", "NoWorkers", "Timeout", "NotEnqueued")
+        following = Worker(self.url, tasks=[task("following:1.0")(lambda: 1)], queue="q").start()
+        try:
+            with Hub(self.url) as other:
+                assert other.call("following", timeout=30) == 1
+        finally:
+            following.stop()
+
+    def repair(self) -> None:
+        for key, content in self.whole.items():
+            self.client.restore(key, 0, content, replace=True)
+        self.client.zrem("pshub:{q}:leases", "junk")
+        for name in ("cancelled", "paused", "dead", "held:junk", "reporter"):
+            self.client.delete(f"pshub:{{q}}:{name}")
+        for key in self.client.scan_iter("pshub:{zz}:*"):
+            self.client.delete(key)
+
+    def end(self) -> None:
+        self.hub.close()
+        self.started.close()
+        self.client.close()
+
+
+@pytest.fixture(scope="module")
+def well(shared_server: Server) -> Iterator[_Well]:
+    shared_server.client.flushall()
+    well = _Well(shared_server)
+    yield well
+    well.end()
+
+
+_SETTINGS = settings(max_examples=20, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.mark.long
+@_SETTINGS
+@given(
+    cards=st.lists(st.tuples(_FIELDS, _mutated(_CARD)), max_size=4),
+    workers=st.lists(_mutated(_WORKER), max_size=2),
+    stats=_mutated(_STATS),
+)
+def test_any_record_hurts_nothing_else(well: _Well, cards: Any, workers: Any, stats: bytes) -> None:
+    for field, text in cards:
+        well.client.hset(TASKS, field.encode("utf-8", "replace"), text)
+    for text in workers:
+        well.client.hset(WORKERS, "junk", text)
+        well.client.zadd("pshub:{q}:leases", {"junk": (time.time() + 600) * 1000})
+    well.client.hset(STATS, "junk", stats)
+    well.look()
+    well.repair()
+
+
+_KINDS = st.sampled_from(["string", "list", "hash", "set", "zset", "stream"])
+_PLACES = ["{zz}:leases", "{zz}:calls", "{zz}:bell", "{q}:held:junk", "{q}:paused", "{q}:cancelled", "{q}:reporter", "stats"]
+
+
+@pytest.mark.long
+@_SETTINGS
+@given(places=st.lists(st.tuples(st.sampled_from(_PLACES), _KINDS), min_size=1, max_size=5))
+def test_any_type_at_any_key_hurts_nothing_else(well: _Well, places: Any) -> None:
+    well.client.hset(TASKS, "junk:1.0", json.dumps(_CARD))
+    for name, kind in places:
+        _put(well.client, f"pshub:{name}", kind)
+    well.look()
+    well.repair()
 
 
 @pytest.mark.parametrize("key", [TASKS, WORKERS])
