@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-import time
 from typing import Any
 
 from pshub import Context, TaskError, task
+from waits import delay
 
 running = {"now": 0, "most": 0}
 lock = threading.Lock()
@@ -36,13 +36,6 @@ def fail(how: str = "plain") -> None:
     raise ValueError("wrong")
 
 
-@task("nested:1.0")
-def nested(depth: int, ctx: Context) -> Any:
-    if depth == 0:
-        return {"caller": ctx.caller, "trace": ctx.traceparent, "left": ctx.remaining}
-    return ctx.call("nested:1.0", depth=depth - 1)
-
-
 @task("wait:1.0")
 def wait(s: float, ctx: Context) -> bool:
     return ctx.aborted.wait(s)
@@ -63,9 +56,9 @@ def count(s: float) -> None:
     with lock:
         running["now"] += 1
         running["most"] = max(running["most"], running["now"])
-    time.sleep(s)
+    delay(s, "the handler is busy")
     with lock:
         running["now"] -= 1
 
 
-TASKS = [echo, add, add_more, fail, nested, wait, nested_wait, bad_result, count]
+TASKS = [echo, add, add_more, fail, wait, nested_wait, bad_result, count]

@@ -49,7 +49,7 @@ class Cluster:
 
     def until_ok(self) -> None:
         """Each node finds that the Cluster works; a busy machine may have had them doubt that."""
-        eventually(lambda: all("cluster_state:ok" in _info(node) for node in self.live), 20, "an agreement")
+        eventually(lambda: all("cluster_state:ok" in _info(node) for node in self.live), "an agreement")
 
     def kill(self, node: Node) -> None:
         self._killed.append(node)
@@ -112,7 +112,7 @@ class Cluster:
                 node.client.flushall()
 
     def held(self) -> list[str]:
-        return sorted(key for node in self.live for key in node.client.scan_iter("pshub:*:held:*"))
+        return sorted({key for node in self.live for key in node.client.scan_iter("pshub:*:held:*")})
 
     def close(self) -> None:
         for node in self.live:
@@ -131,10 +131,6 @@ def _ranges(answer: Any) -> list[Any]:
     if isinstance(answer, dict):
         return [(first, last, told["primary"][1]) for (first, last), told in answer.items()]
     return [(first, last, nodes[0][1]) for first, last, *nodes in answer]
-
-
-def until_served(cluster: Cluster, key: str, by: Node) -> None:
-    eventually(lambda: cluster.owner_of(key) is by, 20, f"{key} at another node")
 
 
 @pytest.fixture(scope="module")

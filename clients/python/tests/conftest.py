@@ -8,10 +8,8 @@ import os
 import shutil
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -21,8 +19,13 @@ import pytest
 import redis as redispy
 
 from called_tasks import TASKS
+from programs import WorkerProcess, run_command
 from pshub import Hub, Worker
 from pshub.redis.connection import Connection
+from waits import delay, eventually
+
+#: What tests import from here as well.
+__all__ = ["WorkerProcess", "eventually", "run_command"]
 
 ROOT = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).resolve().parent
@@ -32,24 +35,6 @@ T = TypeVar("T")
 def vectors(name: str) -> Any:
     """A golden file of all languages."""
     return json.loads((ROOT / "clients/vectors" / name).read_text(encoding="utf-8"))
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def eventually(look: Callable[[], Any], patience_s: float = 10.0, what: str = "it") -> Any:
-    """What ``look`` returns once that is something; a condition instead of a sleep."""
-    end = time.monotonic() + patience_s
-    while True:
-        found = look()
-        if found:
-            return found
-        if time.monotonic() > end:
-            raise AssertionError(f"{what} did not happen within {patience_s} s")
-        time.sleep(0.01)
 
 
 def with_connection(url: str, act: Callable[[Connection], Coroutine[Any, Any, Any]], stall_s: float = 2.0) -> Any:
@@ -69,29 +54,43 @@ class PortTaken(Exception):
     """A port that was free a moment ago may be another's by now: many tests start servers at the same time."""
 
 
+def on_free_port(start: Callable[[int], T]) -> T:
+    """For servers that cannot take port 0 and tell which one they got; ``start`` raises PortTaken if somebody was quicker."""
+    for is_last in (False, False, False, False, True):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = int(probe.getsockname()[1])
+        try:
+            return start(port)
+        except PortTaken:
+            if is_last:
+                raise
+    raise AssertionError
+
+
 class Server:
     """A redis-server on a free port, in a directory of its own."""
 
     def __init__(self, *arguments: str) -> None:
         self.dir = tempfile.mkdtemp(prefix="pshub-redis-")
         self.process: subprocess.Popen[bytes] | None = None
-        for last in (False, False, False, False, True):
-            self.port = free_port()
-            self.url = f"redis://127.0.0.1:{self.port}"
-            self.client = redispy.Redis(port=self.port, decode_responses=True)
-            try:
-                self.start(*arguments)
-                return
-            except PortTaken:
-                self.client.close()
-                if last:
-                    raise
+        on_free_port(lambda port: self._begin(port, arguments))
+
+    def _begin(self, port: int, arguments: tuple[str, ...]) -> None:
+        self.port = port
+        self.url = f"redis://127.0.0.1:{port}"
+        self.client = redispy.Redis(port=port, decode_responses=True)
+        try:
+            self.start(*arguments)
+        except PortTaken:
+            self.client.close()
+            raise
 
     def start(self, *arguments: str) -> None:
         command = [os.environ.get("PSHUB_TEST_SERVER", "redis-server"), "--port", str(self.port), "--bind", "127.0.0.1"]
         command += ["--dir", self.dir, "--save", "", "--appendonly", "no", *arguments]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        eventually(self._is_up, 10, "the start of redis-server")
+        eventually(self._is_up, "the start of redis-server")
 
     def _is_up(self) -> bool:
         """And it is this one that answers."""
@@ -114,17 +113,22 @@ class Server:
         self.kill()
         shutil.rmtree(self.dir, ignore_errors=True)
 
+    def keys(self, pattern: str = "*") -> set[str]:
+        """SCAN may return a key more than once while its table grows or shrinks."""
+        return set(self.client.scan_iter(pattern))
+
     def held(self) -> list[str]:
-        return sorted(self.client.scan_iter("pshub:*:held:*"))
+        return sorted(self.keys("pshub:*:held:*"))
 
     def leftovers(self) -> list[str]:
         """Keys that stay when hubs and workers are gone, but for those of the registry, and those that go by themselves."""
         lasting = ("pshub:tasks", "pshub:queues")
-        return sorted(key for key in self.client.scan_iter("*") if key not in lasting and self.client.ttl(key) == -1)
+        return sorted(key for key in self.keys() if key not in lasting and self.client.ttl(key) == -1)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shared_server() -> Iterator[Server]:
+    """One for each process that runs tests."""
     server = Server()
     yield server
     server.close()
@@ -135,6 +139,18 @@ def server(shared_server: Server) -> Iterator[Server]:
     """Empty at the start, and at the end of what hubs and workers leave."""
     shared_server.client.flushall()
     yield shared_server
+
+
+def beats(server: Server, worker: Worker, count: int = 3) -> None:
+    """Waits until the worker has beaten so often, as its statistics show."""
+
+    def seen() -> int:
+        text = server.client.hget("pshub:stats", worker.id or "")
+        return int(json.loads(str(text))["seen"]) if text else 0
+
+    for _ in range(count):
+        before = seen()
+        eventually(lambda before=before: seen() > before, "a beat")  # type: ignore[misc]
 
 
 def maker(make: Callable[..., T]) -> Iterator[Callable[..., T]]:
@@ -176,6 +192,9 @@ class Proxy:
         self.loses_answers_from: str | None = None
         #: How fast answers of the server come, on each connection.
         self.bytes_per_s: int | None = None
+        #: How many bytes of answers went on to clients.
+        self.passed_bytes = 0
+        self.lost_bytes = 0
         self._sockets: list[socket.socket] = []
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -202,10 +221,13 @@ class Proxy:
                     break
                 if not is_answer and self.loses_answers_from and self.loses_answers_from.encode() in data:
                     self.loses_answers, self.loses_answers_from = True, None
-                if not (is_answer and self.loses_answers):
+                if is_answer and self.loses_answers:
+                    self.lost_bytes += len(data)
+                else:
                     target.sendall(data)
+                    self.passed_bytes += len(data) if is_answer else 0
                 if is_answer and self.bytes_per_s:
-                    time.sleep(len(data) / self.bytes_per_s)
+                    delay(len(data) / self.bytes_per_s, "the speed of the link")
         except OSError:
             pass
         for each in (source, target):
@@ -241,41 +263,9 @@ def make_proxy() -> Iterator[Callable[[Server], Proxy]]:
     yield from maker(lambda server: Proxy(server.port))
 
 
-class WorkerProcess:
-    """``pshub-worker-py`` with tests/tasks.py, in a process of its own."""
-
-    def __init__(self, server: Server, *arguments: str) -> None:
-        self.log = tempfile.TemporaryFile()
-        command = [sys.executable, "-m", "pshub", str(HERE / "tasks.py"), "--redis", server.url, *arguments]
-        self.process = subprocess.Popen(command, stderr=self.log)
-        self.server = server
-        eventually(self._is_registered, 20, "the worker's registration")
-
-    def _is_registered(self) -> bool:
-        said = self.said()
-        assert self.process.poll() is None, said
-        return '"worker started"' in said
-
-    def said(self) -> str:
-        # Its own position in the file is the worker's too.
-        return os.pread(self.log.fileno(), 1 << 20, 0).decode()
-
-    def signal(self, number: int) -> None:
-        self.process.send_signal(number)
-
-    def wait(self, patience_s: float = 15.0) -> int:
-        return self.process.wait(patience_s)
-
-    def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        self.log.close()
-
-
 @pytest.fixture
 def start_worker() -> Iterator[Callable[..., WorkerProcess]]:
-    yield from maker(WorkerProcess)
+    yield from maker(lambda server, *arguments: WorkerProcess(server.url, *arguments))
 
 
 @pytest.fixture

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import threading
-import time
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -21,8 +19,6 @@ class Run(NamedTuple):
     by_key: ByKey
     attempt: int
     fence: int
-    begun: float
-    ended: float
 
 
 class Merge:
@@ -35,13 +31,12 @@ class Merge:
 
         @task("merge:1.0", keyed="merged", **options)
         def merge(by_key: ByKey, ctx: Context) -> None:
-            begun = time.monotonic()
             self.begun += 1
             assert ctx.fence is not None
             try:
                 act(by_key, ctx)
             finally:
-                self.runs.append(Run(by_key, ctx.attempt, ctx.fence, begun, time.monotonic()))
+                self.runs.append(Run(by_key, ctx.attempt, ctx.fence))
 
         self.task: Task[..., Any] = merge
 
@@ -85,13 +80,3 @@ class Gate:
 def waiting(server: Server, key: str) -> dict[str, float]:
     """What waits of a key, as Redis has it."""
     return dict(server.client.zrange(f"{PREFIX}merged:merge:1.0:{key}", 0, -1, withscores=True))
-
-
-def tries(server: Server, key: str) -> int:
-    text = server.client.hget(f"{PREFIX}tried:merge:1.0", key)
-    return json.loads(text)["tries"] if text else 0
-
-
-def due_ms(server: Server, key: str) -> float | None:
-    """None while it is due already."""
-    return server.client.zscore(f"{PREFIX}later", f"merge:1.0 {key}")

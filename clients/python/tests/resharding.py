@@ -52,7 +52,7 @@ def change(at: At, lines: Callable[[], Iterable[str]], epoch: int, names: Sequen
             quiet_since = time.monotonic()
         return time.monotonic() - quiet_since > _QUIET_S
 
-    eventually(is_over, 60, "an end of what was")
+    eventually(is_over, "an end of what was")
     spread(at, epoch + 2, names)
 
 

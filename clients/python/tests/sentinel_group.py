@@ -11,7 +11,7 @@ from typing import Any
 
 import redis as redispy
 
-from conftest import Server, eventually, free_port
+from conftest import PortTaken, Server, eventually, on_free_port
 
 NAME = "mymaster"
 #: A master that is silent for so long is down for them; and how long a failover may take until the next try.
@@ -29,13 +29,25 @@ sentinel parallel-syncs {name} 1
 
 class Sentinel:
     def __init__(self, master: int) -> None:
-        self.port = free_port()
         self.dir = tempfile.mkdtemp(prefix="pshub-sentinel-")
+        on_free_port(lambda port: self._begin(port, master))
+
+    def _begin(self, port: int, master: int) -> None:
+        self.port = port
         config = Path(self.dir) / "sentinel.conf"
         config.write_text(_CONFIG.format(port=self.port, dir=self.dir, name=NAME, master=master))
         command = [os.environ.get("PSHUB_TEST_SERVER", "redis-server"), str(config), "--sentinel"]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         self.client = redispy.Redis(port=self.port, decode_responses=True)
+        eventually(self._is_up, "the start of a sentinel")
+
+    def _is_up(self) -> bool:
+        if self.process.poll() is not None:
+            raise PortTaken(f"a sentinel ended by itself; its port {self.port} may be another's")
+        try:
+            return bool(self.client.info("server")["process_id"] == self.process.pid)
+        except redispy.RedisError:
+            return False
 
     def state(self) -> Any:
         """What it knows of the master; nothing while it cannot be asked."""
@@ -59,9 +71,9 @@ class Group:
     def __init__(self, sentinels: int = 3) -> None:
         self.master = Server("--repl-diskless-sync-delay", "0")
         self.replica = Server("--replicaof", "127.0.0.1", str(self.master.port))
-        eventually(lambda: self.replica.client.info("replication")["master_link_status"] == "up", 15)
+        eventually(lambda: self.replica.client.info("replication")["master_link_status"] == "up")
         self.sentinels: list[Sentinel] = [Sentinel(self.master.port) for _ in range(sentinels)]
-        eventually(lambda: all(each.is_set(sentinels) for each in self.sentinels), 20, "the sentinels know each other")
+        eventually(lambda: all(each.is_set(sentinels) for each in self.sentinels), "the sentinels know each other")
 
     @property
     def url(self) -> str:
@@ -70,7 +82,7 @@ class Group:
     def until_moved(self) -> None:
         """Returns when some sentinel tells of the new master."""
         new = self.replica.port
-        eventually(lambda: any((each.state() or {}).get("port") == new for each in self.sentinels), 20, "the failover")
+        eventually(lambda: any((each.state() or {}).get("port") == new for each in self.sentinels), "the failover")
 
     def close(self) -> None:
         for each in [*self.sentinels, self.master, self.replica]:

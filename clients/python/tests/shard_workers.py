@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 from conftest import Server, eventually
 from pshub import Context, Hub, Task, Worker, task
 from resharding import spread
+from waits import delay
 
 NAMES = ["q", "shard.2.q", "shard.3.q"]
 Serve = Callable[..., Worker]
@@ -46,7 +46,7 @@ class Noting:
 
         @task("note:1.0", timeout=20, args={})
         def note(args: Any) -> Any:
-            time.sleep(takes_s)
+            delay(takes_s, "the handler is busy")
             self.runs.append(args["n"])
             return args["n"]
 

@@ -1,12 +1,12 @@
 """What the tests' worker processes serve."""
 
-import asyncio
 import os
 import time
 from collections.abc import Iterator
-from typing import Any
+from pathlib import Path
 
-from pshub import Context, task
+from pshub import task
+from waits import adelay, delay
 
 
 @task("add:1.0")
@@ -15,39 +15,38 @@ def add(x: int, y: int = 2) -> int:
     return x + y
 
 
-@task("slow:1.0")
-def slow(ms: float, ctx: Context) -> str:
-    return "aborted" if ctx.aborted.wait(ms / 1000) else "done"
-
-
 @task("stubborn:1.0")
 def stubborn(ms: float) -> str:
     """Does not look whether it was told to stop."""
-    time.sleep(ms / 1000)
+    delay(ms / 1000, "the handler is busy")
     return "done"
 
 
 @task("again:1.0", idempotent=True)
 def again(ms: float) -> int:
-    time.sleep(ms / 1000)
+    delay(ms / 1000, "the handler is busy")
+    return os.getpid()
+
+
+@task("first_hangs:1.0", idempotent=True, timeout=60)
+def first_hangs(mark: str) -> int:
+    """The first run for this mark, which is the path of a file, lasts until its process ends; the next one answers at once."""
+    if not Path(mark).exists():
+        Path(mark).touch()
+        delay(600, "until this process ends")
     return os.getpid()
 
 
 @task("rest:1.0", timeout=20)
 async def rest(s: float) -> int:
-    await asyncio.sleep(s)
+    await adelay(s, "the handler is busy")
     return os.getpid()
 
 
 @task("rest_again:1.0", idempotent=True, timeout=20)
 async def rest_again(s: float) -> int:
-    await asyncio.sleep(s)
+    await adelay(s, "the handler is busy")
     return os.getpid()
-
-
-@task("die:1.0")
-def die() -> None:
-    os.kill(os.getpid(), 9)
 
 
 @task("busy:1.0")
@@ -60,15 +59,10 @@ def busy(ms: float) -> int:
     return count
 
 
-@task("hang:1.0", keyed="merged")
-def hang(by_key: dict[str, list[Any]], ctx: Context) -> None:
-    ctx.aborted.wait()
-
-
 @task("ticks:1.0", timeout=60, idempotent=True)
 def ticks() -> Iterator[int]:
     n = 0
     while True:
         n += 1
         yield n
-        time.sleep(0.05)
+        delay(0.05, "a stream that takes a while")

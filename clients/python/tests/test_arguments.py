@@ -32,27 +32,27 @@ def named(timeout: float = 0, queue: str = "", signal: int = 0) -> Any:
 
 @task("pass_on:1.0", args={})
 def pass_on(args: Any, ctx: Context) -> Any:
-    return ctx.call(echo, args, timeout=2)
+    return ctx.call(echo, args, timeout=30)
 
 
 @task("pass_on_async:1.0", args={})
 async def pass_on_async(args: Any, ctx: Context) -> Any:
-    return await ctx.acall(echo, args, timeout=2)
+    return await ctx.acall(echo, args, timeout=30)
 
 
 def test_a_dict_is_arguments(hub: Hub, serve: Serve, server: Server) -> None:
     serve(echo, pass_on, pass_on_async)
-    assert hub.call("echo:1.0", OWN, timeout=2) == OWN
-    assert hub.submit(echo, OWN, timeout=2, queue="q").result() == OWN
-    assert hub.gather({"timeout": (echo, OWN), "queue": (echo, OWN, 2)}, timeout=1)["timeout"].value == OWN
-    assert hub.enqueue(echo, OWN, tracked=True).result(timeout_ms=5000) == OWN
+    assert hub.call("echo:1.0", OWN, timeout=30) == OWN
+    assert hub.submit(echo, OWN, timeout=30, queue="q").result() == OWN
+    assert hub.gather({"timeout": (echo, OWN), "queue": (echo, OWN, 30)}, timeout=30)["timeout"].value == OWN
+    assert hub.enqueue(echo, OWN, tracked=True).result(timeout_ms=60_000) == OWN
     assert hub.call(pass_on, OWN) == hub.call(pass_on_async, OWN) == OWN
 
     async def run() -> None:
         async with AsyncHub(server.url) as asking:
-            assert await asking.call(echo, OWN, timeout=2) == await asking.submit(echo, OWN) == OWN
+            assert await asking.call(echo, OWN, timeout=30) == await asking.submit(echo, OWN) == OWN
             assert (await asking.gather({"timeout": (echo, OWN)}))["timeout"].value == OWN
-            assert await (await asking.enqueue(echo, OWN, tracked=True)).result(timeout_ms=5000) == OWN
+            assert await (await asking.enqueue(echo, OWN, tracked=True)).result(timeout_ms=60_000) == OWN
 
     asyncio.run(run())
 
@@ -66,9 +66,9 @@ def test_any_value_is_arguments_also_one_that_says_little(hub: Hub, serve: Serve
 
 def test_by_name_options_are_options_and_all_else_is_arguments(hub: Hub, serve: Serve) -> None:
     serve(named, echo)
-    assert hub.call("named:1.0", timeout=2, queue="q", signal=9) == [0, "", 9]
+    assert hub.call("named:1.0", timeout=30, queue="q", signal=9) == [0, "", 9]
     assert hub.call("echo:1.0", args=1, task=2, signal=9) == {"args": 1, "task": 2, "signal": 9}
-    assert hub.call(named, {"timeout": 3, "queue": "other"}, timeout=2, queue="q") == [3, "other", 0]
+    assert hub.call(named, {"timeout": 3, "queue": "other"}, timeout=30, queue="q") == [3, "other", 0]
     # What is left at its default is none.
     assert hub.call(named, signal=9, timeout=None, queue=None) == [0, "", 9]
 
@@ -76,7 +76,7 @@ def test_by_name_options_are_options_and_all_else_is_arguments(hub: Hub, serve: 
 def test_what_could_mean_either_is_refused(hub: Hub, serve: Serve, server: Server) -> None:
     @task("both:1.0", args={})
     def both(args: Any, ctx: Context) -> Any:
-        how = {"either": lambda: ctx.call(named, timeout=2), "both": lambda: ctx.call(named, {}, signal=9)}
+        how = {"either": lambda: ctx.call(named, timeout=30), "both": lambda: ctx.call(named, {}, signal=9)}
         return how.get(args, lambda: ctx.call(echo, traceparent="00-1"))()
 
     serve(named, both, echo)
@@ -84,7 +84,7 @@ def test_what_could_mean_either_is_refused(hub: Hub, serve: Serve, server: Serve
     twice = "not both: signal came beside one"
     for call in (hub.call, hub.submit):
         with pytest.raises(TypeError, match=either):
-            call(named, timeout=2)
+            call(named, timeout=30)
         with pytest.raises(TypeError, match=twice):
             call(named, {"timeout": 2}, signal=9)
     with pytest.raises(TypeError, match="'a' is given twice"):

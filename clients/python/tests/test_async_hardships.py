@@ -8,7 +8,6 @@ import logging
 import multiprocessing
 import os
 import signal
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +15,9 @@ import pytest
 
 from conftest import Server, eventually
 from job_tasks import hub, serve  # noqa: F401
-from pshub import AsyncHub, Hub, PutOff, TaskError, TaskFailed, Worker, WorkerLost, task
+from pshub import AsyncHub, Hub, PutOff, TaskError, TaskFailed, Worker, task
+from test_async_tasks import Serve, blocking, rest
+from waits import adelay, delay
 
 Serve = Callable[..., Worker]
 
@@ -32,35 +33,21 @@ class Group(Exception):
 Group.__name__ = "BaseExceptionGroup"
 
 
-def test_a_worker_that_is_killed_loses_none_of_them(server: Server, start_worker: Any) -> None:
-    first = start_worker(server, "--lease", "2s", "--job-slots", "4")
-    with Hub(server.url) as hub:
-        once, again = hub.submit("rest:1.0", s=10), hub.submit("rest_again:1.0", s=1.5, timeout=15)
-        job = hub.enqueue("rest:1.0", {"s": 1.5}, tracked=True)
-        eventually(lambda: [server.client.hlen(key) for key in server.held()] == [3], 5, "that all of them run")
-        first.signal(signal.SIGKILL)
-        other = start_worker(server, "--lease", "2s")
-        assert again.result() == job.result(timeout_ms=15_000) == other.process.pid
-        with pytest.raises(WorkerLost):
-            once.result()
-        eventually(lambda: server.held() == [], 5, "that nothing is held")
-
-
 @pytest.mark.parametrize(("name", "args"), [("again:1.0", {"ms": 20_000}), ("rest_again:1.0", {"s": 20})])
 def test_a_second_signal_ends_a_worker_at_once(server: Server, start_worker: Any, name: str, args: dict[str, float]) -> None:
     worker = start_worker(server, "--lease", "2s")
     with Hub(server.url) as hub:
-        pending = hub.submit(name, args, timeout=15)
-        eventually(lambda: len(server.held()) == 1, 5, "that it runs")
-        begun = time.monotonic()
+        pending = hub.submit(name, args, timeout=60)
+        eventually(lambda: len(server.held()) == 1, "that it runs")
         worker.signal(signal.SIGTERM)
-        with pytest.raises(Exception):
-            worker.wait(0.5)
+        eventually(lambda: '"draining":true' in "".join(server.client.hvals("pshub:stats")))
+        # Another press than the first: those within a quarter of a second count as one.
+        delay(0.3, "the command takes two signals within 0.25 s for one")
         worker.signal(signal.SIGTERM)
-        assert worker.wait(2) == 128 + signal.SIGTERM
-        assert time.monotonic() - begun < 3 and not pending.done()
+        # The handler would run for 20 s.
+        assert worker.wait() == 128 + signal.SIGTERM and not pending.done()
         pending.cancel()
-    eventually(lambda: server.client.llen("pshub:{default}:calls") == 0, 5)
+    eventually(lambda: server.client.llen("pshub:{default}:calls") == 0)
 
 
 def test_what_a_group_of_exceptions_is_told_as(hub: Hub, serve: Serve) -> None:
@@ -96,12 +83,12 @@ def test_a_task_group_and_a_job_that_is_put_off_in_one(hub: Hub, serve: Serve) -
 
         async with asyncio.TaskGroup() as group:
             group.create_task(part())
-            group.create_task(asyncio.sleep(0 if len(seen) else 20))
+            group.create_task(adelay(0 if len(seen) else 20, "cancelled by the other part"))
         return len(seen)
 
     serve(parts)
     # It is no failure: the job has no other tries.
-    assert hub.enqueue(parts, tracked=True, retries=0).result(timeout_ms=10_000) == 2
+    assert hub.enqueue(parts, tracked=True, retries=0).result(timeout_ms=60_000) == 2
 
 
 def test_what_ends_a_program_ends_a_handler_alone(hub: Hub, serve: Serve) -> None:
@@ -113,7 +100,7 @@ def test_what_ends_a_program_ends_a_handler_alone(hub: Hub, serve: Serve) -> Non
             asyncio.get_running_loop().stop()
         else:
             raise {"interrupt": KeyboardInterrupt, "exit": SystemExit, "generator": GeneratorExit}[how]
-        await asyncio.sleep(0.05)
+        await adelay(0.05, "the loop is stopped meanwhile")
         return "went on"
 
     def interrupt() -> None:
@@ -122,10 +109,11 @@ def test_what_ends_a_program_ends_a_handler_alone(hub: Hub, serve: Serve) -> Non
     serve(ends)
     for how, told in (("interrupt", "KeyboardInterrupt"), ("exit", "SystemExit"), ("generator", "GeneratorExit")):
         with pytest.raises(TaskFailed, match=told):
-            hub.call(ends, how=how, timeout=3)
-    assert hub.call(ends, how="later", timeout=3) == hub.call(ends, how="loop", timeout=3) == "went on"
+            hub.call(ends, how=how)
+    assert hub.call(ends, how="later") == hub.call(ends, how="loop") == "went on"
 
 
+@pytest.mark.long
 def test_thousands_of_calls_leave_nothing(hub: Hub, serve: Serve, caplog: Any) -> None:
     # Lines that pytest keeps.
     caplog.set_level(logging.CRITICAL, "pshub")
@@ -138,12 +126,12 @@ def test_thousands_of_calls_leave_nothing(hub: Hub, serve: Serve, caplog: Any) -
 
     @task("waits:1.0", timeout=20)
     async def waits() -> None:
-        await asyncio.sleep(20)
+        await adelay(20, "cancelled by its caller")
 
     worker = serve(soon, waits, slots=20)
 
     def many(count: int) -> int:
-        """How many objects there are then. Ids, which a worker remembers for a minute or two, are not among these."""
+        """How many objects of ours there are then. Ids, which a worker remembers for a minute or two, are not among these."""
         for _ in range(count // 20):
             pending = [hub.submit(soon, fails=n % 2 == 0) for n in range(15)] + [hub.submit(waits) for _ in range(5)]
             for each in pending[15:]:
@@ -152,19 +140,19 @@ def test_thousands_of_calls_leave_nothing(hub: Hub, serve: Serve, caplog: Any) -
             assert codes == {None, "TaskFailed", "Aborted"}
         eventually(lambda: worker.busy == 0)
         gc.collect()
-        return len(gc.get_objects())
+        return sum(str(type(each).__module__).startswith("pshub") for each in gc.get_objects())
 
     before = many(400)
-    assert many(2000) - before < 500
+    assert many(2000) - before < 100
 
 
 def _forked_child(hubs: tuple[Hub, AsyncHub], sends: Any) -> None:
     hub, async_hub = hubs
 
     async def called() -> Any:
-        return await async_hub.call("twice:1.0", x=2, timeout=5)
+        return await async_hub.call("twice:1.0", x=2, timeout=30)
 
-    sends.send([hub.call("twice:1.0", x=1, timeout=5), asyncio.run(called()), hub.id])
+    sends.send([hub.call("twice:1.0", x=1, timeout=30), asyncio.run(called()), hub.id])
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")
@@ -190,3 +178,22 @@ def test_hubs_serve_a_process_of_multiprocessing(hub: Hub, serve: Serve, server:
 
     assert hub.call(twice, x=1) == 2
     asyncio.run(main())
+
+
+def test_a_handler_that_blocks_the_loop_is_named(hub: Hub, serve: Serve, caplog: Any) -> None:
+    told: dict[str, Any] = {}
+    worker = serve(blocking, rest)
+    for event in ("loop:stuck", "loop:blocked"):
+        worker.events.on(event, lambda told_of, event=event: told.update({event: told_of}))  # type: ignore[misc]
+    with caplog.at_level(logging.WARNING, "pshub"):
+        other = hub.submit(rest, s=5)
+        hub.call(blocking, s=2.8)
+        eventually(lambda: "loop:blocked" in told)
+    other.cancel()
+    assert told["loop:stuck"]["tasks"] == told["loop:blocked"]["tasks"] == ["blocking:1.0"]
+    stack = told["loop:stuck"]["stack"]
+    assert stack.count("File") == 1 and "in blocking\n    select.select([], [], [], s)" in stack
+    assert told["loop:blocked"]["ms"] > 2000
+    assert (told["loop:blocked"]["worker"], told["loop:blocked"]["queue"]) == (worker.id, "q")
+    lines = [record.getMessage() for record in caplog.records]
+    assert [line for line in lines if line.startswith("the event loop was blocked") and "tasks=['blocking:1.0']" in line]

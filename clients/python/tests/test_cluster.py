@@ -41,6 +41,7 @@ def test_calls_to_queues_of_all_nodes(cluster: Cluster, queues: list[str], worke
         assert [each.result() for each in pending] == [2 * n for n in range(300)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["one", "several", "options"])
 def test_every_way_to_name_it(cluster: Cluster, queues: list[str], workers: list[Worker], kind: str) -> None:
     nodes = [{"host": "127.0.0.1", "port": node.port} for node in cluster.masters]
@@ -50,15 +51,17 @@ def test_every_way_to_name_it(cluster: Cluster, queues: list[str], workers: list
         assert [hub.call("double:1.0", n=n, queue=queue) for n, queue in enumerate(queues)] == [0, 2, 4]
 
 
+@pytest.mark.long
 def test_nested_calls_from_node_to_node(cluster: Cluster, queues: list[str], workers: list[Worker]) -> None:
     with Hub(cluster.url) as hub:
         for at, queue in enumerate(queues):
             assert hub.call("outer:1.0", {"n": at, "queue": queues[at - 1]}, queue=queue) == 2 * at
 
 
+@pytest.mark.long
 def test_a_hub_leaves_nothing(cluster: Cluster, queues: list[str], workers: list[Worker]) -> None:
     with Hub(cluster.url) as hub:
         hub.call("double:1.0", n=1, queue=queues[1])
         id = hub.id
-    left = [key for node in cluster.masters for key in node.client.scan_iter(f"*{id}*")]
-    assert left == []
+    left = {key for node in cluster.masters for key in node.client.scan_iter(f"*{id}*")}
+    assert left == set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,12 +12,15 @@ import pytest
 
 from called_tasks import add
 from cluster_nodes import Cluster, cluster, queues, shared_cluster  # noqa: F401
-from conftest import Server, eventually, free_port, with_connection
+from conftest import Server, with_connection
 from pshub import ConfigError, Hub, NotEnqueued, Worker
 from pshub.redis.connection import Connection
 from pshub.redis.library import install
 from pshub.redis.slot_map import slot_of
 from test_rights import RULES
+from waits import aeventually
+
+pytestmark = pytest.mark.long
 
 User = Callable[..., str]
 
@@ -60,17 +64,6 @@ def test_the_rights_of_the_protocol_are_enough(cluster: Cluster, queues: list[st
         assert hub.call("add:1.0", x=1) == 3
 
 
-def test_without_info_the_first_moved_tells(cluster: Cluster, queues: list[str], user: User) -> None:
-    _install(cluster)
-    more = ("-info",)
-    hub_at, worker_at = (user(name, *RULES[name], *more) for name in ("pshub-hub", "pshub-worker"))
-    workers = [Worker(f"redis://{worker_at}", tasks=[add], queue=queue).start() for queue in queues]
-    with Hub(f"redis://{hub_at}") as hub:
-        assert [hub.call("add:1.0", x=n, queue=queue) for n, queue in enumerate(queues)] == [2, 3, 4]
-    for worker in workers:
-        worker.stop()
-
-
 def test_without_the_right_to_ask_for_slots_that_is_told(cluster: Cluster, user: User) -> None:
     at = user("pshub-hub", *RULES["pshub-hub"], "-cluster|slots")
     with Hub(f"redis://{at}") as hub:
@@ -88,14 +81,6 @@ def test_without_the_key_of_a_move_that_is_told(cluster: Cluster, queues: list[s
             hub.call("add:1.0", x=1)
 
 
-def test_a_single_server_that_does_not_say_what_it_is(server: Server) -> None:
-    server.client.execute_command("ACL", "SETUSER", "mute", "on", ">secret", "~*", "&*", "+@all", "-info")
-    url = f"redis://mute:secret@127.0.0.1:{server.port}"
-    with Worker(url, tasks=[add]), Hub(url) as hub:
-        assert [hub.call("add:1.0", x=n) for n in range(20)] == list(range(2, 22))
-    server.client.execute_command("ACL", "DELUSER", "mute")
-
-
 def test_a_server_that_is_no_cluster_is_told(server: Server) -> None:
     with Hub(f"redis+cluster://127.0.0.1:{server.port}") as hub:
         with pytest.raises(NotEnqueued, match="cluster support disabled"):
@@ -103,8 +88,15 @@ def test_a_server_that_is_no_cluster_is_told(server: Server) -> None:
 
 
 def test_the_first_nodes_may_be_gone(cluster: Cluster, queues: list[str]) -> None:
-    nodes = f"127.0.0.1:{free_port()},127.0.0.1:{cluster.masters[1].port}"
-    with Worker(f"redis+cluster://{nodes}", tasks=[add], queue=queues[0]), Hub(f"redis+cluster://{nodes}") as hub:
+    # A port that nobody listens at and nobody else can take.
+    with socket.socket() as gone:
+        gone.bind(("127.0.0.1", 0))
+        nodes = f"127.0.0.1:{gone.getsockname()[1]},127.0.0.1:{cluster.masters[1].port}"
+        _call_by(nodes, queues[0])
+
+
+def _call_by(nodes: str, queue: str) -> None:
+    with Worker(f"redis+cluster://{nodes}", tasks=[add], queue=queue), Hub(f"redis+cluster://{nodes}") as hub:
         assert hub.call("add:1.0", x=1) == 3
 
 
@@ -137,25 +129,12 @@ def test_each_command_goes_to_the_node_of_its_key(cluster: Cluster, queues: list
         times = [await connection.at(key).now_ms() for key in keys]
         return answers, times
 
+    before_ms = time.time() * 1000
     answers, times = with_connection(cluster.url, act)
     assert answers == [b"OK"] * 3 + [key.encode() for key in keys]
-    assert all(abs(at - time.time() * 1000) < 5000 for at in times)
+    after_ms = time.time() * 1000
+    assert all(before_ms - 10 <= at <= after_ms + 10 for at in times)
     assert [node.client.exists(key) for node, key in zip(cluster.masters, keys)] == [1, 1, 1]
-
-
-def test_connections_are_made_when_they_are_used(cluster: Cluster, queues: list[str]) -> None:
-    name = "pshub-hub-commands"
-
-    def counts() -> list[int]:
-        return [len([each for each in node.client.client_list() if each["name"] == name]) for node in cluster.masters]
-
-    with Worker(cluster.url, tasks=[add], queue=queues[0]), Hub(cluster.url) as hub:
-        hub.call("add:1.0", x=1)
-        used: dict[Any, None] = {}
-        for key in ("pshub:tasks", "pshub:workers", "pshub:stats", f"pshub:{{{queues[0]}}}:calls"):
-            used[cluster.owner_of(key)] = None
-        eventually(lambda: counts() == [int(node in used) for node in cluster.masters])
-    eventually(lambda: counts() == [0, 0, 0])
 
 
 def test_commands_for_a_slot_that_nobody_has_wait_a_second(cluster: Cluster) -> None:
@@ -169,13 +148,13 @@ def test_commands_for_a_slot_that_nobody_has_wait_a_second(cluster: Cluster) -> 
             # The map is read anew behind the first one.
             with pytest.raises(Exception, match="CLUSTERDOWN|no node"):
                 await waiting.one("GET", "a")
-            while waiting.is_ready:
-                await asyncio.sleep(0.01)
-            for each, least, most in ((waiting, 0.9, 1.6), (at_once, 0, 0.1)):
-                begun = time.monotonic()
+            await aeventually(lambda: not waiting.is_ready)
+            begun, asked = time.monotonic(), asyncio.ensure_future(waiting.one("GET", "a"))
+            for asking in (at_once.one("GET", "a"), asked):
+                assert not asked.done()
                 with pytest.raises(Exception, match=f"no node of the Cluster serves slot {slot_of('a')}"):
-                    await each.one("GET", "a")
-                assert least <= time.monotonic() - begun < most
+                    await asking
+            assert time.monotonic() - begun > 0.9
         finally:
             home.do("CLUSTER", "ADDSLOTS", slot_of("a"))
             for node in cluster.masters[:-1]:

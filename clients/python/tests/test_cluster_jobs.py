@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -10,11 +9,9 @@ import pytest
 
 from cluster_nodes import Cluster, cluster, queues, shared_cluster  # noqa: F401
 from conftest import eventually, maker
-from pshub import Hub, TaskFailed, Worker, task
+from pshub import Hub, Worker, task
 
-ticks: list[float] = []
-merged: list[dict[str, list[Any]]] = []
-order: list[int] = []
+pytestmark = pytest.mark.long
 
 
 @task("add:1.0")
@@ -27,25 +24,10 @@ def fail() -> None:
     raise ValueError("wrong")
 
 
-@task("tick:1.0")
-def tick() -> None:
-    ticks.append(time.time())
-
-
-@task("merge:1.0", keyed="merged", batch=10)
-def merge(by_key: dict[str, list[Any]]) -> None:
-    merged.append(by_key)
-
-
-@task("line:1.0", keyed="ordered")
-def line(n: int) -> None:
-    order.append(n)
-
-
 class Served:
     def __init__(self, url: str, queue: str) -> None:
         self.problems: list[Any] = []
-        self.worker = Worker(url, tasks=[add, fail, tick, merge, line], queue=queue)
+        self.worker = Worker(url, tasks=[add, fail], queue=queue)
         self.worker.events.on("problem", self._note)
         self.worker.start()
 
@@ -83,17 +65,6 @@ def test_jobs_with_results_at_each_node(hub: Hub, queues: list[str], served: lis
     assert len(set(many.ids)) == 300
 
 
-def test_a_job_for_later_and_one_that_fails(hub: Hub, queues: list[str], served: list[Served]) -> None:
-    for queue in queues:
-        begun = time.monotonic()
-        late = hub.enqueue("add:1.0", {"x": 1}, queue=queue, tracked=True, delay_ms=300)
-        assert late.result() == 2 and 0.25 < time.monotonic() - begun < 2
-        with pytest.raises(TaskFailed, match="wrong"):
-            hub.enqueue("fail:1.0", {}, queue=queue, tracked=True).result()
-        assert hub.dead(queue).count() == 1 and hub.dead(queue).retry() == 1
-        eventually(lambda: hub.dead(queue).count() == 1)
-
-
 def test_a_chain_from_node_to_node(cluster: Cluster, hub: Hub, queues: list[str], served: list[Served]) -> None:
     steps: list[Any] = [("add:1.0", {"x": 1}, {"queue": queues[0]})]
     steps += [("add:1.0", {}, {"queue": queues[n % 3], "pass": "x"}) for n in range(1, 7)]
@@ -114,35 +85,3 @@ def test_a_batch_over_all_nodes(hub: Hub, queues: list[str], served: list[Served
     assert badly.failed is not None and badly.failed.result() == 0
     status = badly.status()
     assert status is not None and (status.total, status.done, status.dead) == (31, 30, 1)
-
-
-def test_schedules_at_each_node(hub: Hub, queues: list[str], served: list[Served]) -> None:
-    for queue in queues:
-        ticks.clear()
-        hub.schedule("often", {"cron": "* * * * * *"}, "tick:1.0", queue=queue)
-        eventually(lambda: len(ticks) >= 2, 8)
-        assert min(at % 1 for at in ticks) < 0.3
-        assert [each.name for each in hub.schedules(queue).list()] == ["often"]
-        assert hub.schedules(queue).remove("often")
-
-
-def test_keys_at_each_node(hub: Hub, queues: list[str], served: list[Served]) -> None:
-    for queue in queues:
-        merged.clear()
-        order.clear()
-        hub.enqueue_many([("merge:1.0", n, {"key": "a {b}", "queue": queue, "score": n}) for n in range(5)])
-        eventually(lambda: [n for run in merged for n in run["a {b}"]] == list(range(5)))
-        hub.enqueue_many([("line:1.0", {"n": n}, {"key": "k", "queue": queue}) for n in range(20)])
-        eventually(lambda: order == list(range(20)))
-        assert hub.key("line:1.0", "k", queue=queue).status().state == "empty"
-
-
-def test_a_pause_at_each_node(hub: Hub, queues: list[str], served: list[Served]) -> None:
-    for queue in queues:
-        assert hub.pause(queue) > 0
-        time.sleep(1.2)
-        job = hub.enqueue("add:1.0", {"x": 1}, queue=queue, tracked=True)
-        time.sleep(0.3)
-        assert job.status().state == "waiting"
-        assert hub.resume(queue)
-        assert job.result() == 2

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,6 +15,8 @@ from pshub import Hub, HubError, Worker, task
 from pshub.redis.connection import Connection
 from pshub.redis.refusals import ReplyError, is_passing
 from pshub.redis.slot_map import slot_of
+
+pytestmark = pytest.mark.long
 
 runs: list[int] = []
 lock = threading.Lock()
@@ -64,18 +66,19 @@ def place(cluster: Cluster, queues: list[str]) -> Iterator[Place]:
 def test_moved(place: Place) -> None:
     before = place.errors(place.home, "MOVED")
     place.cluster.move(place.slot, place.away)
-    begun = time.monotonic()
     assert place.call(1) == 1
-    assert time.monotonic() - begun < 3
     assert place.errors(place.home, "MOVED") > before
     # Nobody goes on asking the wrong one.
-    eventually(lambda: place.call(2) == 2)
-    time.sleep(0.5)
-    told = place.errors(place.home, "MOVED")
-    for n in range(20):
-        place.call(n + 3)
-    assert place.errors(place.home, "MOVED") == told
-    assert sorted(set(runs)) == sorted(runs)[: len(set(runs))] == list(range(23))
+    numbers = itertools.count(2)
+
+    def more_told() -> int:
+        told = place.errors(place.home, "MOVED")
+        for _ in range(20):
+            place.call(next(numbers))
+        return place.errors(place.home, "MOVED") - told
+
+    eventually(lambda: more_told() == 0, "the end of questions at the old node")
+    assert sorted(runs) == list(range(next(numbers)))
 
 
 def test_the_hub_hears_its_replies_where_their_slot_went(place: Place) -> None:
@@ -130,26 +133,6 @@ def test_tryagain_is_told_as_what_passes(place: Place) -> None:
     assert str(told[0]).startswith("TRYAGAIN") and is_passing(told[0])
 
 
-def test_a_slot_that_nobody_serves_for_a_while(place: Place) -> None:
-    nodes = place.cluster.masters
-    for node in nodes:
-        node.do("CLUSTER", "DELSLOTS", place.slot)
-    try:
-        before = sum(place.errors(node, "CLUSTERDOWN") for node in nodes)
-        pending = place.hub.submit("mark:1.0", n=1, timeout=8, queue=place.queue)
-        eventually(lambda: sum(place.errors(node, "CLUSTERDOWN") for node in nodes) > before)
-        assert not pending.done()
-    finally:
-        for node in nodes:
-            node.do(
-                "CLUSTER",
-                "SETSLOT" if node is not place.home else "ADDSLOTS",
-                place.slot,
-                *(("NODE", place.home.id) if node is not place.home else ()),
-            )
-    assert place.call(2) == 2
-
-
 def _call_all_along(place: Place, stop: threading.Event, ended: list[Any], start: int) -> None:
     n = start
     while not stop.is_set():
@@ -168,24 +151,13 @@ def test_no_call_is_lost_and_none_comes_twice_while_a_slot_moves_under_load(plac
         thread.start()
     for to in (place.away, place.home, place.away):
         count = len(ended)
-        eventually(lambda: len(ended) > count + 50, 20, "calls before it moves")
+        eventually(lambda: len(ended) > count + 50, "calls before it moves")
         place.cluster.move(place.slot, to)
     count = len(ended)
-    eventually(lambda: len(ended) > count + 50, 20, "calls behind the last move")
+    eventually(lambda: len(ended) > count + 50, "calls behind the last move")
     stop.set()
     for thread in threads:
-        thread.join(10)
+        thread.join(60)
     assert [error for _, error in ended if isinstance(error, HubError)] == []
     assert all(n == value for n, value in ended)
     assert sorted(runs) == sorted([0, *(n for n, _ in ended)])
-
-
-def test_jobs_come_once_while_a_slot_moves(place: Place) -> None:
-    ids: list[str] = []
-    for n in range(1, 121):
-        ids.append(place.hub.enqueue("mark:1.0", {"n": n}, queue=place.queue).id)
-        if n % 40 == 0:
-            place.cluster.move(place.slot, place.away if n % 80 else place.home)
-    eventually(lambda: len(set(runs)) == 121, 20)
-    eventually(lambda: place.cluster.held() == [], 10)
-    assert sorted(runs) == list(range(121))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import random
-import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,9 +12,11 @@ import pytest
 
 from cluster_nodes import Cluster, Node, cluster, shared_cluster  # noqa: F401
 from conftest import eventually
-from pshub import Hub, Task, Worker, task
-from resharding import Run, change, check_order, spread
+from pshub import Hub, Task, Worker
+from resharding import spread
 from shard_workers import Staying, stay  # noqa: F401
+
+pytestmark = pytest.mark.long
 
 Begin = Callable[..., Worker]
 
@@ -57,7 +57,7 @@ def places(cluster: Cluster, names: list[str]) -> list[str]:
 
 
 def held_count(cluster: Cluster, names: list[str]) -> int:
-    keys = [(name, key) for name in names for key in at(cluster)(f"pshub:{{{name}}}:").scan_iter(f"pshub:{{{name}}}:held:*")]
+    keys = {(name, key) for name in names for key in at(cluster)(f"pshub:{{{name}}}:").scan_iter(f"pshub:{{{name}}}:held:*")}
     return sum(at(cluster)(f"pshub:{{{name}}}:").hlen(key) for name, key in keys)
 
 
@@ -85,45 +85,6 @@ def test_one_worker_runs_what_is_at_each_node_with_its_slots(cluster: Cluster, n
         assert links(cluster, "pshub-worker-commands") == 3
         # Each of them is heard, too, and told when there is room.
         for n in range(60):
-            assert hub.call("stay:1.0", {"n": n}, queue=names[n % 3], timeout=5) == n
+            assert hub.call("stay:1.0", {"n": n}, queue=names[n % 3], timeout=30) == n
     serving.stop()
     assert places(cluster, names) == [] and links(cluster, "pshub-worker-blocking") == 0
-
-
-def test_nothing_is_lost_doubled_or_reordered_while_the_number_changes(cluster: Cluster, names: list[str], begin: Begin) -> None:
-    runs: list[Run] = []
-
-    @task("sync:1.0", keyed="ordered")
-    def sync(key: str, n: int) -> None:
-        begun = time.monotonic()
-        time.sleep(random.random() * 0.004)
-        runs.append(Run(key, n, begun, time.monotonic()))
-
-    for _ in range(2):
-        begin(sync, slots=4, job_slots=4)
-    over, counts = threading.Event(), {f"key {at}": 0 for at in range(6)}
-
-    def load(hub: Hub, key: str) -> None:
-        while not over.wait(random.random() * 0.1):
-            hub.enqueue("sync:1.0", {"key": key, "n": counts[key]}, key=key, queue=names[0])
-            counts[key] += 1
-
-    with Hub(cluster.url) as hub:
-        loads = [threading.Thread(target=load, args=(hub, key)) for key in counts]
-        for each in loads:
-            each.start()
-
-        def lines() -> list[str]:
-            return [key for name in names for key in at(cluster)(f"pshub:{{{name}}}:").scan_iter(f"pshub:{{{name}}}:line:*")]
-
-        try:
-            for epoch, now, earlier in ((1, names, names[:1]), (4, names[:1], names)):
-                change(at(cluster), lines, epoch, now, earlier)
-        finally:
-            over.set()
-            for each in loads:
-                each.join()
-        eventually(lambda: len(runs) >= sum(counts.values()), 60)
-    eventually(lambda: held_count(cluster, names) == 0)
-    check_order(counts, runs)
-    eventually(lambda: places(cluster, names) == names[:1] * 2)

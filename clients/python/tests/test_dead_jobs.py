@@ -37,6 +37,7 @@ def _bury(hub: Hub, count: int) -> list[str]:
 
 
 def test_they_are_listed_with_why(hub: Hub, serve: Serve) -> None:
+    started_ms = time.time() * 1000
     serve(fail, final)
     [id] = _bury(hub, 1)
     hub.enqueue("final:1.0", [1])
@@ -46,7 +47,7 @@ def test_they_are_listed_with_why(hub: Hub, serve: Serve) -> None:
     assert (latest.task, latest.args, latest.tries, latest.from_) == ("final:1.0", [1], 1, "shop")
     assert (first.id, first.queue, first.task, first.args, first.tries) == (id, "q", "fail:1.0", {"n": 0}, 2)
     assert [(error["code"], error["message"]) for error in first.errors] == [("TaskFailed", "no {card}")] * 2
-    assert first.following == 0 and abs(first.at_ms - time.time() * 1000) < 10_000
+    assert first.following == 0 and started_ms - 10 <= first.at_ms <= time.time() * 1000 + 10
     assert [job.task for job in dead.list(1)] == ["final:1.0"]
     for matching, count in [
         ({"task": "fail:1.0"}, 1), ({"ids": [id]}, 1), ({"ids": []}, 0), ({"code": "TaskFailed"}, 2), ({"code": "Timeout"}, 0),
@@ -64,44 +65,6 @@ def test_a_filter_that_is_none_must_not_mean_all_of_them(server: Server, hub: Hu
         with pytest.raises(InvalidArgs, match="ids must be a list of ids"):
             act(ids="a")
     assert dead.count() == 1
-
-
-def test_all_are_tried_again_or_those_that_match(server: Server, hub: Hub, serve: Serve) -> None:
-    first = serve(fail, final)
-    ids = _bury(hub, 45)
-    hub.enqueue("final:1.0", [1])
-    eventually(lambda: hub.dead("q").count() == 46)
-    first.stop()
-    assert hub.dead("q").retry(task="fail:1.0") == 45
-    assert hub.dead("q").count() == 1 and server.client.llen(f"{PREFIX}jobs") == 45
-    again = json.loads(server.client.lindex(f"{PREFIX}jobs", 0))
-    assert again["job"]["tries"] == 0 and len(again["job"]["errors"]) == 2 and again["ttl"] == 0
-    assert hub.job(ids[0]).status().state == "waiting"
-    serve(fail, final)
-    eventually(lambda: hub.dead("q").count() == 46)
-    assert hub.dead("q").retry(ids=["nobody"]) == 0
-
-
-def test_one_is_tried_again_with_other_arguments(hub: Hub, serve: Serve) -> None:
-    serve(fail)
-    [id] = _bury(hub, 1)
-    with pytest.raises(InvalidArgs, match="The arguments are not JSON"):
-        hub.dead("q").retry(b"bytes", ids=[id])
-    given = {"card": ['a "quoted" }', {"deep": [1]}]}
-    assert hub.dead("q").retry(given, ids=[id]) == 1
-    assert hub.job(id).result() == given
-
-
-def test_a_chain_goes_on_with_the_step_that_was_tried_again(hub: Hub, serve: Serve) -> None:
-    flaky = Flaky()
-    serve(fail, flaky.task)
-    chain = hub.chain([("fail:1.0", {"n": 1}), (flaky.task, {}, {"pass": "before"})])
-    eventually(lambda: hub.dead("q").count() == 1)
-    [step] = hub.dead("q").list()
-    assert step.following == 1
-    hub.dead("q").retry({"card": 5}, ids=[chain.id])
-    assert chain.result() == {"attempt": 1}
-    assert flaky.tries[0].args == {"before": {"card": 5}}
 
 
 def test_they_are_deleted(server: Server, hub: Hub, serve: Serve) -> None:

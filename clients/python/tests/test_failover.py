@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -54,7 +52,7 @@ def pair(make_server: Callable[..., Server], make_proxy: Callable[[Server], Prox
     may_end.clear()
     master = make_server("--repl-diskless-sync-delay", "0")
     replica = make_server("--replicaof", "127.0.0.1", str(master.port))
-    eventually(lambda: replica.client.info("replication")["master_link_status"] == "up", 15)
+    eventually(lambda: replica.client.info("replication")["master_link_status"] == "up")
     proxy = make_proxy(master)
     worker = Worker(proxy.url, tasks=[note])
     problems: list[dict[str, Any]] = []
@@ -81,9 +79,9 @@ def _settle_unheard(pair: Pair) -> None:
 def test_what_ended_before_is_not_run_again(pair: Pair) -> None:
     _settle_unheard(pair)
     pair.switch_over()
-    eventually(lambda: pair.replica.held() == [] and pair.replica.client.llen(CALLS) == 0, 10)
+    eventually(lambda: pair.replica.held() == [] and pair.replica.client.llen(CALLS) == 0)
     assert sorted(runs) == [0, 1, 2, 3]
-    assert [event["where"] for event in pair.problems] == ["failover"]
+    eventually(lambda: [event["where"] for event in pair.problems] == ["failover"])
 
 
 def test_nor_when_the_worker_leaves(pair: Pair) -> None:
@@ -92,23 +90,3 @@ def test_nor_when_the_worker_leaves(pair: Pair) -> None:
     # Before two looks of its own found them.
     pair.worker.stop()
     assert pair.replica.held() == [] and pair.replica.client.llen(CALLS) == 0
-
-
-def test_what_waits_again_is_not_run_again_by_its_worker(pair: Pair) -> None:
-    may_end.set()
-    ids: list[str] = []
-    pair.worker.events.on("task:settled", lambda event: ids.append(event["id"]))
-    assert pair.hub.call("note:1.0", n=1) == 1
-    eventually(lambda: pair.master.held() == [])
-    pair.promote()
-    # As if its push had reached the replica, and nothing behind it.
-    request = {"at": time.time_ns() // 1000, "ttl": 60_000, "id": ids[0], "task": "note:1.0", "args": {"n": 1}}
-    request["result_queue"] = "pshub:reply:{somebody}"
-    pair.replica.client.rpush(CALLS, json.dumps(request, separators=(",", ":")))
-    pair.switch_over()
-    _, text = pair.replica.client.blpop("pshub:reply:{somebody}", 10)
-    reply = json.loads(text)
-    assert (reply["id"], reply["error"]["code"]) == (ids[0], "WorkerLost")
-    assert reply["error"]["message"] == "note:1.0 had been run already when Redis failed over, and was not run again."
-    eventually(lambda: pair.replica.held() == [])
-    assert runs == [1]

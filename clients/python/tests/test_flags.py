@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 
-from conftest import HERE
+from conftest import HERE, run_command
 
 TASKS = str(HERE / "tasks.py")
-
-
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "pshub", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
 
 
 @pytest.mark.parametrize(
@@ -30,16 +22,15 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_one_line_says_what_is_wrong(arguments: list[str], said: str) -> None:
-    wrong = run(*arguments)
-    assert (wrong.returncode, wrong.stderr) == (2, f"pshub-worker-py: {said}\n")
+    assert run_command(*arguments) == (2, "", f"pshub-worker-py: {said}\n")
 
 
 def test_times() -> None:
     for flag in ("--grace", "--lease"):
-        wrong = run(TASKS, flag, "ten")
+        wrong = run_command(TASKS, flag, "ten")
         said = f"{flag} must be a duration like 500ms, 2s, 1m, 1h or 1d (a bare number is seconds), not 'ten'.\n"
-        assert (wrong.returncode, wrong.stderr) == (2, f"pshub-worker-py: {said}")
-        assert f"{flag} time" in run("--help").stdout
+        assert wrong == (2, "", f"pshub-worker-py: {said}")
+        assert f"{flag} time" in run_command("--help")[1]
     for lease in ("1", "1s", "1000ms"):
-        assert "--lease must be a number of seconds from 2 to 600; it is 1.0." in run(TASKS, "--lease", lease).stderr
-    assert "--grace must be a number of seconds from 0 to 3600; it is 7200.0." in run(TASKS, "--grace", "2h").stderr
+        assert "--lease must be a number of seconds from 2 to 600; it is 1.0." in run_command(TASKS, "--lease", lease)[2]
+    assert "--grace must be a number of seconds from 0 to 3600; it is 7200.0." in run_command(TASKS, "--grace", "2h")[2]

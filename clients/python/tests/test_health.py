@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable
 from http.client import HTTPConnection
@@ -15,14 +16,14 @@ from typing import Any
 
 import pytest
 
-from conftest import HERE, Server, WorkerProcess, eventually, free_port
+from conftest import HERE, Server, WorkerProcess, eventually
 from pshub import ConfigError, Hub, Worker, task
 
 READY = (200, {"ready": True})
 LIVE = (200, {"live": True})
 
 
-def probe(port: int, path: str, patience_s: float = 10.0) -> tuple[int, Any]:
+def probe(port: int, path: str, patience_s: float = 60.0) -> tuple[int, Any]:
     connection = HTTPConnection("127.0.0.1", port, timeout=patience_s)
     try:
         connection.request("GET", path)
@@ -30,6 +31,12 @@ def probe(port: int, path: str, patience_s: float = 10.0) -> tuple[int, Any]:
         return response.status, json.loads(response.read())
     finally:
         connection.close()
+
+
+def port_in(log: str) -> int | None:
+    """Where it answers probes, as it said itself."""
+    lines = [json.loads(line) for line in log.splitlines()]
+    return next((line["port"] for line in lines if line["msg"].startswith("probes are answered")), None)
 
 
 def reached(port: int, path: str) -> tuple[int, Any] | None:
@@ -50,13 +57,13 @@ def raw(port: int, sent: bytes) -> bytes:
 
 
 def test_a_worker_answers_them(server: Server, start_worker: Callable[..., WorkerProcess]) -> None:
-    port = free_port()
-    worker = start_worker(server, "--health-port", str(port))
+    worker = start_worker(server, "--health-port", "0")
+    port = eventually(lambda: port_in(worker.said()))
     # Others see it a moment before it serves.
-    eventually(lambda: probe(port, "/readyz") == READY, 10, "that it serves")
+    eventually(lambda: probe(port, "/readyz") == READY, "that it serves")
     assert probe(port, "/livez?verbose") == LIVE
     assert probe(port, "/") == (404, {"error": "There are /livez and /readyz here."})
-    assert '"port": ' + str(port) in worker.said() and "probes are answered: /livez and /readyz" in worker.said()
+    assert "probes are answered: /livez and /readyz" in worker.said()
     head = raw(port, b"HEAD /livez HTTP/1.1\r\nhost: a\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200 OK\r\n") and head.endswith(b"\r\n\r\n")
     # Whatever comes to the port, it is answered, and costs the others nothing.
@@ -70,39 +77,43 @@ def test_a_worker_answers_them(server: Server, start_worker: Callable[..., Worke
 
 
 def test_they_say_that_redis_is_away_and_that_it_is_back(own_server: Server, start_worker: Callable[..., WorkerProcess]) -> None:
-    port = free_port()
-    start_worker(own_server, "--health-port", str(port), "--lease", "2s")
+    worker = start_worker(own_server, "--health-port", "0", "--lease", "2s")
+    port = eventually(lambda: port_in(worker.said()))
     assert own_server.process is not None
     own_server.process.send_signal(signal.SIGSTOP)
     try:
-        eventually(lambda: probe(port, "/readyz")[0] == 503, 15, "the end of the lease")
+        eventually(lambda: probe(port, "/readyz")[0] == 503, "the end of the lease")
         assert probe(port, "/livez") == LIVE
         away = (503, {"ready": False, "reason": "Redis is away"})
-        eventually(lambda: probe(port, "/readyz") == away, 15, "what is said of Redis")
+        eventually(lambda: probe(port, "/readyz") == away, "what is said of Redis")
     finally:
         own_server.process.send_signal(signal.SIGCONT)
-    eventually(lambda: probe(port, "/readyz") == READY, 15, "a lease again")
+    eventually(lambda: probe(port, "/readyz") == READY, "a lease again")
 
 
 def test_they_say_that_it_waits_for_its_first_lease(make_server: Callable[..., Server]) -> None:
-    server, port = make_server(), free_port()
+    server = make_server()
     server.kill()
-    command = [sys.executable, "-m", "pshub", str(HERE / "tasks.py"), "--redis", server.url, "--health-port", str(port)]
-    worker = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+    command = [sys.executable, "-m", "pshub", str(HERE / "tasks.py"), "--redis", server.url, "--health-port", "0"]
+    log = tempfile.TemporaryFile()
+    worker = subprocess.Popen(command, stderr=log)
     try:
+        port = eventually(lambda: port_in(os.pread(log.fileno(), 1 << 20, 0).decode()))
         starting = (503, {"ready": False, "reason": "starting"})
-        assert eventually(lambda: reached(port, "/readyz"), 15, "an answer") == starting
+        assert eventually(lambda: reached(port, "/readyz"), "an answer") == starting
         assert probe(port, "/livez") == LIVE
         server.start()
-        eventually(lambda: probe(port, "/readyz") == READY, 20, "a lease")
+        eventually(lambda: probe(port, "/readyz") == READY, "a lease")
     finally:
         worker.kill()
         worker.wait()
+        log.close()
 
 
+@pytest.mark.long
 def test_they_say_that_it_stood_still_for_longer_than_its_lease(server: Server, start_worker: Callable[..., WorkerProcess]) -> None:
-    port = free_port()
-    worker = start_worker(server, "--health-port", str(port), "--lease", "2s")
+    worker = start_worker(server, "--health-port", "0", "--lease", "2s")
+    port = eventually(lambda: port_in(worker.said()))
     assert probe(port, "/livez") == LIVE
     worker.signal(signal.SIGSTOP)
     os.waitpid(worker.process.pid, os.WUNTRACED)
@@ -112,12 +123,12 @@ def test_they_say_that_it_stood_still_for_longer_than_its_lease(server: Server, 
     worker.signal(signal.SIGCONT)
     status, said = probe(port, "/livez")
     assert (status, said["live"], said["reason"]) == (503, False, "the event loop was blocked")
-    assert 2000 < said["blockedMs"] < 60_000
+    assert said["blockedMs"] > 2000
     # It is remembered for a while, and no longer.
-    eventually(lambda: probe(port, "/livez") == LIVE, 30, "that it is forgotten")
+    eventually(lambda: probe(port, "/livez") == LIVE, "that it is forgotten")
 
 
-def test_they_say_that_it_stops(server: Server) -> None:
+def test_they_say_that_it_stops(server: Server, caplog: Any) -> None:
     begun, may_end = threading.Event(), threading.Event()
 
     @task("wait:1.0")
@@ -125,8 +136,9 @@ def test_they_say_that_it_stops(server: Server) -> None:
         begun.set()
         may_end.wait(20)
 
-    port = free_port()
-    worker = Worker(server.url, tasks=[wait], health_port=port).start()
+    caplog.set_level("INFO", "pshub")
+    worker = Worker(server.url, tasks=[wait], health_port=0).start()
+    [port] = [record.msg.fields["port"] for record in caplog.records if "probes are answered" in record.getMessage()]
     with Hub(server.url) as hub:
         told: dict[str, Any] = {}
         calling = threading.Thread(target=lambda: told.update(result=hub.call("wait:1.0", timeout=20)))
@@ -135,11 +147,11 @@ def test_they_say_that_it_stops(server: Server) -> None:
         stopping = threading.Thread(target=worker.stop)
         stopping.start()
         stops = (503, {"ready": False, "reason": "stopping"})
-        eventually(lambda: probe(port, "/readyz") == stops, 10, "that it stops")
+        eventually(lambda: probe(port, "/readyz") == stops, "that it stops")
         assert probe(port, "/livez") == LIVE
         may_end.set()
-        stopping.join(15)
-        calling.join(15)
+        stopping.join(60)
+        calling.join(60)
         assert told == {"result": None} and reached(port, "/livez") is None
 
 
@@ -154,7 +166,7 @@ def test_each_needs_a_port_that_nobody_else_has(server: Server) -> None:
             Worker(server.url, tasks=[task("a:1.0")(lambda: 1)], health_port=port).start()
         assert str(raised.value) == wrong
         command = [sys.executable, "-m", "pshub", str(HERE / "tasks.py"), "--redis", server.url, "--health-port", str(port)]
-        ended = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        ended = subprocess.run(command, capture_output=True, text=True, check=False)
         assert (ended.returncode, ended.stderr) == (2, f"pshub-worker-py: {wrong}\n")
     assert server.client.hlen("pshub:workers") == 0
 

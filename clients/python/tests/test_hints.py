@@ -262,6 +262,6 @@ def test_over_redis(hub: Hub, serve: Callable[..., Worker]) -> None:
     waiting = [("merge:1.0", "much", {"score": 2}), ("merge:1.0", Decimal("0.5"), {"score": 1})]
     hub.enqueue_many(waiting, key="a")
     dead = hub.dead("q")
-    eventually(lambda: seen == [{"a": [Decimal("0.5")]}] and dead.count() == 1, 10, "the run of what is left")
+    eventually(lambda: seen == [{"a": [Decimal("0.5")]}] and dead.count() == 1, "the run of what is left")
     [given_up] = dead.list()
     assert given_up.args == "much"

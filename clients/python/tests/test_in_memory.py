@@ -7,7 +7,6 @@ import re
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from pshub import ConfigError, Context, Hub, HubError, task
 from pshub.testing import InMemory
 from pshub.testing.plugin import in_memory  # noqa: F401
 from pshub.wire.clock import clocks_ahead_s
+from waits import delay, eventually
 
 Make = Callable[..., InMemory]
 sent: list[Any] = []
@@ -145,13 +145,13 @@ def test_drain_tells_what_does_not_end(in_memory: Make) -> None:
 def test_drain_waits_for_merged_runs_chunks_and_coroutines(in_memory: Make) -> None:
     @task("merged:1.0", keyed="merged", args={})
     def merged(by_key: dict[str, list[Any]]) -> None:
-        time.sleep(0.15)
+        delay(0.05, "the handler is busy")
         sent.append(by_key)
 
     @task("chunks:1.0")
     def chunks() -> Iterator[int]:
         for n in range(3):
-            time.sleep(0.05)
+            delay(0.02, "the handler is busy")
             yield n
         sent.append("chunks")
 
@@ -175,17 +175,16 @@ def test_wrong_options_are_refused(in_memory: Make, monkeypatch: pytest.MonkeyPa
 
 
 def test_nothing_is_left_of_it() -> None:
-    before = threading.active_count()
+    before = {*threading.enumerate()}
     with InMemory(mail) as kit:
         kit.hub.call(mail, {})
         kit.clock.advance(100)
         kit.worker.die()
-    deadline = time.monotonic() + 3
-    while threading.active_count() > before and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert (threading.active_count(), clocks_ahead_s()) == (before, 0)
+    eventually(lambda: not set(threading.enumerate()) - before, "the end of its threads")
+    assert clocks_ahead_s() == 0
 
 
+@pytest.mark.long
 def test_what_readme_and_the_guide_say_runs(tmp_path: Path) -> None:
     readme = (Path(__file__).resolve().parent.parent / "README.md").read_text(encoding="utf-8")
     chapter = readme.split("## Testing without Redis\n")[1].split("\n## ")[0]
@@ -200,15 +199,3 @@ def test_what_readme_and_the_guide_say_runs(tmp_path: Path) -> None:
         capture_output=True, text=True, cwd=tmp_path, env=environment,
     )  # fmt: skip
     assert "5 passed" in ran.stdout, ran.stdout + ran.stderr
-
-
-def test_several_look_at_what_was_enqueued_at_a_time(in_memory: Make) -> None:
-    kit = in_memory()
-    kit.hub.enqueue_many([("a:1.0", {"n": n}) for n in range(3000)], queue="q")
-    seen: list[int] = []
-    threads = [threading.Thread(target=lambda: seen.append(len(kit.enqueued()))) for _ in range(8)]
-    for each in threads:
-        each.start()
-    for each in threads:
-        each.join()
-    assert seen == [3000] * 8

@@ -122,6 +122,7 @@ LOOK_AT_ALL = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_command_answers_as_one_of_a_real_redis_does_whatever_was_done_before(kind: str, real: Ask, memory: Ask) -> None:
     others = [draw for draws in KINDS.values() for draw in draws]

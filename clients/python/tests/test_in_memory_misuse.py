@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import datetime
-import gc
-import time
-import warnings
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -40,23 +39,13 @@ def nest(depth: int) -> None:
         kits[-1].hub.enqueue("nest:1.0", {"depth": depth - 1})
 
 
-def seconds_of(act: Callable[[], Any]) -> float:
-    began = time.monotonic()
-    act()
-    return time.monotonic() - began
-
-
 @pytest.mark.parametrize("jobs", ["run", "wait"])
 def test_drain_gives_up_in_time_where_a_job_enqueues_the_next_without_end(in_memory: Make, jobs: str) -> None:
     kit = in_memory(again, jobs=jobs)
     kits.append(kit)
     kit.hub.enqueue(again)
-
-    def drain() -> None:
-        with pytest.raises(AssertionError, match=r"drain\(\) gave up after 0.5 s"):
-            kit.drain(timeout=0.5)
-
-    assert seconds_of(drain) < 5
+    with pytest.raises(AssertionError, match=r"drain\(\) gave up after 0.5 s"):
+        kit.drain(timeout=0.5)
 
 
 def test_the_clock_says_that_work_never_ends(in_memory: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,14 +64,6 @@ def test_inline_jobs_that_wait_for_more_than_there_are_slots(in_memory: Make, mo
     kit.hub.enqueue(nest, {"depth": 1})
     with pytest.raises(AssertionError, match="than the worker has slots"):
         kit.hub.enqueue(nest, {"depth": 2})
-
-
-def test_ten_thousand_jobs_are_drained(in_memory: Make) -> None:
-    ran.clear()
-    kit = in_memory(count, jobs="wait")
-    kit.hub.enqueue_many([("count:1.0", {"number": number}) for number in range(10_000)])
-    assert kit.drain(timeout=120) == 10_000
-    assert sorted(ran) == [*range(10_000)]
 
 
 def test_a_kit_that_was_closed_says_so() -> None:
@@ -119,16 +100,29 @@ def test_options_that_are_the_kits_own(in_memory: Make, options: dict[str, Any])
         in_memory(count, **options)
 
 
+_PROGRAM = """
+import gc
+from pshub import task
+from pshub.testing import InMemory
+
+@task("count:1.0")
+def count(number: int) -> int:
+    return number
+
+with InMemory(count) as kit:
+    kit.hub.call(count, number=1)
+    kit.worker.die()
+    kit.start_worker()
+    kit.redis.go_away()
+    kit.redis.come_back()
+    assert kit.hub.call(count, number=2) == 2
+del kit
+gc.collect()
+"""
+
+
 def test_no_connection_is_left_open_behind_it() -> None:
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
-        with InMemory(count) as kit:
-            kit.hub.call(count, number=1)
-            kit.worker.die()
-            kit.start_worker()
-            kit.redis.go_away()
-            kit.redis.come_back()
-            assert kit.hub.call(count, number=2) == 2
-        del kit
-        gc.collect()
-    assert [str(each.message) for each in told if each.category is ResourceWarning] == []
+    # In a process of its own, where nobody else leaves any.
+    command = [sys.executable, "-W", "always::ResourceWarning", "-c", _PROGRAM]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0 and "ResourceWarning" not in ended.stderr, ended.stderr

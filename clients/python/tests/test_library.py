@@ -66,7 +66,7 @@ def test_a_worker_that_waited_for_work_finds_it_gone(server: Server) -> None:
         together.function_flush()
         together.rpush("pshub:{default}:calls", '{"task":"add:1.0","args":{"x":1},"result_queue":"pshub:reply:{byhand}"}')
         together.rpush("pshub:{default}:bell", "1").execute()
-        assert '"result":3' in server.client.blpop("pshub:reply:{byhand}", 5)[1]
+        assert '"result":3' in server.client.blpop("pshub:reply:{byhand}", 60)[1]
 
 
 def test_an_older_library_is_replaced_and_a_newer_one_is_not(server: Server) -> None:

@@ -68,25 +68,6 @@ async def _publish(registrar: Registrar, link: Connection, id: str, now_ms: int,
     await registrar.publish(link, id, now_ms, stats, lambda _: Measured(None, None))
 
 
-def test_those_that_are_long_gone_are_looked_for_a_page_at_a_time(server: Server) -> None:
-    now_ms = int(time.time() * 1000)
-    later = json.dumps({"seen": now_ms + 24 * 3600_000})
-    server.client.hset(STATS, mapping={f"live{n}": later for n in range(1000)})
-    server.client.hset(STATS, mapping={f"gone{n}": '{"seen":1}' for n in range(9)})
-
-    async def act(link: Connection) -> None:
-        registrar = _registrar()
-        before = _lengths_asked(server)
-        for turn in range(14):
-            # With its cards, every ten minutes.
-            await _publish(registrar, link, "a", now_ms + turn * 601_000)
-            assert _lengths_asked(server) - before <= 200 * (turn + 1)
-        assert [id for id in server.client.hkeys(STATS) if id.startswith("gone")] == []
-        assert server.client.hlen(STATS) == 1001
-
-    with_connection(server.url, act)
-
-
 @pytest.mark.parametrize(("count", "times"), [(1000, [12]), (5000, [4]), (50_000, [1, 2])])
 def test_the_more_there_are_the_less_often_each_tells(server: Server, count: int, times: list[int]) -> None:
     now_ms = int(time.time() * 1000)

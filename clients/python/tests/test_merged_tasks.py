@@ -9,59 +9,28 @@ from typing import Any
 import pytest
 
 from conftest import Server, eventually
-from job_tasks import PREFIX, hub, noted, serve  # noqa: F401
-from merged_tasks import Merge, Serve, waiting
-from pshub import Hub, InvalidArgs, task
+from job_tasks import PREFIX, hub, noted, noted_from_start, serve  # noqa: F401
+from merged_tasks import Merge, Serve, fail_first, waiting
+from pshub import Context, Hub, InvalidArgs, PutOff, TaskFailed, task
 
 
-def test_the_first_score_counts_where_the_task_says_so(server: Server, hub: Hub, serve: Serve) -> None:
-    merge = Merge(scores="first")
+def test_they_are_handed_over_together_each_payload_once_the_lowest_score_first(server: Server, hub: Hub, serve: Serve) -> None:
+    merge = Merge(batch=10)
     merge.declared(serve)
-    assert json.loads(server.client.hget("pshub:tasks", "merge:1.0"))["scores"] == "first"
-    for payload, score in (("v1", 5), ("v1", 3), ("v2", 4)):
-        hub.enqueue("merge:1.0", payload, key="1", score=score)
-    assert waiting(server, "1") == {'"v1"': 5, '"v2"': 4}
-
-
-def test_a_payload_as_deep_as_any_may_be_runs(hub: Hub, serve: Serve) -> None:
-    merge = Merge()
-    serve(merge.task)
-    deep: Any = []
-    for _ in range(63):
-        deep = [deep]
-    hub.enqueue("merge:1.0", deep, key="a")
+    hub.enqueue("merge:1.0", {"v": 3}, key="a", score=3)
+    hub.enqueue(merge.task, {"v": 1}, key="a", score=1.0)
+    hub.enqueue_many([
+        ("merge:1.0", {"v": 2, "w": 0}, {"key": "a", "score": 2}),
+        ("merge:1.0", {"w": 0.0, "v": 2}, {"key": "a", "score": 2}),
+        (merge.task, "x", {"key": "ü {b}"}),
+    ])  # fmt: skip
+    worker = serve(merge.task)
     eventually(lambda: merge.runs)
-    assert merge.brought == [{"a": [deep]}]
-
-
-def test_what_was_enqueued_before_runs_alone_and_what_has_no_key_is_refused(server: Server, hub: Hub, serve: Serve) -> None:
-    before = task("merge:1.0", args={}, keyed="ordered")(lambda args: None)
-    serve(before, job_slots=0).stop()
-    hub.enqueue("merge:1.0", {"v": 1}, key="a")
+    assert merge.brought == [{"a": [{"v": 1}, {"v": 2, "w": 0}, {"v": 3}], "ü {b}": ["x"]}]
+    assert list(merge.brought[0]) == ["a", "ü {b}"] and merge.runs[0].attempt == 1
     hub.close()
-    plain = '{"at":1,"ttl":0,"id":"plain","task":"merge:1.0","args":{}}'
-    server.client.rpush(f"{PREFIX}jobs", plain)
-    merge = Merge()
-    serve(merge.task)
-    eventually(lambda: merge.runs)
-    assert merge.brought == [{"a": [{"v": 1}]}]
-    with Hub(server.url) as other:
-        with pytest.raises(InvalidArgs, match="merge:1.0 merges its jobs: enqueue it with a key, instead of calling it"):
-            other.call("merge:1.0", 1)
-        [dead] = eventually(lambda: other.dead("q").list())
-        assert (dead.id, dead.errors[-1]["code"]) == ("plain", "InvalidArgs")
-
-
-def test_runs_of_a_task_that_merges_no_more_are_given_up(server: Server, hub: Hub, serve: Serve) -> None:
-    merge = Merge(batch=2)
-    merge.declared(serve)
-    for key in "ab":
-        hub.enqueue("merge:1.0", key, key=key)
-    ran: list[Any] = []
-    serve(task("merge:1.0", args={}, keyed="ordered")(lambda args: ran.append(args)))
-    eventually(lambda: hub.dead("q").count() == 2)
-    assert sorted((job.key, job.args) for job in hub.dead("q").list(code="InvalidArgs")) == [("a", "a"), ("b", "b")]
-    assert ran == []
+    worker.stop()
+    assert server.leftovers() == []
 
 
 def test_they_are_serialized_for_their_way_and_made_again_for_the_handler(hub: Hub, serve: Serve) -> None:
@@ -103,16 +72,6 @@ def test_hints_say_what_one_payload_is(server: Server, hub: Hub, serve: Serve) -
     hub.enqueue(orders, Order(7), key="a")
     eventually(lambda: settled)
     assert seen == [{"a": [Order(7)]}] and settled[0][1]["ok"] is True
-
-
-def test_schedules_enqueue_them_too(server: Server, hub: Hub, serve: Serve) -> None:
-    merge = Merge()
-    serve(merge.task)
-    hub.schedule("nightly", {"cron": "0 3 * * *"}, merge.task, {"b": 1, "a": 2}, key="a", score=5)
-    hub.schedules("q").run("nightly")
-    eventually(lambda: merge.runs)
-    assert merge.brought == [{"a": [{"a": 2, "b": 1}]}]
-    hub.schedules("q").remove("nightly")
 
 
 def test_what_has_no_meaning_for_them_is_refused(server: Server, hub: Hub, serve: Serve) -> None:
@@ -168,3 +127,33 @@ def test_a_task_that_cannot_be_so_is_not_declared() -> None:
     for function in (lambda: None, lambda a, b: None, lambda *keys: None, lambda ctx: None):
         with pytest.raises(Exception, match="its function needs one parameter that has a name, for a dict of keys"):
             task("merge:1.0", keyed="merged")(function)
+
+
+@pytest.mark.parametrize("backoff", [5.0, [5.0], lambda raised, failures: 5.0])
+def test_its_backoff_may_be_written_with_a_point(hub: Hub, serve: Serve, backoff: Any) -> None:
+    merge = Merge(fail_first(ValueError("no")), backoff=backoff)
+    serve(merge.task)
+    hub.enqueue("merge:1.0", 1, key="a")
+    eventually(lambda: len(merge.runs) == 2)
+
+
+def test_another_job_and_a_call_are_put_off_too(hub: Hub, serve: Serve) -> None:
+    attempts: list[int] = []
+
+    @task("later:1.0")
+    def later(ctx: Context) -> int:
+        attempts.append(ctx.attempt)
+        if len(attempts) < 3:
+            raise PutOff(20)
+        return len(attempts)
+
+    worker = serve(later)
+    told = noted(worker, "job:putoff")
+    with pytest.raises(TaskFailed, match="It is not the time for it") as failed:
+        hub.call(later)
+    assert failed.value.retryable and failed.value.data == {"retryAfterMs": 20}
+    assert hub.enqueue(later, tracked=True).result() == 3
+    assert attempts == [1, 1, 1] and [event["delay_ms"] for _, event in told] == [20]
+    for delay_ms in (-1, float("nan"), "5", True):
+        with pytest.raises(Exception, match="A request is put off for 0 to 315360000000 ms, not for"):
+            PutOff(delay_ms)  # type: ignore[arg-type]

@@ -37,21 +37,9 @@ def test_the_caller_is_told_what_the_handler_chose(server: Server, hub: Hub, ser
         assert type(again) is TaskFailed and again.http_status == 404 and again.to_json() == told
     # What is measured has names that are bounded.
     assert [event["code"] for event in settled] == ["TaskFailed"]
-    eventually(lambda: "TaskFailed" in str(server.client.hvals("pshub:failures")), 5, "the failure among the recent ones")
+    eventually(lambda: "TaskFailed" in str(server.client.hvals("pshub:failures")), "the failure among the recent ones")
     assert "TaskFailed" in str(server.client.hvals("pshub:taskstats"))
     assert "NoSuchCity" not in str([server.client.hvals(f"pshub:{kept}") for kept in ("taskstats", "failures")])
-
-
-def test_a_job_keeps_it_too(hub: Hub, serve: Serve) -> None:
-    serve(city)
-    job = hub.enqueue("city:1.0", {"name": "Atlantis"}, tracked=True, retries=0)
-    with pytest.raises(TaskFailed) as failed:
-        job.result(timeout_ms=10_000)
-    assert (failed.value.code, failed.value.http_status) == ("NoSuchCity", 404)
-    error = job.status().error
-    assert error is not None and (error["code"], error.get("status")) == ("NoSuchCity", 404)
-    [dead] = hub.dead(job.queue).list(code="NoSuchCity")
-    assert dead.errors[-1].get("status") == 404
 
 
 def test_what_a_handler_may_choose() -> None:
@@ -102,7 +90,7 @@ def test_a_class_of_the_handlers_own_may_say_them_and_need_not_call_ours(hub: Hu
     serve(street, slots=1)
     job = hub.enqueue(street, tracked=True)
     with pytest.raises(TaskFailed, match="^Elm Street$") as failed:
-        job.result(timeout_ms=10_000)
+        job.result(timeout_ms=60_000)
     assert (failed.value.code, failed.value.http_status) == ("NoSuchStreet", 404)
     # The slot is free again.
     with pytest.raises(TaskFailed, match="^Elm Street$") as failed:
@@ -131,20 +119,6 @@ def test_what_was_given_instead_is_shown_and_cut() -> None:
         TaskError("x", http_status="404")  # type: ignore[arg-type]
 
 
-def test_retryable_counts_as_of_any_failed_task(hub: Hub, serve: Serve) -> None:
-    tries: list[int] = []
-
-    @task("busy:1.0", idempotent=True)
-    def busy() -> str:
-        tries.append(1)
-        if len(tries) == 1:
-            raise TaskError("busy", code="Busy", retryable=True)
-        return "done"
-
-    serve(busy)
-    assert hub.call("busy:1.0") == "done" and len(tries) == 2
-
-
 def test_a_call_that_is_cancelled_before_it_was_sent_was_certainly_not_run(server: Server) -> None:
     server.client.config_set("requirepass", "secret")
     server.client.execute_command("AUTH", "secret")
@@ -160,20 +134,3 @@ def test_a_call_that_is_cancelled_before_it_was_sent_was_certainly_not_run(serve
     finally:
         server.client.config_set("requirepass", "")
     assert Aborted().ran == "maybe" and json.loads(json.dumps(HubError("x").to_json()))["ran"] == "yes"
-
-
-def test_a_call_that_is_cancelled_while_it_runs_may_have_run(hub: Hub, serve: Serve) -> None:
-    begun: list[int] = []
-
-    @task("slow:1.0")
-    def slow(ctx: Any) -> None:
-        begun.append(1)
-        ctx.aborted.wait(5)
-
-    serve(slow)
-    pending = hub.submit("slow:1.0", timeout=5)
-    eventually(lambda: bool(begun), 5, "the handler")
-    pending.cancel()
-    with pytest.raises(Aborted) as given_up:
-        pending.result()
-    assert given_up.value.ran == "maybe"

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
-from conftest import Server, eventually
+from conftest import Server, beats, eventually
 from pshub import AsyncHub, ConfigError, Hub, HubClosed, NotEnqueued, Timeout, Worker, task
 
 PAUSED = "pshub:{default}:paused"
@@ -42,7 +41,7 @@ def afresh() -> Iterator[None]:
 
 
 class Told:
-    """What a worker told of pauses, and how often it beat, as its statistics show."""
+    """What a worker told of pauses."""
 
     def __init__(self, worker: Worker, server: Server) -> None:
         self.events: list[dict[str, Any]] = []
@@ -52,13 +51,7 @@ class Told:
         worker.events.on("queue:resumed", lambda event: self.events.append({"resumed": event["queue"]}))
 
     def beats(self, count: int = 3) -> None:
-        for _ in range(count):
-            before = self._seen()
-            eventually(lambda: self._seen() > before, what="a beat")
-
-    def _seen(self) -> int:
-        text = self._server.client.hget("pshub:stats", self._worker.id or "")
-        return int(json.loads(str(text))["seen"]) if text else 0
+        beats(self._server, self._worker, count)
 
 
 def _is_waiting(server: Server) -> bool:
@@ -124,19 +117,6 @@ def test_a_busy_worker_finishes_and_keeps_its_lease(server: Server, serve: Calla
         assert server.held() == []
         hub.resume("default")
         assert waiting.result() == 2
-
-
-def test_a_worker_finds_its_queue_paused(server: Server, serve: Callable[..., Worker]) -> None:
-    with Hub(server.url) as hub:
-        first = hub.pause("default")
-        assert hub.pause("default") == first == int(server.client.get(PAUSED))
-        told = Told(serve(), server)
-        waiting = hub.submit("note:1.0", n=1)
-        eventually(lambda: server.client.llen(CALLS) == 1)
-        told.beats()
-        assert started == []
-        assert (hub.resume("default"), hub.resume("default")) == (True, False)
-        assert waiting.result() == 1
 
 
 def test_somebody_elses_key_is_no_pause(server: Server, serve: Callable[..., Worker]) -> None:

@@ -8,30 +8,8 @@ from typing import Any
 import pytest
 
 from called_tasks import add
-from conftest import Server, eventually
-from pshub import Hub, TaskFailed, Worker
-
-
-def test_statistics_and_cards(server: Server, hub: Hub, worker: Worker) -> None:
-    hub.call("add:1.0", x=1)
-    with pytest.raises(TaskFailed):
-        hub.call("fail:1.0")
-    card = json.loads(server.client.hget("pshub:workers", worker.id))
-    assert card["slots"] == 4 and card["client"].startswith("pshub-python/") and card["tasks"]["add:1.0"] == add.digest
-    declared = json.loads(server.client.hget("pshub:tasks", "add:1.0"))
-    assert declared["args"] == {
-        "type": "object",
-        "properties": {"x": {"type": "integer"}, "y": {"type": "integer", "default": 2}},
-        "required": ["x"],
-        "additionalProperties": False,
-    }
-    assert declared["result"] == {"type": "integer"} and declared["timeoutMs"] == 5000
-    stats = eventually(lambda: [s for s in [json.loads(server.client.hget("pshub:stats", worker.id))] if s["counters"]["ok"] == 1], 3)[0]
-    assert stats["counters"]["failed"] == 1 and stats["draining"] is False
-    told = json.loads(server.client.hget("pshub:taskstats", worker.id))
-    assert told["tasks"]["fail:1.0"]["errors"] == {"TaskFailed": 1}
-    assert told["tasks"]["add:1.0"]["window"]["ok"] == 1
-    assert sum(told["tasks"]["add:1.0"]["window"]["us"]["exec"]["counts"][1::2]) == 1
+from conftest import HERE, Server, eventually, run_command
+from pshub import ConfigError, Hub, TaskFailed, Worker, task
 
 
 def test_recent_failures_and_callers(server: Server, worker: Worker) -> None:
@@ -62,7 +40,7 @@ def test_recent_failures_and_callers(server: Server, worker: Worker) -> None:
     assert by_id["late"]["code"] == "Expired" and by_id["late"]["execUs"] == 0 and "from" not in by_id["late"]
     # Half of a surrogate pair has no UTF-8, and must not keep all the others from being told.
     assert by_id["invalid"]["code"] == "InvalidArgs" and by_id["invalid"]["from"] == "half \ud800"
-    stats = eventually(lambda: [s for s in [json.loads(server.client.hget("pshub:taskstats", worker.id))] if "add:1.0" in s["tasks"]], 3)[0]["tasks"]
+    stats = eventually(lambda: [s for s in [json.loads(server.client.hget("pshub:taskstats", worker.id))] if "add:1.0" in s["tasks"]])[0]["tasks"]
     assert stats["fail:1.0"]["callers"] == {"shop": 12} == stats["fail:1.0"]["window"]["callers"]
     assert stats["add:1.0"]["callers"] == {"shop": 1, "": 1, "half \ud800": 1}
     worker.stop()
@@ -75,6 +53,41 @@ def test_what_a_dead_worker_measured_is_swept(server: Server) -> None:
     worker = Worker(server.url, tasks=[add]).start()
     try:
         for key in ("stats", "taskstats", "slow", "failures"):
-            eventually(lambda key=key: not server.client.hexists(f"pshub:{key}", "dead"), 5, key)
+            eventually(lambda key=key: not server.client.hexists(f"pshub:{key}", "dead"), key)
     finally:
         worker.stop()
+
+
+WRONG = "must be a text of 1 to 64 characters without control characters; it is"
+
+
+@pytest.mark.parametrize("build", ["", "x" * 65, "3f2c1a\n", "a\u0085", "a\udc80", 7])
+def test_what_is_no_short_text_is_refused(build: Any) -> None:
+    with pytest.raises(ConfigError) as raised:
+        Worker(tasks=[task("a:1.0")(lambda: 1)], build=build)
+    assert str(raised.value) == f"option 'build' {WRONG} {build!r}."
+
+
+def test_the_flag(server: Server, start_worker: Any) -> None:
+    worker = start_worker(server, "--build", "3f2c1a")
+    started = next(line for line in map(json.loads, worker.said().splitlines()) if line["msg"] == "worker started")
+    assert started["build"] == "3f2c1a"
+    assert [json.loads(card)["build"] for card in server.client.hvals("pshub:workers")] == ["3f2c1a"]
+    assert run_command(str(HERE / "tasks.py"), "--build", "a\tb") == (2, "", f"pshub-worker-py: --build {WRONG} 'a\\tb'.\n")
+
+
+def test_it_is_on_the_card(server: Server) -> None:
+    tasks = [
+        task("wipe:1.0", dangerous="Deletes all orders.")(lambda: 1),
+        task("drop:1.0", dangerous=True)(lambda: 1),
+        task("look:1.0")(lambda: 1),
+    ]
+    with Worker(server.url, tasks=tasks):
+        cards = {name: json.loads(card) for name, card in server.client.hgetall("pshub:tasks").items()}
+    assert [cards[name].get("dangerous") for name in ("wipe:1.0", "drop:1.0", "look:1.0")] == ["Deletes all orders.", True, None]
+
+
+@pytest.mark.parametrize("dangerous", ["", "  ", "x" * 501, 1, None, []])
+def test_what_says_neither_is_refused(dangerous: Any) -> None:
+    with pytest.raises(ConfigError, match="'dangerous' must be True or False, or say why in 1 to 500 characters"):
+        task("wipe:1.0", dangerous=dangerous)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable, Generator, Iterator
-from decimal import Decimal
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
+
+import pytest
 
 from conftest import Server, eventually
 from job_tasks import PREFIX, hub, noted, serve  # noqa: F401
@@ -30,6 +29,7 @@ def test_all_code_can_be_parsed() -> None:
         compile("async def outer():\n" + re.sub("^", "    ", block, flags=re.MULTILINE), "README.md", "exec")
 
 
+@pytest.mark.long
 def test_the_chapter_about_jobs_runs(server: Server, hub: Hub, serve: Callable[..., Worker]) -> None:
     @task("report:1.0")
     def report(month: str) -> str:
@@ -61,32 +61,3 @@ def test_the_chapter_about_jobs_runs(server: Server, hub: Hub, serve: Callable[.
     exec(compile(timed.replace("[...]", "[]"), "README.md", "exec", dont_inherit=True), names)
     assert [each.name for each in names["schedules"].list()] == ["nightly"] and names["dead"].count() == 0
     names["schedules"].remove("nightly")
-
-
-def test_the_chapter_about_streams_runs(hub: Hub, serve: Callable[..., Worker]) -> None:
-    declaring, reading = _code(README.split("## Streams and progress\n")[1].split("\n## ")[0])
-    names: dict[str, Any] = {"hub": hub, "task": task, "Context": Context, "Iterator": Iterator, "Generator": Generator}
-    exec(compile(declaring, "README.md", "exec", dont_inherit=True), names)
-    serve(names["chat"], names["count"], names["rows"])
-    exec(compile(reading, "README.md", "exec", dont_inherit=True), names)
-    assert names["words"] == names["whole"] == ["to", "be", "or"]
-    assert (names["numbers"], names["said"]) == ([0, 1, 2], "counted")
-    assert names["listed"] == [{"row": 0}, {"row": 1}]
-
-
-def test_hints_in_the_guide_run(hub: Hub, serve: Callable[..., Worker]) -> None:
-    guide = (ROOT / "docs/tasks-and-workers.md").read_text(encoding="utf-8")
-    [code] = _code(guide.split("## Hints in Python\n")[1].split("\n## ")[0])
-    declaring, asking = code.split("found = ")
-    head = "from dataclasses import dataclass\nfrom datetime import datetime, timezone\nfrom decimal import Decimal\nfrom typing import Annotated\n"
-    names: dict[str, Any] = {"hub": hub, "task": task, "__name__": "guide"}
-    # Dataclasses look for their module.
-    sys.modules["guide"] = ModuleType("guide")
-    try:
-        exec(compile(head + declaring, "guide", "exec", dont_inherit=True), names)
-    finally:
-        del sys.modules["guide"]
-    serve(names["book"])
-    exec(compile(f"found = {asking}", "guide", "exec", dont_inherit=True), names)
-    assert names["found"] == names["Booking"](names["found"].at, Decimal("25.00"), 2)
-    assert names["same"] == {"at": "2026-11-24T09:30:00Z", "price": "25.00", "seats": 2}

@@ -7,6 +7,7 @@ from typing import Any
 
 from pshub.wire.clock import now_s
 from pshub.worker.roles.reconcile import Reconcile
+from waits import adelay
 
 #: What Redis says.
 HELD = ["job:a"]
@@ -41,7 +42,7 @@ def test_two_looks_of_beats_one_behind_the_other_put_it_back() -> None:
         holding = Holding()
         reconcile = _reconcile(holding)
         await reconcile.look(HELD, 1, now_s())
-        await asyncio.sleep(0.002)
+        await adelay(0.002, "the clock goes on")
         await reconcile.look(HELD, 2, now_s())
         assert holding.put_back == [["job:a"]]
 
@@ -56,7 +57,7 @@ def test_it_stays_as_long_as_both_looks_may_have_met_its_claim_on_its_way() -> N
         await asyncio.gather(reconcile.look(HELD, 1, sent_at), reconcile.look(HELD, 2, sent_at))
         await reconcile.look(HELD, 3, sent_at)
         assert holding.put_back == []
-        await asyncio.sleep(0.002)
+        await adelay(0.002, "the clock goes on")
         await reconcile.look(HELD, 4, now_s())
         assert holding.put_back == [["job:a"]]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable
 from typing import Any
@@ -11,7 +10,7 @@ import pytest
 
 from called_tasks import add, wait
 from conftest import Server, eventually, vectors
-from pshub import AsyncHub, Context, Hub, HubError, NoSuchTask, NoWorkers, TaskError, TaskFailed, Worker, task
+from pshub import Context, Hub, HubError, NoSuchTask, NoWorkers, TaskFailed, Worker, task
 from pshub.figures.refusals import Refusals
 from pshub.wire.errors import hub_error
 from test_rights import RULES, user
@@ -72,21 +71,6 @@ def test_they_are_told_by_task_and_code(server: Server) -> None:
         assert server.client.zscore("pshub:refusing", hub.id) == record["seen"]
 
 
-def test_arguments_that_do_not_fit_and_calls_that_were_given_up_are_told(server: Server) -> None:
-    with Worker(server.url, tasks=[add, wait]), Hub(server.url) as hub:
-        # The first one looks the name up, the second one knows it.
-        for _ in range(2):
-            with pytest.raises(HubError, match="x"):
-                hub.call("add:1.0", x="one")
-        with pytest.raises(HubError) as late:
-            hub.call("wait:1.0", s=20, timeout=0.2)
-        expected = {"add:1.0": {"InvalidArgs": 2}, "wait:1.0": {"Timeout": 1}}
-        eventually(lambda: codes_of(server, hub.id) == expected, what="their record")
-        [told] = [each for each in record_of(server, hub.id)["tasks"] if each["task"] == "wait:1.0"]
-        assert told["queue"] == "default"
-        assert (told["codes"][0]["id"], told["codes"][0]["message"]) == (late.value.id, late.value.message)
-
-
 def test_a_hub_that_is_closed_tells_at_once(server: Server) -> None:
     with Hub(server.url) as hub:
         with pytest.raises(NoSuchTask):
@@ -95,30 +79,6 @@ def test_a_hub_that_is_closed_tells_at_once(server: Server) -> None:
         # Longer than the rest of its end takes.
         server.client.execute_command("CLIENT", "PAUSE", 300)
     assert codes_of(server, hub_id) == {"nowhere:1.0": {"NoSuchTask": 1}}
-
-
-def test_so_does_one_for_asyncio(server: Server) -> None:
-    async def call() -> str:
-        async with AsyncHub(server.url) as hub:
-            with pytest.raises(NoSuchTask):
-                await hub.call("nowhere:1.0")
-            with pytest.raises(HubError):
-                await hub.call("nowhere:1.0", timeout=-1)
-            return hub._started().id
-
-    assert codes_of(server, asyncio.run(call())) == {"nowhere:1.0": {"NoSuchTask": 1, "Expired": 1}}
-
-
-def test_nothing_is_sent_while_nothing_is_refused_and_while_a_worker_fails_by_itself(server: Server) -> None:
-    @task("fail:1.0")
-    def fail() -> None:
-        raise TaskError("no")
-
-    with Worker(server.url, tasks=[add, fail]), Hub(server.url) as hub:
-        assert hub.call("add:1.0", x=1) == 3
-        with pytest.raises(HubError, match="no"):
-            hub.call("fail:1.0")
-    assert server.client.keys("pshub:refus*") == []
 
 
 def test_a_hub_whose_rights_are_of_an_earlier_version_keeps_it_to_itself(server: Server, user: Callable[..., str]) -> None:

@@ -41,12 +41,17 @@ GENERATORS: dict[str, Callable[[], Any]] = {
 }
 
 
+#: So large that they take seconds.
+SLOW = {"hostile-many-branches", "hostile-many-objects", "hostile-wide", "hostile-huge-enum"}
+
+
 def _cases() -> Iterator[Any]:
     for path in sorted((ROOT / "clients/vectors/schemas").iterdir()):
         case = json.loads(path.read_text(encoding="utf-8"))
         if "generate" in case:
             case["schema"] = GENERATORS[case["generate"]]()
-        yield pytest.param(case, id=path.stem)
+        marks = [pytest.mark.long] if path.stem in SLOW else []
+        yield pytest.param(case, id=path.stem, marks=marks)
     for case in vectors("schemas.json")["cases"]:
         yield pytest.param(case, id=case["title"])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,43 +11,46 @@ import pytest
 
 from conftest import Server, eventually
 from job_tasks import Flaky, hub, serve  # noqa: F401
-from pshub import Aborted, Hub, Worker
+from pshub import Aborted, Context, Hub, Task, Worker, task
 from pshub.jobs.job_text import moved_message
 from pshub.queue.job_queue import CAME_MS
 from pshub.queue.shards import home_of
-from test_keyed_jobs import Line
+from resharding import Run
+from waits import delay
 
 Serve = Callable[..., Worker]
 NAMES = ["q", "shard.2.q", "shard.3.q"]
 
 
-def record(epoch: int, names: Sequence[str] = NAMES, earlier: Sequence[str] | None = None, coming: bool = False) -> str:
-    parts: Any = {"epoch": epoch, "names": list(names)}
-    if coming:
-        parts["coming"] = True
-    if earlier is not None:
-        parts["earlier"] = list(earlier)
-    return json.dumps(parts, separators=(",", ":"))
+class Line:
+    """A task that notes its runs."""
+
+    def __init__(self, takes_s: float = 0) -> None:
+        self.runs: list[Run] = []
+
+        @task("sync:1.0", keyed="ordered")
+        def sync(key: str, n: int, ctx: Context) -> Any:
+            begun = time.monotonic()
+            delay(takes_s, "the handler is busy")
+            self.runs.append(Run(key, n, begun, time.monotonic()))
+            return ctx.fence
+
+        self.task: Task[..., Any] = sync
+
+    def enqueue(self, hub: Hub, key: str, n: int, **options: Any) -> Any:
+        return hub.enqueue(self.task, {"key": key, "n": n}, key=key, **options)
+
+    def of(self, key: str) -> list[int]:
+        return [run.n for run in self.runs if run.key == key]
+
+
+def record(epoch: int) -> str:
+    return json.dumps({"epoch": epoch, "names": NAMES}, separators=(",", ":"))
 
 
 def spread(server: Server, text: str, places: Sequence[str] = NAMES) -> None:
     for place in places:
         server.client.set(f"pshub:{{{place}}}:shards", text)
-
-
-@pytest.mark.parametrize("text", [record(2), '{"epoch":7,"names":["other"]}', '{"epoch":7,', "nonsense"])
-def test_a_worker_takes_jobs_whatever_its_queue_says_of_shards(server: Server, hub: Hub, serve: Serve, text: str) -> None:
-    flaky = Flaky()
-    serve(flaky.task)
-    hub.enqueue("flaky:1.0", {}, queue="q")
-    eventually(lambda: len(flaky.tries) == 1)
-    # Said while it waits with what it knew before.
-    server.client.set("pshub:{q}:shards", text)
-    hub.enqueue("flaky:1.0", {}, queue="q")
-    eventually(lambda: len(flaky.tries) == 2)
-    server.client.delete("pshub:{q}:shards")
-    hub.enqueue("flaky:1.0", {}, queue="q")
-    eventually(lambda: len(flaky.tries) == 3)
 
 
 def key_of(home: str) -> str:
@@ -71,14 +75,14 @@ def test_jobs_that_are_in_the_wrong_shard_are_moved_in_their_order(server: Serve
     serve(line.task, slots=4)
     serve(line.task, slots=4, queue="shard.2.q")
     fences = [job.result() for job in jobs]
-    assert line.of(away) == [(n, 1) for n in range(21)] and fences == sorted(fences)
+    assert line.of(away) == list(range(21)) and fences == sorted(fences)
     own = [run for run in line.runs if run.key == away]
     assert all(before.ended <= after.begun for before, after in zip(own, own[1:]))
     assert stays.result() and stays.status().queue == "q"
     assert {job.status().queue for job in jobs} == {"shard.2.q"} and jobs[0].queue == "shard.2.q"
     eventually(lambda: not server.held())
     # Only while they are moved it is remembered that they came.
-    eventually(lambda: not list(server.client.scan_iter("*:came:*")))
+    eventually(lambda: not server.keys("*:came:*"))
 
 
 def test_a_job_that_was_put_there_before_its_worker_died_is_not_put_there_again(server: Server, hub: Hub, serve: Serve, line: Line) -> None:
@@ -94,7 +98,7 @@ def test_a_job_that_was_put_there_before_its_worker_died_is_not_put_there_again(
     eventually(lambda: not server.held())
     assert server.client.lrange(f"{place}line:sync:1.0:{away}", 0, -1)[1:] == []
     serve(line.task, queue="shard.3.q")
-    assert job.result() and line.of(away) == [(0, 1)]
+    assert job.result() and line.of(away) == [0]
 
 
 def test_a_job_that_was_moved_is_cancelled_where_it_is(server: Server, hub: Hub, serve: Serve, line: Line) -> None:
@@ -126,27 +130,6 @@ def test_calls_and_jobs_go_to_all_shards_and_those_with_a_key_to_its_home(server
     assert (unique.queue, hub.job(unique.id).queue) == ("q", "q")
     chain = hub.chain([("flaky:1.0", {"n": 1}), ("flaky:1.0", {"n": 2})], queue="q")
     assert chain.steps[1].queue == "q"
-
-
-def test_a_key_stays_where_its_jobs_are_until_these_are_gone(server: Server, hub: Hub, serve: Serve, line: Line) -> None:
-    key = key_of("shard.2.q")
-    first = line.enqueue(hub, key, 0, queue="q")
-    hub.close()
-    for text in (record(1, NAMES, ["q"], coming=True), record(2, NAMES, ["q"])):
-        spread(server, text)
-        with Hub(server.url) as anew:
-            assert line.enqueue(anew, key, 1, queue="q").queue == "q"
-    with Hub(server.url) as anew:
-        server.client.set("pshub:{shard.2.q}:paused", 1)
-        assert first.queue == "q" and line.enqueue(anew, key_of("shard.3.q"), 0, queue="q").queue == "shard.3.q"
-        serve(line.task)
-        eventually(lambda: server.client.llen(f"pshub:{{shard.2.q}}:line:sync:1.0:{key}") == 3)
-        assert line.enqueue(anew, key, 2, queue="q").queue == "shard.2.q"
-
-
-def test_a_record_that_redis_refuses_to_read_counts_as_none(server: Server, hub: Hub, line: Line) -> None:
-    server.client.rpush("pshub:{q}:shards", record(3))
-    assert line.enqueue(hub, key_of("shard.2.q"), 0, queue="q").queue == "q"
 
 
 def test_a_pause_is_for_all_shards(server: Server, hub: Hub) -> None:

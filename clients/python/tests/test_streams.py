@@ -12,6 +12,7 @@ import pytest
 from conftest import Server
 from pshub.redis.client import connect, make_link, pack
 from pshub.redis.streams import abort, check_streams, let_go, on_data
+from waits import aeventually
 
 
 def test_a_link_shows_its_streams(server: Server) -> None:
@@ -54,8 +55,7 @@ def test_a_link_is_left_at_once_though_nobody_reads_what_was_written() -> None:
         link: Any = make_link({"host": "127.0.0.1", "port": listener.getsockname()[1]})
         connecting = asyncio.ensure_future(connect(link))
         peer, _ = await asyncio.get_running_loop().run_in_executor(None, listener.accept)
-        while link._writer is None:
-            await asyncio.sleep(0.01)
+        await aeventually(lambda: link._writer is not None)
         writer = link._writer
         writer.write(b"x" * 50_000_000)
         sock = writer.get_extra_info("socket")

@@ -19,31 +19,7 @@ from pshub import Context, Hub, InvalidResult, Worker, task
 LIBRARY = HERE.parent / "src"
 
 
-def mypy(file: Path, tmp_path: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), str(file)]
-    # As for a user: what the package says of itself counts, and what is wrong inside of it is no matter of the user's.
-    environment = {**os.environ, "MYPYPATH": ""}
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, cwd=tmp_path, env=environment)
-
-
-def test_calls_return_what_the_task_returns(tmp_path: Path) -> None:
-    pytest.importorskip("mypy", reason="mypy could not be installed here")
-    assert (LIBRARY / "pshub/py.typed").exists()
-    checked = mypy(HERE / "typed_calls.py", tmp_path)
-    assert checked.returncode == 0, checked.stdout + checked.stderr
-    # It does look: the same with one false claim.
-    wrong = tmp_path / "wrong.py"
-    text = (HERE / "typed_calls.py").read_text(encoding="utf-8")
-    wrong.write_text(text.replace("hub.call(total, [1, 2]), int)", "hub.call(total, [1, 2]), str)"), encoding="utf-8")
-    checked = mypy(wrong, tmp_path)
-    assert checked.returncode == 1 and checked.stdout.count("error:") == 1 and '"int"' in checked.stdout, checked.stdout
-
-
-def test_a_type_checker_sees_parameters_and_result_of_a_task(tmp_path: Path) -> None:
-    pytest.importorskip("mypy", reason="mypy could not be installed here")
-    program = tmp_path / "program.py"
-    program.write_text(
-        """
+_PROGRAM = """
 from pshub import Hub, task
 
 @task("resize:1.0")
@@ -62,20 +38,37 @@ async def user(hub: Hub) -> None:
     reveal_type(hub.call(later, n=1))
     resize("4000", 3000)
     await later()
-""",
-        encoding="utf-8",
-    )
-    told = mypy(program, tmp_path).stdout
-    revealed = [line.split("is ", 1)[1].strip('"') for line in told.splitlines() if "Revealed type" in line]
-    assert revealed == [
+"""
+
+
+def test_a_type_checker_sees_parameters_and_results_of_tasks_and_of_calls(tmp_path: Path) -> None:
+    pytest.importorskip("mypy", reason="mypy could not be installed here")
+    assert (LIBRARY / "pshub/py.typed").exists()
+    typed = (HERE / "typed_calls.py").read_text(encoding="utf-8")
+    programs = {
+        "typed_calls.py": typed,
+        # The same with one false claim.
+        "wrong.py": typed.replace("hub.call(total, [1, 2]), int)", "hub.call(total, [1, 2]), str)"),
+        "program.py": _PROGRAM,
+    }
+    for name, text in programs.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), *programs]
+    # As for a user: what the package says of itself counts, and what is wrong inside of it is no matter of the user's.
+    environment = {**os.environ, "MYPYPATH": ""}
+    told = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment).stdout
+    errors = {name: [line for line in told.splitlines() if line.startswith(name) and "error:" in line] for name in programs}
+    assert errors["typed_calls.py"] == []
+    assert len(errors["wrong.py"]) == 1 and '"int"' in errors["wrong.py"][0], told
+    assert [line.split("is ", 1)[1].strip('"') for line in told.splitlines() if line.startswith("program.py") and "Revealed type" in line] == [
         "pshub.task.task.Task[[width: int, height: int, box: int =], list[str]]",
         "def (width: int, height: int, box: int =) -> list[str]",
         "pshub.task.task.AsyncTask[[n: int], int]",
         "int",
         "int",
     ]
-    errors = [line for line in told.splitlines() if "error:" in line]
-    assert len(errors) == 2 and 'Argument 1 to "__call__" of "Task"' in errors[0] and "Missing positional argument" in errors[1], told
+    first, second = errors["program.py"]
+    assert 'Argument 1 to "__call__" of "Task"' in first and "Missing positional argument" in second, told
 
 
 @dataclass
@@ -108,7 +101,7 @@ def test_the_task_itself_gives_what_its_hint_says_and_its_name_what_travels(hub:
     assert hub.call(outer) == 6
     assert hub.submit(size, width=2).outcome().value == Size(2, 4)
     assert hub.gather(one=(size, {"width": 2}))["one"].value == Size(2, 4)
-    assert hub.enqueue(size, {"width": 4}, tracked=True).result(timeout_ms=10_000) == Size(4, 8)
+    assert hub.enqueue(size, {"width": 4}, tracked=True).result(timeout_ms=60_000) == Size(4, 8)
 
 
 def test_asyncio(serve: Callable[..., Worker], hub: Hub) -> None:
@@ -122,7 +115,7 @@ def test_asyncio(serve: Callable[..., Worker], hub: Hub) -> None:
         async with AsyncHub(hub._settings.redis) as asking:
             job = await asking.enqueue(size, {"width": 4}, tracked=True)
             found = await asking.gather(one=(size, {"width": 2}))
-            return [await asking.call(size, width=1), found["one"].value, await job.result(timeout_ms=10_000)]
+            return [await asking.call(size, width=1), found["one"].value, await job.result(timeout_ms=60_000)]
 
     assert asyncio.run(run()) == [Size(1, 2), Size(2, 4), Size(4, 8)]
 
