@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { pythonEnv } from '../../tools/python-env.mjs'
 import { rubyEnv } from '../../tools/ruby-env.mjs'
 import { root } from '../support/cli-fixture.ts'
-import { tooNew } from '../support/engines.ts'
+import { tooNew } from '../support/engines.mjs'
 import { filesBelow, installedIn, nodePrograms, nodeProject, npmInstall, run, usePacked } from '../support/packed.ts'
 
 /** Each package as its users get it: packed, installed into an empty project, and a call made from there to a worker there. */

@@ -16,7 +16,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { startServer } from '../../tools/redis-server.mjs'
 import { ensureBuild, root } from './cli-fixture.ts'
-import type { LockedPackage } from './engines.ts'
+import type { LockedPackage } from './engines.mjs'
 
 export const run = promisify(execFile)
 
