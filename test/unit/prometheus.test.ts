@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { type Overview, prometheusMetrics, prometheusText } from '../../src/index.ts'
 import { parseExposition } from '../support/prometheus-format.ts'
 import { read, rowsOf, unquoted } from '../support/protocol-document.ts'
+import { runs } from '../support/runs.ts'
 
 const waits = { count: 9, sum: 9000, p50: 1000, p95: 2000, p99: 3000, max: 4000 }
 const load = { callsPerSecond: 2, errorRate: 0, errors: {}, us: { backlog: waits, queue: undefined, exec: waits } }
@@ -143,6 +144,7 @@ describe('the text for Prometheus', () => {
         expect(worker.labels).toEqual({ queue: shown(queue), worker: 'w1', host: shown(host), pid: '17' })
         expect(samples.find(({ name }) => name === 'pshub_calls_total')!.labels.task).toBe(shown(task))
       }),
+      { numRuns: runs(20, 200) },
     )
   })
 
