@@ -74,4 +74,4 @@ export const countOfValues = (one: SchemaCase): number =>
   one.valid.length + (one.fits ?? []).length + failsOf(one).length
 
 /** It takes the validator seconds to give them up. */
-export const isSlow = ({ file }: { file: string }): boolean => /hostile-many-(objects|branches)/.test(file)
+export const isSlow = ({ file }: { file: string }): boolean => /hostile-(wide|many-objects|many-branches)/.test(file)
