@@ -154,11 +154,4 @@ describe('the registry', () => {
     walkWithoutCircle(new Map(modules.map(file => [file, importsOfFile(join(registry, file))])))
     expect(modules.length).toBeGreaterThan(200)
   })
-
-  it('has no file of more than 300 lines, and its tests get no longer help', () => {
-    for (const file of filesOf('registry', 'test/support')) {
-      const lines = readFileSync(join(root, file), 'utf8').trimEnd().split('\n').length
-      expect(lines, file).toBeLessThanOrEqual(300)
-    }
-  })
 })

@@ -1,60 +1,44 @@
-import { spawn } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
-import { useBrowser } from '../support/browser.ts'
-import { root } from '../support/cli-fixture.ts'
-import { npmInstall, run, usePacked } from '../support/packed.ts'
+import { codeBlocks } from '../support/code-blocks.ts'
+import { tooNew } from '../support/engines.mjs'
+import { filesBelow, installedIn, nodeProject, npmInstall, run, usePacked } from '../support/packed.ts'
 
 const packed = usePacked()
-const browser = useBrowser()
 
-/** Commands of a document, without what is said of them. */
-const commandsOf = (document: string): string[] => {
-  const text = readFileSync(join(root, document), 'utf8')
-  const block = /```sh outline\n(npm install pshub [\s\S]*?)```/.exec(text)![1]!
-  return block
-    .trim()
-    .split('\n')
-    .map(line => line.replace(/ +#.*/, ''))
-}
+/** An application that only calls should hardly notice the dependency. */
+const [mostPackages, mostBytes] = [40, 8_000_000]
 
-it('comes from an empty folder to an answer of an own task in the browser with what README says', async () => {
-  const commands = commandsOf('README.md')
-  expect(commandsOf('docs/developing.md')).toEqual(commands)
-  expect(commands.length).toBeLessThanOrEqual(5)
-  expect(commands[0]).toBe('npm install pshub pshub-registry')
-  const own = /^```js\n(import \{ defineTask \}[\s\S]*?)^```/m.exec(readFileSync(join(root, 'README.md'), 'utf8'))![1]!
-  const tarballs = [await packed.tarball('pshub'), await packed.tarball('pshub-registry')]
-  const cwd = packed.project('first', {})
-  const startedAt = performance.now()
-  await run('npm', [...npmInstall, ...tarballs], { cwd })
-  for (const command of commands.slice(1, -1)) await run('sh', ['-c', command], { cwd })
-  const { PSHUB_REDIS: _, ...env } = process.env
-  const dev = spawn('sh', ['-c', `exec ${commands.at(-1)}`], { cwd, env, stdio: ['ignore', 'pipe', 'inherit'] })
-  const ended = new Promise(resolve => dev.once('close', resolve)) // when all that it started have ended: npx itself ends sooner
-  try {
-    let said = ''
-    dev.stdout.on('data', chunk => (said += chunk))
-    await expect.poll(() => said, { timeout: 30_000 }).toMatch(/tasks\/greet:1\.0/)
-    // What they write instead: README's own task, with its schema.
-    writeFileSync(join(cwd, 'tasks.mjs'), own)
-    await expect.poll(() => said, { timeout: 30_000 }).toMatch(/Reloaded/)
-    const page = await browser.page()
-    await page.goto(/Registry: (\S+)/.exec(said)![1]!)
-    await page.getByRole('link', { name: 'Tasks', exact: true }).first().click()
-    await page.getByRole('link', { name: 'resize' }).first().click()
-    for (const [field, value] of Object.entries({ width: 4000, height: 3000, box: 800 }))
-      await page.locator(`[data-pointer="/${field}"]`).fill(String(value))
-    await page.keyboard.press('Control+Enter')
-    await page.getByText('600', { exact: true }).first().waitFor()
-    await page.close()
-    expect(performance.now() - startedAt).toBeLessThan(5 * 60_000)
-    console.log(
-      `answered after ${Math.round((performance.now() - startedAt) / 1000)} s and ${commands.length} commands`,
-    )
-  } finally {
-    dev.kill('SIGTERM')
-    await ended
-  }
+it("README's first task works with what is packed, which is small and compiles nothing", async () => {
+  const cwd = packed.project('first', nodeProject)
+  await run('npm', [...npmInstall, await packed.tarball('pshub')], { cwd })
+  const installed = installedIn(cwd)
+  expect(Object.keys(installed).length, Object.keys(installed).join(' ')).toBeLessThanOrEqual(mostPackages)
+  const files = filesBelow(join(cwd, 'node_modules'))
+  expect(files.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThan(mostBytes)
+  // npm reports an install script of a package even when it was told not to run it.
+  expect(Object.keys(installed).filter(name => installed[name]!.hasInstallScript)).toEqual([])
+  expect(files.filter(({ path }) => /(^|\/)binding\.gyp$/.test(path))).toEqual([])
+  expect(tooNew(installed)).toEqual([])
+
+  const inReadme = (language: string) =>
+    codeBlocks()
+      .filter(block => block.document === 'README.md' && block.language === language && !block.isOutline)
+      .map(({ text }) => text.trim())
+  const [declared, called] = inReadme('js')
+  const [serve, call] = inReadme('sh')
+  writeFileSync(join(cwd, 'tasks.mjs'), declared!)
+  const print = '\nconsole.log(JSON.stringify(size))\n'
+  writeFileSync(join(cwd, 'caller.mjs'), called!.replace('redis://127.0.0.1:6379', packed.url) + print)
+  await packed.started(['sh', '-c', `exec ${serve}`], { cwd }, /worker started/)
+  const env = { ...process.env, PSHUB_REDIS: packed.url }
+  const answers = [
+    await run('sh', ['-c', call!], { cwd, env }),
+    await run(process.execPath, ['caller.mjs'], { cwd, env }),
+  ].map(({ stdout }) => JSON.parse(stdout))
+  expect(answers).toEqual([
+    { width: 800, height: 600 },
+    { width: 800, height: 600 },
+  ])
 }, 300_000)

@@ -32,6 +32,9 @@ try { new Worker({ tasks: [far], queue: 'bundled', logLevel: 'silent' }).start()
 function told({ name, message }) { console.log(name + ': ' + message); process.exit() }`,
 }
 
+/** A machine may be busy. */
+const waiting = { timeout: 60_000 }
+
 export interface Bundles {
   /** Where the sources are: worker.mjs, caller.mjs, threads.mjs, with packages beside them. */
   readonly sources: string
@@ -88,13 +91,13 @@ export const useBundles = (): Bundles => {
       ends.push(async () => child.kill('SIGKILL') && (await ended))
       let said = ''
       for (const stream of [child.stdout, child.stderr]) stream.on('data', data => (said += data))
-      await expect.poll(() => said, { timeout: 20_000 }).toContain('ready')
+      await expect.poll(() => said, waiting).toContain('ready')
       const { stdout } = await promisify(execFile)(process.execPath, [caller], { ...options, cwd: folder })
       const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
       expect(JSON.parse(stdout)).toEqual({ answer: 42, blocked: 'unblocked', version })
       // Written by the thread that keeps the lease meanwhile.
-      await expect.poll(() => said).toContain('the event loop is blocked now')
-      await expect.poll(() => metrics.join('\n')).toMatch(/^pshub\.call\.ok:1\|c.*twice/m)
+      await expect.poll(() => said, waiting).toContain('the event loop is blocked now')
+      await expect.poll(() => metrics.join('\n'), waiting).toMatch(/^pshub\.call\.ok:1\|c.*twice/m)
       child.kill('SIGTERM')
       expect(await ended).toEqual([0, null])
       daemon.close()

@@ -16,7 +16,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect } from 'vitest'
 import { startServer } from '../../tools/redis-server.mjs'
 import { ensureBuild, root } from './cli-fixture.ts'
-import type { LockedPackage } from './engines.ts'
+import type { LockedPackage } from './engines.mjs'
 
 export const run = promisify(execFile)
 
@@ -104,7 +104,7 @@ export const usePacked = (): Packed => {
       })
       let said = ''
       for (const stream of [child.stdout, child.stderr]) stream.on('data', data => (said += data))
-      await expect.poll(() => said, { timeout: 20_000 }).toMatch(sign)
+      await expect.poll(() => said, { timeout: 60_000 }).toMatch(sign)
       return sign.exec(said)!
     },
     async serveAndCall({ worker, call, ...options }) {

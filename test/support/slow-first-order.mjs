@@ -5,10 +5,7 @@ import { basename, relative } from 'node:path'
 
 export const longest = [
   'model/functions.model',
-  'redis/documents',
-  'redis/demo',
   'redis/cli-enqueue',
-  'packages/packages',
   'redis/cli-jobs',
   'redis/cli',
   'redis/cli-worker',

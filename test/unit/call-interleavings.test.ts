@@ -11,6 +11,7 @@ import { monotonicMs } from '../../src/wire/clock.ts'
 import { HubError } from '../../src/wire/errors.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { atOnePlace } from '../support/one-place.ts'
+import { isLong, runs } from '../support/runs.ts'
 import { type Answer, answers, type PushOutcome, pushOutcomes, ScheduledRedis } from '../support/scheduled-redis.ts'
 
 /** One call of a run. */
@@ -225,9 +226,11 @@ describe('calls', () => {
           expect(getEventListeners(caller.closing.signal, 'abort')).toEqual([])
         },
       ),
-      { numRuns: 3000, endOnFailure: true },
+      { numRuns: runs(300, 3000), endOnFailure: true },
     )
     const possible = ['Aborted', 'HubClosed', 'NotEnqueued', 'OutcomeUnknown', 'Overloaded', 'TaskFailed', 'Timeout']
-    expect([...codes].sort()).toEqual([...possible, 'result'])
+    expect([...possible, 'result']).toEqual(expect.arrayContaining([...codes]))
+    // Few runs need not meet the rarest ones.
+    if (isLong) expect(codes.size).toBe(possible.length + 1)
   })
 })

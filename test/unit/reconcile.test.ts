@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { monotonicMs } from '../../src/wire/clock.ts'
 import type { WorkerContext } from '../../src/worker/context.ts'
 import { Reconcile } from '../../src/worker/roles/reconcile.ts'
+import { delay } from '../support/delay.ts'
 
 /** A worker that knows of nothing, while Redis says that it holds a job. */
 const holding = () => {
@@ -25,7 +26,7 @@ describe('what Redis says is held, and the worker does not know', () => {
   it('goes back when two looks found it, the second one of a beat that was sent behind the first', async () => {
     const { reconcile, putBack } = holding()
     await reconcile.look(held, 1, monotonicMs())
-    await new Promise(resolve => setTimeout(resolve, 2))
+    await delay(2, 'the next look must be at a later time of the clock')
     await reconcile.look(held, 2, monotonicMs())
     expect(putBack).toEqual([['job:a']])
   })
@@ -36,7 +37,7 @@ describe('what Redis says is held, and the worker does not know', () => {
     await Promise.all([reconcile.look(held, 1, sentAt), reconcile.look(held, 2, sentAt)])
     await reconcile.look(held, 3, sentAt)
     expect(putBack).toEqual([])
-    await new Promise(resolve => setTimeout(resolve, 2))
+    await delay(2, 'the next look must be at a later time of the clock')
     await reconcile.look(held, 4, monotonicMs())
     expect(putBack).toEqual([['job:a']])
   })

@@ -1,6 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { runs } from '../support/runs.ts'
 import { worst } from '../support/schema-verdict.ts'
 
 const text = { type: 'string' }
@@ -186,9 +187,9 @@ describe('what is said to fit', () => {
             if (direction === 'result' || verdict === 'none') expect(!now || old, JSON.stringify(value)).toBe(true)
           }
         }),
-        { numRuns: 400, endOnFailure: true },
+        { numRuns: runs(60, 1000), endOnFailure: true },
       )
-      expect(fitting).toBeGreaterThan(20)
+      expect(fitting).toBeGreaterThan(0)
     },
     60_000,
   )

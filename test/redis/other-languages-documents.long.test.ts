@@ -72,7 +72,7 @@ const sizeBy = async (language: Language, text: string, interpreter: string) => 
 }
 
 describe.each(names)('docs/recipes.md, in %s', language => {
-  it('its jobs are enqueued', { timeout: 60_000 }, async ({ skip }) => {
+  it('its jobs are enqueued', { timeout: 180_000 }, async ({ skip }) => {
     const interpreter = interpreterOf(language, skip)
     fixture.allowLeftovers()
     const tasks = [
@@ -96,61 +96,52 @@ describe.each(names)('docs/recipes.md, in %s', language => {
   })
 })
 
-const lengthOf = (blocks: string[]) => blocks.join('').split('\n').filter(Boolean).length
-
 describe('docs/migrating.md', () => {
-  it.each(['js', 'python', 'ruby'])('needs no more lines here than there, in %s', language => {
-    const here = language === 'js' ? blocksIn('docs/migrating.md', 'js') : []
-    const [there, ...others] = blocksIn('docs/migrating.md', `${language} outline`)
-    expect(lengthOf([...here, ...others])).toBeGreaterThan(3)
-    expect(lengthOf([...here, ...others])).toBeLessThanOrEqual(lengthOf([there!]))
-  })
-
-  it('its example works in python', { timeout: 60_000 }, async ({ skip }) => {
+  it('its example works in python', { timeout: 180_000 }, async ({ skip }) => {
     // Its hub is not closed, as theirs is not.
     fixture.allowLeftovers()
     const interpreter = interpreterOf('python', skip)
     const [, task, call] = blocksIn('docs/migrating.md', 'python outline')
     writeFileSync(join(folder, 'tasks.py'), task!)
     const worker = start('sh', ['-c', 'exec pshub-worker-py tasks'], interpreter)
-    await expect.poll(worker.said, { timeout: 20_000 }).toContain('worker started')
+    await expect.poll(worker.said, { timeout: 60_000 }).toContain('worker started')
     writeFileSync(join(folder, 'caller'), call!.replace('redis://127.0.0.1:6379', fixture.url))
     const { out, said } = await start(interpreter, ['caller'], interpreter).ended
     expect([out, said]).toEqual(['8\n', ''])
   })
 
-  it('its example works in ruby', { timeout: 60_000 }, async ({ skip }) => {
+  it('its example works in ruby', { timeout: 180_000 }, async ({ skip }) => {
     const interpreter = interpreterOf('ruby', skip)
     const [, task, call] = blocksIn('docs/migrating.md', 'ruby outline')
     writeFileSync(join(folder, 'tasks.rb'), `$stdout.sync = true\n${task}`)
     const worker = start('sh', ['-c', 'exec pshub-worker-rb tasks.rb'], interpreter)
-    await expect.poll(worker.said, { timeout: 20_000 }).toContain('worker started')
+    await expect.poll(worker.said, { timeout: 60_000 }).toContain('worker started')
     writeFileSync(join(folder, 'caller'), call!.replace('redis://127.0.0.1:6379', fixture.url))
     expect((await start(interpreter, ['caller'], interpreter).ended).said).toBe('')
-    await expect.poll(worker.printed, { timeout: 20_000 }).toBe('bob 5\n')
+    await expect.poll(worker.printed, { timeout: 60_000 }).toBe('bob 5\n')
   })
 })
 
 describe.each(names)('docs/other-languages.md, in %s', language => {
-  it("its call is one of README's own task", { timeout: 60_000 }, async ({ skip }) => {
+  it("its call is one of README's own task", { timeout: 180_000 }, async ({ skip }) => {
     const interpreter = interpreterOf(language, skip)
     const [task] = blocksIn('README.md', 'js')
     expect(task).toContain("required: ['width', 'height', 'box']")
     writeFileSync(join(folder, 'tasks.mjs'), task!.replace("'pshub'", `'${join(root, 'dist/index.js')}'`))
     const main = join(root, 'dist/cli/main.js')
     const worker = start(process.execPath, [main, 'worker', './tasks.mjs', '--queue', 'images'], process.execPath)
-    await expect.poll(worker.said, { timeout: 20_000 }).toContain('worker started')
+    await expect.poll(worker.said, { timeout: 60_000 }).toContain('worker started')
     const [call] = blocksIn(document, `${language} outline`)
     expect(await sizeBy(language, call!, interpreter)).toEqual({ width: 800, height: 600 })
   })
 
-  it('its task is served by its command', { timeout: 60_000 }, async ({ skip }) => {
+  it('its task is served by its command', { timeout: 180_000 }, async ({ skip }) => {
     const interpreter = interpreterOf(language, skip)
     const [call, task] = blocksIn(document, `${language} outline`)
     writeFileSync(join(folder, languages[language].file), task!)
     const command = blocksIn(document, 'sh outline').find(line => line.includes(language === 'ruby' ? '-rb' : '-py'))
     const worker = start('sh', ['-c', `exec ${command}`], interpreter)
-    await expect.poll(worker.said, { timeout: 20_000 }).toContain('worker started')
+    await expect.poll(worker.said, { timeout: 60_000 }).toContain('worker started')
     expect(await sizeBy(language, call!, interpreter)).toEqual({ width: 800, height: 600 })
     const hub = fixture.hub()
     await expect(hub.call('resize:1.0', { width: 1, height: 1, box: 0 })).rejects.toMatchObject({

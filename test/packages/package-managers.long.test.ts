@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { otherNode } from '../../tools/other-nodes.mjs'
-import { oldestNode } from '../support/engines.ts'
+import { oldestNode } from '../support/engines.mjs'
 import { filesBelow, nodePrograms, nodeProject, run, usePacked } from '../support/packed.ts'
 
 /** What other programs than npm, and the oldest Node, make of the npm packages. Part of `npm run test:all`: each is fetched. */
