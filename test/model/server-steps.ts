@@ -1,11 +1,12 @@
 import fc from 'fast-check'
 import { install } from '../../src/redis/library.ts'
+import { delay } from '../support/delay.ts'
 import { readTime, type Step, step } from './step.ts'
 
 /** The shortest deadlines of the list pass. */
 const waitStep = step('wait', fc.constant({}), async (model, { redis }) => {
   const until = model.nowUs + 3000
-  while ((await readTime(redis)) < until) await new Promise(resolve => setTimeout(resolve, 1))
+  while ((await readTime(redis)) < until) await delay(1, 'the clock of Redis goes on')
 })
 
 /** Redis forgets its functions, as somebody may tell it to. A full one could not learn them again. */

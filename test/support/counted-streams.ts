@@ -1,13 +1,13 @@
 import { defineTask, type HubError } from '../../src/index.ts'
-import { sleep } from '../../src/wire/clock.ts'
+import { delay } from './delay.ts'
 
 /** A task that yields 1 to `count`, `ms` after each other; the first one after `firstMs`. */
 export const counting = defineTask('count:1.0', { timeoutMs: 60_000 }, async function* (given, ctx) {
   const { count, ms = 0, firstMs = 0 } = given as { count: number; ms?: number; firstMs?: number }
-  if (firstMs > 0) await sleep(firstMs, ctx.signal)
+  if (firstMs > 0) await delay(firstMs, 'how long a test wants it to take', ctx.signal)
   for (let n = 1; n <= count && !ctx.signal.aborted; n++) {
     yield n
-    if (ms > 0 || n % 20 === 0) await sleep(ms, ctx.signal)
+    if (ms > 0 || n % 20 === 0) await delay(ms, 'how long a test wants it to take', ctx.signal)
   }
 })
 

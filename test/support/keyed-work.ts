@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { defineTask, type Hub } from '../../src/index.ts'
-import { sleep } from '../../src/wire/clock.ts'
+import { delay } from './delay.ts'
 import { eventually, type Fixture } from './hub-fixture.ts'
 import { queueKeys } from './queue-keys.ts'
 
@@ -36,7 +36,7 @@ export const enqueueWithKeys = async (server: Fixture, hub: Hub, workerUrl: stri
 const keyedTasks = (done: unknown[]) => {
   const handler = async (args: unknown, ctx: { attempt: number }) => {
     const { n, ms = 0, fails } = args as { n: number; ms?: number; fails?: boolean }
-    await sleep(ms)
+    await delay(ms, 'how long a test wants it to take')
     if (fails && ctx.attempt === 1) throw new Error('not yet')
     done.push(n)
   }
