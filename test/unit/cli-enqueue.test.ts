@@ -75,7 +75,10 @@ describe('enqueuing from a file', () => {
         return { ids: entries.map(String), twins: 0 }
       },
     }
-    const invocation = { positionals: [], flags: { json: 'true' }, output: makeOutput(), commands: async () => [] }
+    const { env, stdin, stdout, stderr } = process
+    const host = { env, cwd: '.', stdin, stdout, stderr }
+    const output = makeOutput(host)
+    const invocation = { positionals: [], flags: { json: 'true' }, output, host, commands: async () => [] }
     return enqueueLines(hub as unknown as Hub, lines, {}, invocation, new AbortController().signal)
   }
 
