@@ -1,9 +1,9 @@
-// The programs that the steps of npm test and npm run check are made of.
-import { existsSync, readFileSync } from 'node:fs'
+// The programs that suites are made of, and how their reports are read.
+import { readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { root } from '../tools/prepare.mjs'
 
-/** A step that runs a file with Node. */
+/** A suite that runs a file with Node. */
 export const node = (title, file, ...args) => ({ title, program: process.execPath, args: [file, ...args] })
 
 const ofPackage = name => join(root, 'node_modules', name)
@@ -14,6 +14,9 @@ export const vitestProgram = ofPackage('vitest/vitest.mjs')
 export const typeCheck = node('type check', tsc, '--noEmit')
 export const pagesTypeCheck = node('type check of the pages', tsc, '--noEmit', '-p', 'registry/web/tsconfig.json')
 export const lint = node('lint and format', ofPackage('@biomejs/biome/bin/biome'), 'check', '.')
+
+/** Tests that only test:all runs. */
+export const longFiles = '**/*.long.test.ts'
 
 /** Of files that could not even be loaded too. */
 const failuresOf = ({ testResults }) =>
@@ -27,47 +30,43 @@ const failuresOf = ({ testResults }) =>
     return tests.map(({ name, message }) => ({ name: `${relative(root, file)}: ${name}`, message }))
   })
 
-/** The same step with another program or other settings, also when what failed is run again. */
-export const altered = (step, settings) => ({
-  ...step,
-  ...settings,
-  again() {
-    const next = step.again?.()
-    return next && altered(next, settings)
-  },
-})
-
-const escaped = text => text.replaceAll(/[$()*+.?[\\\]^{|}]/g, '\\$&')
-
-/** Arguments that have those tests alone run again, or undefined where it is not known which. */
-const onlyFailed = ({ testResults }) => {
-  const failed = testResults.filter(({ status }) => status === 'failed')
-  const tests = failed.flatMap(each => each.assertionResults.filter(({ status }) => status === 'failed'))
-  if (failed.length === 0) return undefined
-  const files = failed.map(({ name }) => relative(root, name))
-  // A file that could not even be loaded has no tests to name.
-  if (failed.some(each => each.assertionResults.every(({ status }) => status !== 'failed'))) return files
-  return [...files, `--testNamePattern=^(${tests.map(({ fullName }) => escaped(fullName)).join('|')})$`]
-}
-
-/** Tests as a step that leaves its report in a folder. On shared machines those that failed may be run again. */
-export const vitest = (reportDir, title, name, ...args) => {
-  const readJson = file => JSON.parse(readFileSync(file, 'utf8'))
+/** Tests as a suite that leaves its report in a folder. */
+export const vitest = (reportDir, title, name, cpuBudget, ...args) => {
   const path = join(reportDir, `${name}.json`)
-  const reporters = ['default', 'json', './test/support/retried-reporter.mjs'].map(name => `--reporter=${name}`)
+  const reporters = ['default', 'json'].map(name => `--reporter=${name}`)
   return {
     ...node(title, vitestProgram, 'run', ...reporters, `--outputFile.json=${path}`, ...args),
-    again() {
-      if (!process.env.CI || !existsSync(path)) return undefined
-      const only = onlyFailed(readJson(path))
-      const options = args.filter(arg => arg.startsWith('--') && !arg.startsWith('--exclude'))
-      return only && vitest(reportDir, title, `${name}-again`, ...options, ...only)
-    },
+    cpuBudget,
     counts() {
-      const report = readJson(path)
+      const report = JSON.parse(readFileSync(path, 'utf8'))
       const { numPassedTests, numFailedTests, numPendingTests } = report
-      const counted = { passed: numPassedTests, failed: numFailedTests, skipped: numPendingTests }
-      return { ...counted, failures: failuresOf(report), retried: readJson(`${path}.retried`) }
+      return {
+        passed: numPassedTests,
+        failed: numFailedTests,
+        skipped: numPendingTests,
+        failures: failuresOf(report),
+      }
     },
   }
+}
+
+const entities = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'", '#10': '\n' }
+const attribute = (name, text) => {
+  const value = new RegExp(`\\b${name}="([^"]*)"`).exec(text)?.[1] ?? ''
+  return value.replace(/&(\w+|#10);/g, (whole, entity) => entities[entity] ?? whole)
+}
+
+/** Reads a JUnit report, as pytest and minitest write it. */
+export const countsOfJunit = report => {
+  const text = readFileSync(report, 'utf8')
+  const [head] = /<testsuite [^>]*>/.exec(text)
+  const number = name => Number(new RegExp(` ${name}="(\\d+)"`).exec(head)?.[1] ?? 0)
+  const failed = number('failures') + number('errors')
+  const skipped = number('skipped')
+  const found = text.matchAll(/<testcase ([^>]*)>\s*<(?:failure|error)([^>]*)/g)
+  const failures = [...found].map(([, test, failure]) => ({
+    name: attribute('name', test),
+    message: attribute('message', failure),
+  }))
+  return { passed: number('tests') - failed - skipped, failed, skipped, failures }
 }

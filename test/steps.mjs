@@ -1,158 +1,126 @@
-// The steps of npm test: programs that each pass or fail, one by one or beside each other, and how long each took.
+// Runs suites: programs that each pass or fail, in lanes beside each other, and says what each took of the clock and of the processor.
 import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync } from 'node:fs'
-import { constants, setPriority } from 'node:os'
 import { join } from 'node:path'
 import { root } from '../tools/prepare.mjs'
 
-/** One in a thousand may be the machine's doing; more of them are ours. */
-const mostRetried = 5
+/** POSIX `times` knows what a program and all its children took of the processor; Node tells that of no child. */
+const timing = '"$@"; code=$?; times >&3; exit $code'
+
+/** CPU seconds in what `times` printed: user and system time of the shell, and on the second line of its children. */
+const cpuSecondsIn = text =>
+  [...text.matchAll(/(\d+)m([\d.]+)s/g)].reduce((sum, [, minutes, seconds]) => sum + 60 * minutes + Number(seconds), 0)
 
 /**
- * A step: `{ title, program, args, cwd?, env?, counts? }`; `counts()` reads from its report how many of its tests passed and failed, and
- * of those that failed, as `failures`, the name and what they said; `retried` are names of those that passed on a second try. `again()`,
- * of one that failed, returns a step that runs these once more, or undefined. One that `givesWay` gets what the others leave of the
- * processor.
+ * A suite: `{ title, program, args, cwd?, env?, counts?, cpuBudget?, isRepeat? }`. `counts()` reads from its report how many tests
+ * `passed`, `failed` and were `skipped`, and of those that failed, as `failures`, the name and message. `cpuBudget` is in CPU seconds.
+ * `isRepeat`: its tests were counted before, with something else below them.
  */
 export class Steps {
   /** In the order in which they ended. */
   #done = []
   #running = new Map()
   #folder
-  #lanes = 0
+  #startedAt = performance.now()
 
-  /** @param folder where it may keep the output of steps */
+  /** @param folder where it may keep the output of suites */
   constructor(folder) {
     this.#folder = folder
   }
 
-  /** For whoever gives up waiting, by a signal: tells what runs to end and how far it came, and ends this program. */
+  /** After a signal, ends what runs, prints its output so far, and ends this program. */
   endOnSignals() {
     for (const signal of ['SIGINT', 'SIGTERM']) {
       process.once(signal, () => {
-        this.#interrupt()
+        for (const [child, { title, path }] of this.#running) {
+          process.kill(-child.pid, 'SIGTERM')
+          print(`${title}, interrupted`, path)
+        }
         process.exit(130)
       })
     }
   }
 
-  /** One step, with its output on this terminal as it comes. */
-  async alone(step) {
-    console.log(`\n== ${step.title}`)
-    await this.#run(step)
-  }
-
-  /** Lists of steps beside each other; those of one list follow one another. Output comes whole, at the end of each step. */
-  async beside(...lanes) {
-    const runLane = async lane => {
-      const path = join(this.#folder, `lane${++this.#lanes}.log`)
-      for (const step of lane) await this.#runInTurn(step, path)
+  /** Runs lanes of suites beside each other; suites of one lane follow one another. Prints a suite's output when it ends. */
+  async run(lanes) {
+    const runLane = async (lane, index) => {
+      const path = join(this.#folder, `lane${index}.log`)
+      for (const suite of lane) {
+        const { wallSeconds, cpuSeconds } = await this.#run(suite, path)
+        print(`${suite.title}, ${Math.round(wallSeconds)} s, ${Math.round(cpuSeconds)} CPU s`, path)
+      }
     }
     await Promise.all(lanes.map(runLane))
   }
 
   /**
-   * What failed and can be, is run once more, with the machine to itself: what a test waited for in vain beside others, because
-   * a process got no turn, would be waited for in vain beside them again. What fails here too is a fault.
+   * Prints failures and what each suite took, and ends this program accordingly.
+   * @param {{ holdsBudgets?: boolean }} [options] whether a suite fails that took more of the processor than its budget
    */
-  async tryAgain() {
-    for (const run of this.#done.filter(({ ok }) => !ok)) {
-      const next = run.again?.()
-      if (!next) continue
-      console.log(`\n${run.title}: what failed is run once more`)
-      this.#add(run, await this.#runInTurn(next, join(this.#folder, 'again.log')))
-    }
-  }
-
-  /** What failed, how many tests did so and which; no test at all is a failure as well. */
-  sum() {
-    const failed = this.#done.filter(({ ok }) => !ok).map(({ title }) => title)
-    const failures = []
-    const retried = []
-    const total = { passed: 0, failed: 0, skipped: 0 }
-    for (const { title, counts } of this.#done.filter(each => each.counts)) {
-      try {
-        const found = counts()
-        for (const kind of Object.keys(total)) total[kind] += found[kind] ?? 0
-        failures.push(...(found.failures ?? []))
-        retried.push(...(found.retried ?? []))
-      } catch {
-        failed.push(`${title} wrote no report`)
-      }
-    }
-    if (total.passed === 0) failed.push('no test ran')
-    return {
-      failed,
-      failures,
-      retried,
-      passedTests: total.passed,
-      failedTests: total.failed,
-      skippedTests: total.skipped,
-    }
-  }
-
-  /** Says what failed, what was tried again and what took how long, and ends this program accordingly. */
-  report() {
-    const { failed, failures, retried, passedTests, failedTests, skippedTests } = this.sum()
-    if (retried.length > mostRetried) failed.push(`${retried.length} tests that needed a second try`)
-    // Once more at the end: of an output this long the beginning is often cut off.
+  report({ holdsBudgets = false } = {}) {
+    const { failed, failures, passed, repeated, failedTests, skipped } = this.#sum(holdsBudgets)
+    // Once more at the end: the beginning of a long output is often cut off.
     for (const { name, message } of failures) {
       const told = message.split('\n').filter(line => !line.includes('node_modules'))
       console.log(`\nFailed: ${name}\n${told.slice(0, 12).join('\n')}`)
     }
-    for (const name of retried) console.log(`\nPassed only on its second try: ${name}`)
-    console.log(`\n${this.table()}`)
-    console.log(failed.length ? `\nFailed: ${failed.join(', ')}` : '\nAll steps passed')
-    console.log(`${passedTests} passed, ${failedTests} failed${skippedTests ? `, ${skippedTests} skipped` : ''}`)
+    console.log(`\n${this.#table()}`)
+    console.log(failed.length ? `\nFailed: ${failed.join(', ')}` : '\nAll suites passed')
+    const repeats = repeated ? ` (and ${repeated} of them again elsewhere)` : ''
+    console.log(`${passed} passed${repeats}, ${failedTests} failed${skipped ? `, ${skipped} skipped` : ''}`)
     process.exit(failed.length ? 1 : 0)
   }
 
-  /** What took how long. */
-  table() {
-    const width = Math.max(...this.#done.map(({ title }) => title.length))
-    const row = ({ title, seconds, ok }) =>
-      `${title.padEnd(width)}  ${String(seconds).padStart(4)} s${ok ? '' : '  failed'}`
-    return this.#done.map(row).join('\n')
-  }
-
-  #interrupt() {
-    for (const [child, { title, path }] of this.#running) {
-      child.kill()
-      if (path) print(`${title}, interrupted`, path)
+  #sum(holdsBudgets) {
+    const failed = this.#done.filter(({ ok }) => !ok).map(({ title }) => title)
+    const sum = { failures: [], passed: 0, repeated: 0, failedTests: 0, skipped: 0 }
+    for (const { title, counts, isRepeat } of this.#done.filter(each => each.counts)) {
+      try {
+        const found = counts()
+        // A suite that ran nothing is broken, whatever it says.
+        if (found.passed + found.failed === 0) failed.push(`${title} (ran no test)`)
+        sum[isRepeat ? 'repeated' : 'passed'] += found.passed
+        sum.repeated += found.repeated ?? 0
+        sum.failedTests += found.failed
+        sum.skipped += found.skipped ?? 0
+        sum.failures.push(...(found.failures ?? []))
+      } catch {
+        failed.push(`${title} (wrote no report)`)
+      }
     }
+    if (holdsBudgets) {
+      for (const { title, cpuSeconds, cpuBudget } of this.#done.filter(isOver))
+        failed.push(`${title} (${Math.round(cpuSeconds)} CPU s, its budget is ${cpuBudget})`)
+    }
+    return { ...sum, failed }
   }
 
-  /** Resolves with its entry among those that are done. */
-  async #runInTurn(step, path) {
-    const run = await this.#run(step, path)
-    print(`${step.title}, ${run.seconds} s`, path)
-    return run
+  #table() {
+    const width = Math.max(...this.#done.map(({ title }) => title.length), 'all'.length)
+    const row = (title, wallSeconds, cpuSeconds, note) =>
+      `${title.padEnd(width)} ${Math.round(wallSeconds).toString().padStart(5)} s ${Math.round(cpuSeconds).toString().padStart(5)} CPU s${note}`
+    const rows = this.#done.map(run => {
+      const budget = run.cpuBudget === undefined ? '' : `  of ${run.cpuBudget}${isOver(run) ? ', over its budget' : ''}`
+      return row(run.title, run.wallSeconds, run.cpuSeconds, `${budget}${run.ok ? '' : '  failed'}`)
+    })
+    const cpuSeconds = this.#done.reduce((sum, run) => sum + run.cpuSeconds, 0)
+    return [...rows, row('all', (performance.now() - this.#startedAt) / 1000, cpuSeconds, '')].join('\n')
   }
 
-  /** A second run of what failed counts as a part of the first one. */
-  #add(run, rerun) {
-    this.#done.splice(this.#done.indexOf(rerun), 1)
-    const [before, after] = [run.counts(), rerun.counts()]
-    // One test may fail twice: itself, and in what comes after it.
-    const names = [...new Set((before.failures ?? []).map(({ name }) => name))]
-    run.ok = rerun.ok && after.passed >= Math.max(1, names.length)
-    run.seconds += rerun.seconds
-    const late = names.map(name => `${run.title}: ${name}`)
-    const retried = [...(before.retried ?? []), ...(run.ok ? late : [])]
-    run.counts = () => ({ ...after, passed: before.passed + after.passed, skipped: before.skipped, retried })
-  }
-
-  /** Resolves with its entry among those that are done. @param path of a file for its output. Not a pipe: a process that it left behind would keep that open. */
-  async #run({ title, program, args, cwd = root, env, counts, again, givesWay = false }, path) {
+  /** Resolves with its entry among those that are done. Its output goes to a file: a pipe stays open as long as anything it left behind. */
+  async #run({ title, program, args, cwd = root, env, counts, cpuBudget, isRepeat }, path) {
     const startedAt = performance.now()
-    const file = path && openSync(path, 'w')
-    const child = spawn(program, args, {
+    const timesPath = `${path}.times`
+    const [output, times] = [openSync(path, 'w'), openSync(timesPath, 'w')]
+    const child = spawn('/bin/sh', ['-c', timing, 'sh', program, ...args], {
       cwd,
       env: { ...process.env, ...env },
-      stdio: path ? ['ignore', file, file] : 'inherit',
+      stdio: ['ignore', output, output, times],
+      // A process group of its own, so that a signal reaches the program and not only its shell.
+      detached: true,
     })
-    if (path) closeSync(file)
-    if (givesWay && child.pid) setPriority(child.pid, constants.priority.PRIORITY_LOW)
+    closeSync(output)
+    closeSync(times)
     this.#running.set(child, { title, path })
     const ok = await new Promise(resolve => {
       child.once('error', error => {
@@ -162,11 +130,21 @@ export class Steps {
       child.once('exit', code => resolve(code === 0))
     })
     this.#running.delete(child)
-    const seconds = Math.round((performance.now() - startedAt) / 1000)
-    const run = { title, seconds, ok, counts, again }
+    const wallSeconds = (performance.now() - startedAt) / 1000
+    const run = {
+      title,
+      wallSeconds,
+      cpuSeconds: cpuSecondsIn(readFileSync(timesPath, 'utf8')),
+      ok,
+      counts,
+      cpuBudget,
+      isRepeat,
+    }
     this.#done.push(run)
     return run
   }
 }
+
+const isOver = ({ cpuSeconds, cpuBudget }) => cpuBudget !== undefined && cpuSeconds > cpuBudget
 
 const print = (head, path) => process.stdout.write(`\n== ${head}\n${readFileSync(path, 'utf8')}`)

@@ -3,10 +3,9 @@ import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { Hub, type HubOptions, type Task, Worker, type WorkerOptions } from '../../src/index.ts'
 import { install } from '../../src/redis/library.ts'
 import { startServer } from '../../tools/redis-server.mjs'
+import { type Server, sharedServer } from './shared-server.ts'
 
-type Server = Awaited<ReturnType<typeof startServer>>
-
-/** A redis-server of this file's own, and hubs and workers in a namespace of each test's own, all gone at its end. */
+/** A redis-server that only this file uses now, and hubs and workers in a namespace of each test's own, all gone at its end. */
 export interface Fixture {
   readonly url: string
   readonly namespace: string
@@ -25,14 +24,18 @@ export interface Fixture {
 
 const registry = ['tasks', 'queues', 'workers', 'stats', 'taskstats', 'slow', 'failures', 'refusing']
 
+/** Counts on through all files of this process, so that a straggler of one test never writes into the namespace of another. */
+let count = 0
+
+/** @param args for a server of this file's own, started with them */
 export const useRedis = (args: string[] = []): Fixture => {
+  const isOwn = args.length > 0
   let server: Server
   let redis: Redis
-  let count = 0
   let leftoversAllowed = false
   let cleanUps: (() => unknown)[] = []
   beforeAll(async () => {
-    server = await startServer({ args })
+    server = isOwn ? await startServer({ args }) : await sharedServer()
     redis = new Redis(server.url, { maxRetriesPerRequest: 3 })
     redis.on('error', () => undefined)
     // As `pshub install` does: not all users in tests may.
@@ -40,7 +43,7 @@ export const useRedis = (args: string[] = []): Fixture => {
   })
   afterAll(async () => {
     redis.disconnect()
-    await server.stop()
+    if (isOwn) await server.stop()
   })
   const fixture: Fixture = {
     get url() {
@@ -84,12 +87,28 @@ export const useRedis = (args: string[] = []): Fixture => {
       cleanUps.push(cleanUp)
     },
   }
-  afterEach(async () => {
+  afterEach(async ({ task }) => {
     const namespace = fixture.namespace
-    const checkLeftovers = !leftoversAllowed
-    for (const cleanUp of cleanUps.reverse()) await cleanUp()
+    // A test that failed leaves what it leaves: to complain of that too would hide why it failed.
+    const hasPassed = task.result?.state !== 'fail'
+    const allowed = leftoversAllowed
+    const ends = cleanUps.reverse()
+    cleanUps = []
+    leftoversAllowed = false
+    const problems: unknown[] = []
+    for (const end of ends)
+      await Promise.resolve()
+        .then(end)
+        .catch(problem => problems.push(problem))
+    count++
+    if (problems.length > 0) throw problems[0]
+    if (allowed || !hasPassed) return
+    const prefix = `${namespace}:`
     const leftovers = async () =>
-      (await fixture.keys()).filter(key => !registry.includes(key) && !key.startsWith('refused:'))
+      (await redis.keys(`${prefix}*`))
+        .map(key => key.slice(prefix.length))
+        .sort()
+        .filter(key => !registry.includes(key) && !key.startsWith('refused:'))
     let left = await leftovers()
     // What callers said when they gave up, who reported a queue, and whose turn it was, goes by itself, after some seconds; the last token
     // of its keys after a minute, who is logged in after twelve hours, charts after a month.
@@ -106,10 +125,7 @@ export const useRedis = (args: string[] = []): Fixture => {
       )
       if (ttlMs !== -1) left = left.filter(name => name !== key)
     }
-    cleanUps = []
-    leftoversAllowed = false
-    count++
-    if (checkLeftovers) expect(left, `keys left behind in ${namespace}`).toEqual([])
+    expect(left, `keys left behind in ${namespace}`).toEqual([])
   })
   return fixture
 }
@@ -124,7 +140,7 @@ export const released = async (fixture: Fixture): Promise<void> => {
  * Resolves when `look` returns something true; rejects after `ms` with what it saw last. On a machine that does much else a process may get no
  * turn for seconds, and nobody waits for longer than it takes.
  */
-export const eventually = async <T>(look: () => T | Promise<T>, ms = 15_000): Promise<T> => {
+export const eventually = async <T>(look: () => T | Promise<T>, ms = 60_000): Promise<T> => {
   const end = Date.now() + ms
   for (;;) {
     const seen = await look()

@@ -1,0 +1,50 @@
+import { Redis } from 'ioredis'
+import { startServer } from '../../tools/redis-server.mjs'
+
+export type Server = Awaited<ReturnType<typeof startServer>>
+
+interface Shared {
+  server: Server
+  /** Its settings when it was new, as CONFIG GET tells them. */
+  settings: Map<string, string>
+  isGone: boolean
+}
+
+let shared: Shared | undefined
+
+const settingsOf = async (redis: Redis) => new Map(Object.entries((await redis.call('CONFIG', 'GET', '*')) as object))
+
+const start = async (): Promise<Shared> => {
+  const server = await startServer()
+  const redis = new Redis(server.url)
+  const started = { server, settings: await settingsOf(redis), isGone: false }
+  redis.disconnect()
+  void server.exited.then(() => (started.isGone = true))
+  return started
+}
+
+/** As new: no keys, functions or users, the settings that it started with. */
+const clean = async ({ server, settings }: Shared) => {
+  const redis = new Redis(server.url)
+  await redis.flushall()
+  await redis.call('FUNCTION', 'FLUSH')
+  const users = (await redis.call('ACL', 'USERS')) as string[]
+  for (const user of users.filter(name => name !== 'default')) await redis.call('ACL', 'DELUSER', user)
+  const now = await settingsOf(redis)
+  for (const [name, value] of settings) if (now.get(name) !== value) await redis.config('SET', name, value)
+  redis.disconnect()
+}
+
+/**
+ * The redis-server of this test process, as if it were new: a file of tests gets it alone, because files of one process run one after
+ * another. One for each file would be a tenth of a second each, 200 times. A file may stop it; the next file gets another one.
+ */
+export const sharedServer = async (): Promise<Server> => {
+  if (shared && !shared.isGone) await clean(shared)
+  else {
+    // Test processes are ended by SIGTERM, which alone would end this one without the exit handlers that stop the server.
+    if (!shared) process.once('SIGTERM', () => process.exit(143))
+    shared = await start()
+  }
+  return shared.server
+}
