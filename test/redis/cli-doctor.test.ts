@@ -49,7 +49,8 @@ describe('pshub doctor', () => {
   })
 
   it('finds workers of one task with different schemas, and of different versions', async () => {
-    for (const type of ['object', 'string'] as const) await cli.worker({}, [defineTask('t:1.0', { args: { type } }, () => 1)])
+    for (const type of ['object', 'string'] as const)
+      await cli.worker({}, [defineTask('t:1.0', { args: { type } }, () => 1)])
     expect(await of('schemas')).toEqual([
       expect.stringMatching(/^warning live workers declare t:1\.0 with different schemas.*new version/),
     ])

@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { describe, expect, it } from 'vitest'
 import { rulesOf } from '../../src/redis/rights.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
@@ -11,7 +10,7 @@ const pausedKey = (queue = 'default') => makeKeys(cli.namespace).queue(queue).pa
 describe('pshub pause and resume', () => {
   it('pause a queue and go on, and the lists show it meanwhile', async () => {
     const { events } = await cli.worker()
-    const paused = once(events, 'queue:paused')
+    const paused = new Promise(resolve => events.on('queue:paused', resolve))
     expect(await run(['pause', 'default'])).toEqual({
       code: 0,
       out: 'default is paused. What its workers hold is finished; the rest waits until: pshub resume default\n',

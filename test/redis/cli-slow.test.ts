@@ -75,7 +75,10 @@ it('pshub slow, failures and tasks show how calls fared: a blocked loop in its o
   const three = String.raw`[\d.]+ / [\d.]+ / [\d.]+`
   expect(tasks).toMatch(
     new RegExp(
-      String.raw`^waiting:1\.0 +default +1 +(<0\.1|[\d.]+) +0% +${three} +${three} +${three} +5s +no`.replaceAll('/', '\\/'),
+      String.raw`^waiting:1\.0 +default +1 +(<0\.1|[\d.]+) +0% +${three} +${three} +${three} +5s +no`.replaceAll(
+        '/',
+        '\\/',
+      ),
       'm',
     ),
   )
