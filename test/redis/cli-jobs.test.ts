@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { defineTask } from '../../src/index.ts'
 import { rulesOf } from '../../src/redis/rights.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { useCli } from '../support/cli-fixture.ts'
@@ -133,6 +134,17 @@ describe('pshub job', () => {
       steps: [{ state: 'done' }, { id: 'c-2', state: 'pending' }],
     })
   }, 60_000)
+
+  it('shows how far a job is', async () => {
+    const steps = defineTask('steps:1.0', { timeoutMs: 60_000 }, async (_, { progress, signal }) => {
+      progress({ done: 5, total: 10, message: 'page\u001b[31m 5' })
+      await new Promise(resolve => signal.addEventListener('abort', resolve))
+    })
+    await cli.worker({}, [steps])
+    const id = (await run(['enqueue', 'steps:1.0', '--tracked'])).out.trim()
+    const shown = await eventually(async () => /progress +(.*)/.exec((await run(['job', id])).out)?.[1], 60_000)
+    expect(shown).toBe('[###############...............]  50%   5 of 10  page\\u001b[31m 5')
+  })
 
   it('cancels', async () => {
     await cli.worker()
