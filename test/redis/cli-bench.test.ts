@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { percentilesOf } from '../../src/cli/bench-picture.ts'
 import { Hub } from '../../src/index.ts'
 import { useCli } from '../support/cli-fixture.ts'
@@ -48,7 +48,8 @@ describe('pshub bench', () => {
 
   it('shows what there is at Ctrl-C', async () => {
     await cli.worker()
-    await using hub = new Hub({ redis: cli.url, namespace: cli.namespace, logLevel: 'silent' })
+    const hub = new Hub({ redis: cli.url, namespace: cli.namespace, logLevel: 'silent' })
+    onTestFinished(() => hub.close())
     const running = cli.start(['bench', 'slow', '{"ms":1}', '--yes', '--duration', '10m'])
     await eventually(
       async () => (await hub.overview()).tasks.some(({ task, totals }) => task === 'slow:1.0' && totals.ok! > 3),

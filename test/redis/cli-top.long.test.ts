@@ -49,7 +49,7 @@ describe('pshub top in a terminal', () => {
     // Nobody else takes a socket of this name between two servers.
     const path = join(folder, 'redis.sock')
     const start = () => startServer({ args: ['--unixsocket', path] })
-    const terminal = top([], { PSHUB_REDIS: `unix://${path}` })
+    const terminal = top([], { PSHUB_REDIS: `redis://localhost?path=${path}` })
     await terminal.shows(/Redis is away: connect ENOENT [^;]*; trying again/)
     const first = await start()
     await terminal.shows(/No worker runs yet/)

@@ -2,6 +2,9 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import type { Output } from '../../src/cli/output.ts'
+import type { RunningService } from '../../src/cli/registry-package.ts'
+import { tell } from '../../src/cli/registry-service.ts'
 import { readSettings } from '../../src/settings/read.ts'
 import { useCli } from '../support/cli-fixture.ts'
 
@@ -85,23 +88,31 @@ describe('pshub registry', () => {
     }
   })
 
-  it('warns when others can reach it without TLS', async () => {
-    const { running } = await started(['--host', '0.0.0.0'])
-    await running.shows('WARNING: it can be reached from other machines (0.0.0.0), and without TLS')
-    const behind = await started(['--host', '0.0.0.0', '--behind-proxy', '127.0.0.1'])
-    behind.running.signal('SIGTERM')
-    expect((await behind.running.ended).err).not.toContain('WARNING')
+  it('warns when others can reach it without TLS', () => {
+    const told = (options: object) => {
+      const err: string[] = []
+      const sink = (lines: string[]) => ({
+        isTerminal: false,
+        width: undefined,
+        paint: (_: unknown, text: string) => text,
+        line: (text = '') => void lines.push(text),
+      })
+      const output = { out: sink([]), err: sink(err) } as unknown as Output
+      tell({ url: 'http://x' } as RunningService, readSettings('registry', { options }), output)
+      return err.join('\n')
+    }
+    expect(told({ host: '0.0.0.0' })).toContain(
+      'WARNING: it can be reached from other machines (0.0.0.0), and without TLS',
+    )
+    expect(told({ host: '0.0.0.0', behindProxy: ['127.0.0.1'] })).toBe('')
+    expect(told({ host: '127.0.0.1' })).toBe('')
   })
 
-  it('starts while Redis is away, and says so where it is asked', async () => {
-    const { url } = await started(['--redis', 'redis://127.0.0.1:1', '--view-token', token])
-    expect((await fetch(new URL('healthz', url))).status).toBe(503)
+  it('starts while Redis is away, and writes no line for a look at its health', async () => {
+    const away = ['--redis', 'redis://127.0.0.1:1', '--view-token', token, '--log-level', 'debug']
+    const { running, url } = await started(away)
+    for (let look = 0; look < 3; look++) expect((await fetch(new URL('healthz', url))).status).toBe(503)
     expect((await fetch(url)).status).toBe(200)
-  })
-
-  it('writes no line for a look at its health', async () => {
-    const { running, url } = await started(['--view-token', token, '--log-level', 'debug'])
-    for (let look = 0; look < 3; look++) expect((await fetch(new URL('healthz', url))).status).toBe(200)
     running.signal('SIGTERM')
     const { out, err } = await running.ended
     expect(out + err).not.toMatch(/healthz|incoming request|request completed/)
