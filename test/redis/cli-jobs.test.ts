@@ -136,9 +136,9 @@ describe('pshub job', () => {
   }, 60_000)
 
   it('shows how far a job is', async () => {
-    const steps = defineTask('steps:1.0', { timeoutMs: 60_000 }, async (_, { progress, signal }) => {
-      progress({ done: 5, total: 10, message: 'page\u001b[31m 5' })
-      await new Promise(resolve => signal.addEventListener('abort', resolve))
+    const steps = defineTask('steps:1.0', { timeoutMs: 60_000 }, async (_, ctx) => {
+      ctx.progress({ done: 5, total: 10, message: 'page\u001b[31m 5' })
+      await new Promise(resolve => ctx.signal.addEventListener('abort', resolve))
     })
     await cli.worker({}, [steps])
     const id = (await run(['enqueue', 'steps:1.0', '--tracked'])).out.trim()
