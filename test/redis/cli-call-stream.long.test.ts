@@ -1,7 +1,5 @@
-import { execFile } from 'node:child_process'
-import { existsSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import { describe, expect, it } from 'vitest'
 import { importPshub, main, useCli } from '../support/cli-fixture.ts'
 import { delay } from '../support/delay.ts'
@@ -33,7 +31,6 @@ export const steps = defineTask('steps:1.0', { timeoutMs }, async function* () {
   }
   return 'ready'
 })
-export const whole = defineTask('whole:1.0', {}, () => ({ whole: true }))
 `
 const startWorker = async () => {
   const worker = cli.start(['worker', cli.module('streams.mjs', tasks)])
@@ -44,19 +41,6 @@ const stream = (task: string, args: object = {}, ...flags: string[]) =>
   cli.start(['call', task, JSON.stringify(args), '--stream', ...flags])
 
 describe('pshub call --stream', () => {
-  it.skipIf(!existsSync('/dev/full'))('ends the task when what it prints cannot be written, and says so', async () => {
-    const worker = await startWorker()
-    const program = [process.execPath, main, 'call']
-    const into = (...args: string[]) =>
-      promisify(execFile)('sh', ['-c', '"$@" > /dev/full', 'sh', ...program, ...args], {
-        env: { ...process.env, PSHUB_REDIS: cli.url, PSHUB_NAMESPACE: cli.namespace },
-      })
-    const full = { code: 1, stderr: 'stdout could not be written: ENOSPC: no space left on device, write.\n' }
-    const args = JSON.stringify({ yielded: join(cli.folder, 'full'), pauseMs: 20 })
-    await expect(into('endless:1.0', args, '--stream')).rejects.toMatchObject(full)
-    await worker.shows('endless has ended')
-  })
-
   it('has the task wait while it is read slowly, for longer than a caller may be silent', async () => {
     const worker = await startWorker()
     const yielded = join(cli.folder, 'slow')
