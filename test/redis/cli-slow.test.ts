@@ -1,7 +1,7 @@
-import { setTimeout as handlerDelay } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
 import { useCli } from '../support/cli-fixture.ts'
+import { delay } from '../support/delay.ts'
 import { eventually } from '../support/hub-fixture.ts'
 
 const cli = useCli()
@@ -13,7 +13,7 @@ const blocking = defineTask('blocking:1.0', {}, () => {
 let release: () => void = () => undefined
 const waiting = defineTask('waiting:1.0', {}, () => new Promise<void>(resolve => (release = resolve)))
 const failing = defineTask('failing:1.0', {}, async () => {
-  await handlerDelay(20)
+  await delay(20, 'What takes a millisecond is not slow.')
   throw new Error('the disk\nis \u001b[31mfull')
 })
 const serve = () => cli.worker({ slots: 8 }, [blocking, waiting, failing])
