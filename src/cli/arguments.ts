@@ -118,7 +118,7 @@ const checkCount = (positionals: string[], command: Command): void => {
 export const settingsOf = (
   user: 'hub' | 'worker' | 'registry',
   command: Command,
-  { flags }: Pick<Invocation, 'flags'>,
+  { flags, host }: Pick<Invocation, 'flags' | 'host'>,
   logLevel: string,
   defaults: Partial<Settings> = {},
 ): Readonly<Settings> => {
@@ -129,8 +129,9 @@ export const settingsOf = (
   }
   return readSettings(user, {
     flags: texts,
-    env: process.env,
+    env: host.env,
     file: flags.config,
+    folder: host.cwd,
     defaults: { logLevel, ...defaults },
   })
 }

@@ -13,7 +13,7 @@ import { jsonOption } from './options.ts'
 import { Progress } from './progress.ts'
 
 const run = async (invocation: Invocation): Promise<number> => {
-  const { positionals, flags, output } = invocation
+  const { positionals, flags, output, host } = invocation
   const settings = settingsOf('hub', benchCommand, invocation, 'silent')
   const timeoutMs = timeoutOf(flags, 'bench')
   const options = { queue: queueOf(flags, 'bench'), ...(timeoutMs === undefined ? {} : { timeoutMs }) }
@@ -25,7 +25,7 @@ const run = async (invocation: Invocation): Promise<number> => {
     durationMs: parseDuration(flags.duration ?? '10s', '--duration'),
   }
   if (load.durationMs <= 0) throw new UsageError('--duration must be longer than 0.', 'bench')
-  const args = await argumentsOf(positionals[1], output.err, 'bench')
+  const args = await argumentsOf(positionals[1], invocation, 'bench')
   return withHub(settings, invocation, {
     work: async (hub, interrupt) => {
       const { tasks } = await hub.overview()
@@ -38,7 +38,7 @@ const run = async (invocation: Invocation): Promise<number> => {
       // One call first: what its arguments lack is told once, and no connection is measured.
       await hub.call(task.task, args, { ...options, signal: interrupt })
       const total = Math.ceil(load.durationMs / 1000)
-      const progress = new Progress(total, output.err.isTerminal ? text => process.stderr.write(text) : undefined)
+      const progress = new Progress(total, output.err.isTerminal ? text => host.stderr.write(text) : undefined)
       const measured = await runLoad(hub, { ...load, task: task.task, args }, interrupt, ({ elapsedMs }) =>
         progress.show(Math.min(total, Math.floor(elapsedMs / 1000))),
       )

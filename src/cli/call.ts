@@ -16,18 +16,18 @@ import { printableJson } from './printable.ts'
 import { ToldProgress } from './progress.ts'
 
 const run = async (invocation: Invocation): Promise<number> => {
-  const { positionals, flags, output } = invocation
+  const { positionals, flags, output, host } = invocation
   const settings = settingsOf('hub', callCommand, invocation, 'silent')
   const queue = queueOf(flags, 'call')
   const timeoutMs = timeoutOf(flags, 'call')
-  const args = await argumentsOf(positionals[1], output.err, 'call')
+  const args = await argumentsOf(positionals[1], invocation, 'call')
   return withHub(settings, invocation, {
     onFailure: error => {
       if (flags.phases !== undefined) tellPhases((error as HubError).phases, invocation)
     },
     work: async (hub, signal) => {
       await askIfDangerous(await hub.dangerOf(positionals[0]!, { queue }), invocation, signal)
-      const told = output.err.isTerminal ? new ToldProgress(true) : undefined
+      const told = output.err.isTerminal ? new ToldProgress(text => void host.stderr.write(text)) : undefined
       const onProgress = told && ((progress: Progress) => told.show(progress))
       const options = { signal, queue, onProgress, ...(timeoutMs === undefined ? {} : { timeoutMs }) }
       const called = { task: positionals[0]!, args, options }

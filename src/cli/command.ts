@@ -1,4 +1,5 @@
 import type { Settings } from '../settings/read.ts'
+import type { Host } from './host.ts'
 import type { Output } from './output.ts'
 
 /** An option as it is parsed and as help shows it. */
@@ -27,6 +28,7 @@ export interface Invocation {
   /** Texts of options as typed, by flag; switches that were given are 'true'. */
   flags: Readonly<Record<string, string>>
   output: Output
+  host: Host
   /** All commands there are. */
   commands(): Promise<Command[]>
 }

@@ -64,7 +64,7 @@ const fitting = async (typed: readonly string[], invocation: Invocation): Promis
 }
 
 /** Those of the Redis that the line names. Who presses Tab is not told that it is away. */
-const liveTasks = async (typed: readonly string[], { flags }: Invocation): Promise<string[]> => {
+const liveTasks = async (typed: readonly string[], { flags, host }: Invocation): Promise<string[]> => {
   const given = (flag: string) => {
     const at = typed.indexOf(`--${flag}`)
     return at === -1 ? undefined : typed[at + 1]
@@ -73,7 +73,7 @@ const liveTasks = async (typed: readonly string[], { flags }: Invocation): Promi
     ['redis', 'namespace', 'config'].flatMap(flag => (given(flag) === undefined ? [] : [[flag, given(flag)!]])),
   )
   try {
-    const settings = settingsOf('hub', completionCommand, { flags: { ...flags, ...named } }, 'silent')
+    const settings = settingsOf('hub', completionCommand, { flags: { ...flags, ...named }, host }, 'silent')
     const { tasks } = await readRegistry(settings)
     return tasks.filter(({ workers }) => workers.length > 0).map(({ task }) => task)
   } catch {

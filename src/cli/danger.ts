@@ -13,7 +13,7 @@ export const aboutDanger = (danger: string | true): string =>
  */
 export const askIfDangerous = async (
   danger: string | true | undefined,
-  { flags, positionals, output: { err } }: Invocation,
+  { flags, positionals, output: { err }, host }: Invocation,
   signal: AbortSignal,
 ): Promise<void> => {
   if (danger === undefined || flags.yes !== undefined) return
@@ -21,11 +21,11 @@ export const askIfDangerous = async (
   const why = danger === true ? '' : `: ${printable(danger)}`
   const told = `${printable(task!)} is dangerous${why}`
   // Where the arguments come from stdin nobody can answer there.
-  if (!process.stdin.isTTY || !err.isTerminal || args === '-')
+  if (!host.stdin.isTTY || !err.isTerminal || args === '-')
     throw new UsageError(`${told.replace(/[.\s]*$/, '')}. If it is meant, run it with --yes.`, 'call')
   err.line(`${err.paint('yellow', 'warning')} ${told}`)
   // The terminal stays as it is, so that Ctrl-C is the signal that it always is.
-  const lines = createInterface({ input: process.stdin, output: process.stderr, terminal: false })
+  const lines = createInterface({ input: host.stdin, output: host.stderr, terminal: false })
   try {
     const typed = await lines.question('Type its name to run it: ', { signal })
     if (typed.trim() !== task) throw new UsageError('That is not its name: nothing was run.', 'call')

@@ -109,7 +109,7 @@ class Dev {
   async #pages(redis: string): Promise<void> {
     const given = settingsOf('registry', devCommand, this.#invocation, 'warn')
     const start = async (port: number) => {
-      const { startRegistry } = await loadRegistryPackage('The pages are')
+      const { startRegistry } = await loadRegistryPackage('The pages are', this.#invocation.host.cwd)
       return startRegistry({ ...given, redis, port, notice: () => this.#broken })
     }
     try {

@@ -21,9 +21,9 @@ const changesBetween = async (before: string, after: string, invocation: Invocat
     const tasks = schemasOf(await liveTasks(invocation, diffCommand))
     return changesOf(namedTask(tasks, before, 'diff'), namedTask(tasks, after, 'diff'))
   }
-  if (!isPlace(before)) return changesOf(await live(before, invocation), await inFile(after, before))
-  if (!isPlace(after)) return changesOf(await inFile(before, after), await live(after, invocation))
-  const texts = [await readPlace(before), await readPlace(after)] as const
+  if (!isPlace(before)) return changesOf(await live(before, invocation), await inFile(after, before, invocation))
+  if (!isPlace(after)) return changesOf(await inFile(before, after, invocation), await live(after, invocation))
+  const texts = [await readPlace(before, invocation.host), await readPlace(after, invocation.host)] as const
   const of = invocation.flags.result === undefined ? 'args' : 'result'
   const [old, now] = texts.map(readSchema)
   if (old && now) return compareSchemas(old, now, of).map(change => ({ task: '', of, ...change }))
@@ -33,8 +33,8 @@ const changesBetween = async (before: string, after: string, invocation: Invocat
 const live = async (task: string, invocation: Invocation): Promise<TaskSchemas> =>
   namedTask(schemasOf(await liveTasks(invocation, diffCommand)), task, 'diff')
 
-const inFile = async (place: string, task: string): Promise<TaskSchemas> => {
-  const found = readSchemas(await readPlace(place), place).find(each => each.task === task)
+const inFile = async (place: string, task: string, invocation: Invocation): Promise<TaskSchemas> => {
+  const found = readSchemas(await readPlace(place, invocation.host), place).find(each => each.task === task)
   if (found) return found
   throw new UsageError(`${place} has no task ${task}.`, 'diff')
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { Hub } from '../hub/hub.ts'
 import type { EnqueueOptions } from '../jobs/enqueue-options.ts'
 import type { EnqueueEntry } from '../jobs/entries.ts'
@@ -37,10 +38,10 @@ export const readLines = (file: string, text: string, task: string | undefined):
 }
 
 /** `-` is stdin. @throws UsageError */
-export const textOfFile = async (file: string, { err }: Output): Promise<string> => {
-  if (file === '-') return stdin('entries, one per line,', err)
+export const textOfFile = async (file: string, invocation: Pick<Invocation, 'host' | 'output'>): Promise<string> => {
+  if (file === '-') return stdin('entries, one per line,', invocation)
   try {
-    return withoutMark(readFileSync(file, 'utf8'))
+    return withoutMark(readFileSync(resolve(invocation.host.cwd, file), 'utf8'))
   } catch (error) {
     throw new UsageError(`--file ${file} cannot be read: ${messageOf(error)}.`, 'enqueue')
   }
@@ -51,7 +52,7 @@ export const enqueueLines = async (
   hub: Hub,
   lines: readonly Line[],
   options: EnqueueOptions,
-  { flags, output }: Invocation,
+  { flags, output, host }: Invocation,
   interrupt: AbortSignal,
 ): Promise<number> => {
   const isJson = flags.json !== undefined
@@ -69,7 +70,7 @@ export const enqueueLines = async (
     return exitCodes.ok
   }
   const isShown = output.err.isTerminal && !isJson
-  const progress = new Progress(lines.length, isShown ? text => void process.stderr.write(text) : undefined)
+  const progress = new Progress(lines.length, isShown ? text => void host.stderr.write(text) : undefined)
   const ids: string[] = []
   let twins = 0
   try {

@@ -21,7 +21,7 @@ const run = async (invocation: Invocation): Promise<number> => {
     return withHub(settings, invocation, {
       work: (hub, interrupt) => enqueueLines(hub, lines, options, invocation, interrupt),
     })
-  const args = await argumentsOf(given, output.err, 'enqueue')
+  const args = await argumentsOf(given, invocation, 'enqueue')
   return withHub(settings, invocation, {
     work: async (hub, interrupt) => {
       if (flags['dry-run'] !== undefined)
@@ -40,7 +40,8 @@ const run = async (invocation: Invocation): Promise<number> => {
 }
 
 /** Undefined where one job is meant, whose task and arguments are on the command line. @throws UsageError */
-const linesOf = async ({ positionals, flags, output }: Invocation): Promise<Line[] | undefined> => {
+const linesOf = async (invocation: Invocation): Promise<Line[] | undefined> => {
+  const { positionals, flags } = invocation
   const [task, given] = positionals
   const { file, wait } = flags
   if (timeoutOf(flags, 'enqueue') !== undefined && wait === undefined) throw wrong('--timeout needs --wait.')
@@ -53,7 +54,7 @@ const linesOf = async ({ positionals, flags, output }: Invocation): Promise<Line
   }
   if (given !== undefined) throw wrong('With --file arguments come from the file, not from the command line.')
   if (wait !== undefined) throw wrong('--wait waits for one job; it cannot be given with --file.')
-  return readLines(file === '-' ? 'stdin' : file, await textOfFile(file, output), task)
+  return readLines(file === '-' ? 'stdin' : file, await textOfFile(file, invocation), task)
 }
 
 const wrong = (message: string): UsageError => new UsageError(message, 'enqueue')

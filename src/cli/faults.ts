@@ -5,17 +5,27 @@ import { speak } from '../worker/hooks.ts'
 /**
  * Faults of tasks that nothing catches. A rejection of a promise nobody awaits concerns that one task: it is logged,
  * and everything else goes on. An exception that nothing caught may have left anything half done: it is logged, and
- * `onFatal` ends the process in an orderly way. `lastWords` is told of both, and waited for before that.
+ * `onFatal` ends the process in an orderly way. `lastWords` is told of both, and waited for before that. Returns the end of it.
  */
-export const watchFaults = (log: Logger, onFatal: () => void, lastWords: (error: unknown) => Promise<void>): void => {
-  process.on('unhandledRejection', reason => {
+export const watchFaults = (
+  log: Logger,
+  onFatal: () => void,
+  lastWords: (error: unknown) => Promise<void>,
+): (() => void) => {
+  const onRejection = (reason: unknown) => {
     log.error(described(reason), 'a promise that nobody awaits was rejected; going on')
     void lastWords(reason)
-  })
-  process.on('uncaughtException', error => {
+  }
+  const onException = (error: unknown) => {
     log.error(described(error), 'an exception that nothing caught; stopping')
     void lastWords(error).then(onFatal)
-  })
+  }
+  process.on('unhandledRejection', onRejection)
+  process.on('uncaughtException', onException)
+  return () => {
+    process.off('unhandledRejection', onRejection)
+    process.off('uncaughtException', onException)
+  }
 }
 
 /** With the stack: without it nobody finds the place in the task's code. */

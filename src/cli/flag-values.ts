@@ -3,20 +3,23 @@ import { isQueueName } from '../wire/keys.ts'
 import { UsageError } from './arguments.ts'
 import type { Invocation } from './command.ts'
 import { parseDuration } from './duration.ts'
-import type { Sink } from './output.ts'
 
 /** Arguments of a task as a command line gives them: JSON, `-` for stdin, or nothing for {}. */
-export const argumentsOf = async (given: string | undefined, err: Sink, command: string): Promise<unknown> => {
+export const argumentsOf = async (
+  given: string | undefined,
+  invocation: Pick<Invocation, 'host' | 'output'>,
+  command: string,
+): Promise<unknown> => {
   if (given === undefined) return {}
   if (given !== '-')
     return parseJson(given, 'The second argument is not JSON (quote it for the shell, as in \'{"a":1}\')', command)
-  return parseJson(await stdin('the arguments as JSON', err), 'What came from stdin is not JSON', command)
+  return parseJson(await stdin('the arguments as JSON', invocation), 'What came from stdin is not JSON', command)
 }
 
 /** @param what a person at a terminal is asked for */
-export const stdin = async (what: string, err: Sink): Promise<string> => {
-  if (process.stdin.isTTY) err.line(`Reading ${what} from here; end them with Ctrl-D.`)
-  return withoutMark(await text(process.stdin))
+export const stdin = async (what: string, { host, output }: Pick<Invocation, 'host' | 'output'>): Promise<string> => {
+  if (host.stdin.isTTY) output.err.line(`Reading ${what} from here; end them with Ctrl-D.`)
+  return withoutMark(await text(host.stdin))
 }
 
 /** Some editors begin a file with a byte order mark, which JSON does not allow. */

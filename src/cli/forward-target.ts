@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import type { ForwardTarget } from '../forward/target.ts'
 import { ConfigError, messageOf } from '../wire/errors.ts'
 import { UsageError } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
+import type { Host } from './host.ts'
 
 type Flags = Invocation['flags']
 
@@ -44,13 +46,16 @@ const belonging = {
 type Kind = keyof typeof belonging
 
 /** @throws UsageError, ConfigError */
-export const targetOf = async (flags: Flags, module: string | undefined): Promise<ForwardTarget> => {
-  const env = process.env
+export const targetOf = async (
+  { flags, host }: Pick<Invocation, 'flags' | 'host'>,
+  module: string | undefined,
+): Promise<ForwardTarget> => {
+  const { env, cwd } = host
   const to = flags.to ?? (env.PSHUB_FORWARD_TO || undefined)
   if (module !== undefined) {
     const given = ['to', ...Object.values(belonging).flat()].find(flag => flags[flag] !== undefined)
     if (given !== undefined) throw wrong(`The module says where jobs go; leave out --${given}.`)
-    return moduleTarget(module)
+    return moduleTarget(module, cwd)
   }
   if (to === undefined) throw wrong('Say where jobs go: --to <url>, PSHUB_FORWARD_TO, or a module.')
   const kind = kindOf(to, flags.to === undefined ? 'PSHUB_FORWARD_TO' : '--to')
@@ -63,7 +68,7 @@ export const targetOf = async (flags: Flags, module: string | undefined): Promis
     for (const flag of names)
       if (other !== kind && flags[flag] !== undefined)
         throw wrong(`--${flag} is not for a URL that begins with ${kind}.`)
-  if (kind === 'http') return webhookTarget(to, flags)
+  if (kind === 'http') return webhookTarget(to, flags, host)
   return kind === 'redis' ? redisTarget(to, flags) : amqpTarget(to, flags)
 }
 
@@ -78,9 +83,9 @@ const kindOf = (url: string, origin: string): Kind => {
   throw wrong(`${origin} must begin with https://, http://, redis://, rediss://, amqp:// or amqps://.`)
 }
 
-const moduleTarget = async (name: string): Promise<ForwardTarget> => {
+const moduleTarget = async (name: string, cwd: string): Promise<ForwardTarget> => {
   const { loadModule } = await import('./load-tasks.ts')
-  const { exported } = await loadModule(name, process.cwd())
+  const { exported } = await loadModule(name, cwd)
   const target = (exported.default ?? exported.target) as ForwardTarget | undefined
   if (typeof target?.forward === 'function') return target
   throw new ConfigError(
@@ -88,20 +93,20 @@ const moduleTarget = async (name: string): Promise<ForwardTarget> => {
   )
 }
 
-const webhookTarget = async (url: string, flags: Flags): Promise<ForwardTarget> => {
+const webhookTarget = async (url: string, flags: Flags, { env, cwd }: Host): Promise<ForwardTarget> => {
   const { webhook } = await import('../forward/targets/webhook.ts')
   const path = flags['secret-file']
-  const text = path === undefined ? process.env.PSHUB_FORWARD_SECRET : textOf(path, '--secret-file')
+  const text = path === undefined ? env.PSHUB_FORWARD_SECRET : textOf(path, cwd, '--secret-file')
   const secrets = (text ?? '').split(/\s+/).filter(each => each !== '')
   if (path !== undefined && secrets.length === 0) throw new ConfigError(`--secret-file: ${path} holds no secret.`)
-  const headers = headersOf(flags['headers-file'])
+  const headers = headersOf(flags['headers-file'], cwd)
   return webhook({ url, secret: secrets.length > 0 ? secrets : undefined, headers })
 }
 
-const headersOf = (path: string | undefined): Record<string, string> | undefined => {
+const headersOf = (path: string | undefined, cwd: string): Record<string, string> | undefined => {
   if (path === undefined) return undefined
   try {
-    const headers = JSON.parse(textOf(path, '--headers-file'))
+    const headers = JSON.parse(textOf(path, cwd, '--headers-file'))
     if (
       typeof headers === 'object' &&
       headers !== null &&
@@ -114,9 +119,9 @@ const headersOf = (path: string | undefined): Record<string, string> | undefined
   throw new ConfigError(`--headers-file: ${path} must hold an object of JSON, with a text for each header.`)
 }
 
-const textOf = (path: string, flag: string): string => {
+const textOf = (path: string, cwd: string, flag: string): string => {
   try {
-    return readFileSync(path, 'utf8')
+    return readFileSync(resolve(cwd, path), 'utf8')
   } catch (error) {
     throw new ConfigError(`${flag}: ${path} cannot be read: ${messageOf(error)}.`)
   }

@@ -22,12 +22,15 @@ const run = async (invocation: Invocation): Promise<number> => {
   const { makeLogger } = await import('../outlets/log.ts')
   const log = makeLogger(settings)
   let onFatal = (): void => process.exit(exitCodes.failed)
-  watchFaults(
+  const endOfFaults = watchFaults(
     log,
     () => onFatal(),
     async () => undefined,
   )
-  const target = await targetOf(invocation.flags, module)
+  const target = await targetOf(invocation, module).catch(error => {
+    endOfFaults()
+    throw error
+  })
   const forwarder = new Forwarder({ ...own, ...how, name, target })
   process.on('SIGTTIN', () => process.stderr.write(`${forwarder.look().flatMap(lookLines).join('\n')}\n`))
   return serve(forwarder, settings, log, listener => {

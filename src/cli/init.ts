@@ -16,10 +16,11 @@ const writeNew = (path: string, text: string): boolean => {
   }
 }
 
-const run = async ({ flags, output }: Invocation): Promise<number> => {
+const run = async ({ flags, output, host }: Invocation): Promise<number> => {
   const written: string[] = []
   const left: string[] = []
-  for (const [name, text] of Object.entries(firstFiles)) (writeNew(resolve(name), text) ? written : left).push(name)
+  for (const [name, text] of Object.entries(firstFiles))
+    (writeNew(resolve(host.cwd, name), text) ? written : left).push(name)
   if (flags.json !== undefined) {
     output.json({ written, left })
     return exitCodes.ok

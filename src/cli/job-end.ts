@@ -41,9 +41,9 @@ export const writeEnd = async (job: Job, invocation: Invocation, interrupt: Abor
 const lookMs = 500
 
 /** While it runs; until the signal fires. */
-const showProgress = async (job: Job, { output: { err } }: Invocation, ended: AbortSignal): Promise<void> => {
+const showProgress = async (job: Job, { output: { err }, host }: Invocation, ended: AbortSignal): Promise<void> => {
   if (!err.isTerminal) return
-  const line = new ToldProgress(true)
+  const line = new ToldProgress(text => void host.stderr.write(text))
   while (!ended.aborted) {
     const { progress } = await job.status().catch(() => ({ progress: undefined }))
     if (progress && !ended.aborted) line.show(progress)

@@ -7,7 +7,7 @@ import { onStopSignals } from './stop-signals.ts'
 
 const run = async (invocation: Invocation): Promise<number> => {
   const settings = settingsOf('registry', mcpCommand, invocation, 'warn')
-  const { serveToolsOverStdio } = await loadRegistryPackage('Tools for agents are')
+  const { serveToolsOverStdio } = await loadRegistryPackage('Tools for agents are', invocation.host.cwd)
   let stop = (): void => undefined
   const stopped = new Promise<void>(resolve => {
     stop = resolve

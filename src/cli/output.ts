@@ -1,4 +1,5 @@
 import { makePaint, type Paint } from '../outlets/colour.ts'
+import type { Host } from './host.ts'
 import { printableJson } from './printable.ts'
 
 /** One of the two streams, with what a terminal at its end can do. */
@@ -20,20 +21,20 @@ export interface Output {
   each(value: unknown): Promise<boolean>
 }
 
-const makeSink = (stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv): Sink => ({
+const makeSink = (stream: Host['stdout'], env: Host['env']): Sink => ({
   isTerminal: stream.isTTY === true,
   width: stream.isTTY ? stream.columns || undefined : undefined,
   paint: makePaint(stream.isTTY === true, env),
   line: (text = '') => void stream.write(`${text}\n`),
 })
 
-export const makeOutput = (): Output => {
-  const out = makeSink(process.stdout, process.env)
+export const makeOutput = ({ stdout, stderr, env }: Host): Output => {
+  const out = makeSink(stdout, env)
   return {
     out,
-    err: makeSink(process.stderr, process.env),
+    err: makeSink(stderr, env),
     json: value => out.line(printableJson(withNulls(value))),
-    each: value => new Promise(resolve => process.stdout.write(`${printableJson(value)}\n`, error => resolve(!error))),
+    each: value => new Promise(resolve => stdout.write(`${printableJson(value)}\n`, error => resolve(!error))),
   }
 }
 

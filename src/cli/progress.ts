@@ -50,8 +50,9 @@ export class ToldProgress {
   readonly #line: RedrawnLine
   #told: Told | undefined
 
-  constructor(isTerminal: boolean) {
-    this.#line = new RedrawnLine(isTerminal ? text => void process.stderr.write(text) : undefined)
+  /** @param write undefined where nobody looks */
+  constructor(write: ((text: string) => void) | undefined) {
+    this.#line = new RedrawnLine(write)
   }
 
   show(told: Told): void {

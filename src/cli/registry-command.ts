@@ -8,7 +8,7 @@ import { onStopSignals } from './stop-signals.ts'
 
 const run = async (invocation: Invocation): Promise<number> => {
   const settings = settingsOf('registry', registryCommand, invocation, 'info')
-  const { startRegistry } = await loadRegistryPackage('The pages are')
+  const { startRegistry } = await loadRegistryPackage('The pages are', invocation.host.cwd)
   let stop = (): void => undefined
   const stopped = new Promise<void>(resolve => {
     stop = resolve

@@ -28,8 +28,8 @@ const service = 'pshub-registry'
  * @param what is in it, and is asked for
  * @throws ConfigError where it is not installed, or is of another version
  */
-export const loadRegistryPackage = async (what: string): Promise<Service> => {
-  for (const folder of [process.cwd(), import.meta.dirname]) {
+export const loadRegistryPackage = async (what: string, cwd: string): Promise<Service> => {
+  for (const folder of [cwd, import.meta.dirname]) {
     const require = createRequire(join(folder, 'index.js'))
     const path = foundBy(require, service)
     if (path === undefined) continue

@@ -16,7 +16,7 @@ const actions = ['list', 'add', 'pause', 'resume', 'run', 'remove'] as const
 type Action = (typeof actions)[number]
 
 const run = async (invocation: Invocation): Promise<number> => {
-  const { positionals, flags, output } = invocation
+  const { positionals, flags } = invocation
   const settings = settingsOf('hub', schedulesCommand, invocation, 'silent')
   const action = actionOf('schedules', actions, positionals[0] ?? 'list', ' A queue is named by --queue.')
   const [, name, ...rest] = positionals
@@ -28,7 +28,7 @@ const run = async (invocation: Invocation): Promise<number> => {
   if (action !== 'add' && [timezone, skip, forward].some(flag => flag !== undefined))
     throw wrong('--timezone, --skip and --forward belong to: pshub schedules add')
   if (action === 'add' && rest.length < 2) throw wrong('It takes: pshub schedules add <name> <cron> <task> [arguments]')
-  const args = action === 'add' ? await argumentsOf(rest[2], output.err, 'schedules') : undefined
+  const args = action === 'add' ? await argumentsOf(rest[2], invocation, 'schedules') : undefined
   return withHub(settings, invocation, {
     isLook: action !== 'add',
     work: async hub => {

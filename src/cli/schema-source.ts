@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import type { TaskOverview } from '../catalogue/overview.ts'
 import { readSchemas, schemasOf, type TaskSchemas } from '../types/schemas.ts'
 import { ConfigError, messageOf } from '../wire/errors.ts'
 import { tryParseTaskName } from '../wire/names.ts'
 import { settingsOf, UsageError } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
+import type { Host } from './host.ts'
 import { readRegistry } from './registry.ts'
 import { unreadableOf, warn } from './warnings.ts'
 
@@ -16,9 +18,9 @@ const patienceMs = 10_000
 export const isPlace = (text: string): boolean => /^https?:/.test(text) || tryParseTaskName(text) === undefined
 
 /** @throws ConfigError for what cannot be read */
-export const readPlace = async (place: string): Promise<string> => {
+export const readPlace = async (place: string, host: Host): Promise<string> => {
   try {
-    return await (/^https?:/.test(place) ? fetched(place) : readFile(place, 'utf8'))
+    return await (/^https?:/.test(place) ? fetched(place, host) : readFile(resolve(host.cwd, place), 'utf8'))
   } catch (error) {
     const { code, cause } = error as NodeJS.ErrnoException
     const why = code === 'ENOENT' ? 'there is no such file' : messageOf(cause ?? error)
@@ -26,9 +28,9 @@ export const readPlace = async (place: string): Promise<string> => {
   }
 }
 
-const fetched = async (address: string): Promise<string> => {
+const fetched = async (address: string, { env }: Host): Promise<string> => {
   // Who may see the document says so with a token of the registry, which does not belong on a command line.
-  const token = process.env.PSHUB_TOKEN
+  const token = env.PSHUB_TOKEN
   const response = await fetch(address, {
     signal: AbortSignal.timeout(patienceMs),
     headers: token ? { authorization: `Bearer ${token}` } : {},
@@ -43,8 +45,8 @@ const fetched = async (address: string): Promise<string> => {
 
 /** The tasks that live workers provide, or those of the place that `--from` names. */
 export const sourceTasks = async (invocation: Invocation, command: Command): Promise<TaskSchemas[]> => {
-  const { flags, output } = invocation
-  if (flags.from !== undefined) return readSchemas(await readPlace(flags.from), flags.from)
+  const { flags, output, host } = invocation
+  if (flags.from !== undefined) return readSchemas(await readPlace(flags.from, host), flags.from)
   const tasks = await liveTasks(invocation, command)
   const doubled = tasks.filter(({ conflict }) => conflict)
   for (const { task } of doubled)

@@ -1,4 +1,3 @@
-import { makePaint } from '../outlets/colour.ts'
 import { describeTarget } from '../redis/target.ts'
 import type { Settings } from '../settings/read.ts'
 import { settingsOf, UsageError } from './arguments.ts'
@@ -16,12 +15,14 @@ import { onStopSignals } from './stop-signals.ts'
 import { type Sort, sorts, summaryOf, writeOverviewTables } from './top-view.ts'
 
 const run = async (invocation: Invocation): Promise<number> => {
-  const { flags, output } = invocation
+  const { flags, output, host } = invocation
   const settings = settingsOf('hub', topCommand, invocation, 'silent')
   const sort = sortOf(flags.sort ?? 'load')
-  const canRedraw = output.out.isTerminal && process.env.TERM !== 'dumb'
+  const canRedraw = output.out.isTerminal && host.env.TERM !== 'dumb'
   const isLive = canRedraw && flags.once === undefined && flags.json === undefined
-  return isLive ? showLive(settings, sort) : showOnce(settings, sort, output, flags.json !== undefined)
+  return isLive
+    ? showLive(settings, sort, output.out.paint)
+    : showOnce(settings, sort, output, flags.json !== undefined)
 }
 
 const sortOf = (text: string): Sort => {
@@ -45,14 +46,13 @@ const showOnce = async (settings: Readonly<Settings>, sort: Sort, output: Output
 const redrawMs = 1000
 
 /** Until q, Ctrl-C or a signal. Resolves with the exit code when the terminal is as it was. */
-const showLive = async (settings: Readonly<Settings>, firstSort: Sort): Promise<number> => {
+const showLive = async (settings: Readonly<Settings>, firstSort: Sort, paint: Sink['paint']): Promise<number> => {
   let sort = firstSort
   let pausedFrame: Frame | undefined
   let stop: (code: number) => void = () => undefined
   const stopped = new Promise<number>(resolve => {
     stop = resolve
   })
-  const paint = makePaint(true, process.env)
   const frame = (): Frame => pausedFrame ?? { overview: watch.overview, at: new Date() }
   const draw = (): void => {
     const status = pausedFrame ? paint('yellow', 'paused') : statusOf(watch, paint)

@@ -31,7 +31,7 @@ const run = async (invocation: Invocation): Promise<number> => {
 }
 
 const check = async (file: string, invocation: Invocation): Promise<number> => {
-  const before = readSchemas(await readPlace(file), file)
+  const before = readSchemas(await readPlace(file, invocation.host), file)
   const now = await sourceTasks(invocation, typesCommand)
   const changes = changesOfAll(before, now)
   const code = writeChanges(changes, invocation)

@@ -16,12 +16,15 @@ const run = async (invocation: Invocation): Promise<number> => {
   const log = makeLogger(settings)
   let onFatal = (): void => process.exit(exitCodes.failed)
   let lastWords: ((error: unknown) => unknown)[] = []
-  watchFaults(
+  const endOfFaults = watchFaults(
     log,
     () => onFatal(),
     lastWordsOf(() => lastWords),
   )
-  const loaded = await loadTasks(invocation.positionals, process.cwd())
+  const loaded = await loadTasks(invocation.positionals, invocation.host.cwd).catch(error => {
+    endOfFaults()
+    throw error
+  })
   lastWords = loaded.lastWords
   if (loaded.passedOver.length > 0)
     log.info({ contracts: loaded.passedOver }, 'contracts are passed over: what their handler returned is served')

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { ConfigError, messageOf } from '../wire/errors.ts'
 import { wrongOptions } from '../wire/options.ts'
 import { type Settings, type SettingsUser, settingsTable } from './table.ts'
@@ -14,6 +15,8 @@ export interface Sources {
   env?: Record<string, string | undefined>
   /** Path of a JSON file with settings by their names. */
   file?: string | undefined
+  /** Where a relative path of that file starts. Default: the working directory of the process. */
+  folder?: string
   /** In the place of the table's defaults. */
   defaults?: Partial<Settings>
 }
@@ -23,7 +26,7 @@ export interface Sources {
  * @throws ConfigError that names the setting, where its value came from, and what would be right
  */
 export const readSettings = (user: SettingsUser, sources: Sources): Readonly<Settings> => {
-  const fromFile = sources.file === undefined ? {} : readFile(sources.file)
+  const fromFile = sources.file === undefined ? {} : readFile(sources.file, sources.folder)
   const names = (Object.keys(settingsTable) as (keyof Settings)[]).filter(name =>
     settingsTable[name].users.includes(user),
   )
@@ -73,9 +76,9 @@ const refuseUnknown = (known: string[], given: unknown, what: string): void => {
   if (wrong !== undefined) throw new ConfigError(`${wrong[0]!.toUpperCase()}${wrong.slice(1)}`)
 }
 
-const readFile = (path: string): Record<string, unknown> => {
+const readFile = (path: string, folder = '.'): Record<string, unknown> => {
   try {
-    const value = JSON.parse(readFileSync(path, 'utf8'))
+    const value = JSON.parse(readFileSync(resolve(folder, path), 'utf8'))
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
   } catch (error) {
     throw new ConfigError(`The settings file ${path} cannot be read: ${messageOf(error)}`)

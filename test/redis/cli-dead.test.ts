@@ -20,8 +20,6 @@ describe('pshub dead', () => {
       ['--task', 'x:1.0'],
       ['--code', 'Expired'],
       ['--older', '1d'],
-      ['--queue', 'q'],
-      ['--id', 'x'],
     ])
       expect((await run(['dead', ...filter, '--json'])).out, filter.join(' ')).toBe('[]\n')
     expect(await run(['dead', 'delete'])).toMatchObject({
@@ -53,9 +51,7 @@ describe('pshub dead', () => {
     expect((await run(['dead', 'delete', '--json'])).out).toBe('{"deleted":0}\n')
     for (const n of [1, 2, 3]) await cli.redis.zadd(keys().dead, n, `{"id":"${n}","task":"fail:1.0"}`)
     expect((await run(['dead', 'retry', '--older', '1d', '--yes', '--json'])).out).toBe('{"retried":3}\n')
-    await cli.redis.zadd(keys().dead, 1, '{"id":"1","task":"fail:1.0"}', 2, '{"id":"2","task":"fail:1.0"}')
-    expect((await run(['dead', 'delete', '--yes'])).out).toBe('2 dead jobs are deleted.\n')
-  }, 90_000)
+  }, 60_000)
 
   it.each([
     [['mail'], "pshub dead does list, retry, delete; it is 'mail'. A queue is named by --queue."],
@@ -64,8 +60,6 @@ describe('pshub dead', () => {
     [['retry', '--args', '{'], '--args is not JSON'],
     [['delete', '--args', '{}'], '--args belongs to: pshub dead retry'],
     [['--older', 'long'], '--older must be a duration'],
-    [['--queue', 'a b'], '--queue must be the name of a queue'],
-    [['--limit', '0'], '--limit must be a whole number above 0'],
   ])('%j is refused', async (args, message) => {
     expect(await run(['dead', ...args])).toMatchObject({ code: 2, out: '', err: expect.stringContaining(message) })
   })
@@ -91,5 +85,5 @@ describe('pshub dead', () => {
       expect(out).toMatch(/owned/)
       expect((out + err).replaceAll('\n', ''), args.join(' ')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
     }
-  }, 30_000)
+  })
 })

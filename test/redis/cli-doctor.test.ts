@@ -1,11 +1,11 @@
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { root, useCli } from '../support/cli-fixture.ts'
+import { defineTask, Hub } from '../../src/index.ts'
+import { makeKeys } from '../../src/wire/keys.ts'
+import { useCli } from '../support/cli-fixture.ts'
 import { eventually } from '../support/hub-fixture.ts'
 
 const cli = useCli()
-const { run, module } = cli
+const { run } = cli
 
 const findings = async (): Promise<{ what: string; level: string; message: string }[]> =>
   JSON.parse((await run(['doctor', '--json'])).out).findings
@@ -14,7 +14,7 @@ const of = async (what: string) =>
 
 describe('pshub doctor', () => {
   it('has nothing to say against a namespace that is well', async () => {
-    await cli.startWorker()
+    await cli.worker()
     await run(['call', 'add', '{"a":1}'])
     await run(['enqueue', 'echo', '{}', '--tracked'])
     const { code, out } = await run(['doctor'])
@@ -49,13 +49,8 @@ describe('pshub doctor', () => {
   })
 
   it('finds workers of one task with different schemas, and of different versions', async () => {
-    const text = (type: string) => `
-import { defineTask } from ${JSON.stringify(pathToFileURL(join(root, 'dist/index.js')).href)}
-export const t = defineTask('t:1.0', { args: { type: '${type}' } }, () => 1)`
-    for (const type of ['object', 'string']) {
-      const worker = cli.start(['worker', module(`${type}.mjs`, text(type))])
-      await worker.shows('worker started')
-    }
+    for (const type of ['object', 'string'] as const)
+      await cli.worker({}, [defineTask('t:1.0', { args: { type } }, () => 1)])
     expect(await of('schemas')).toEqual([
       expect.stringMatching(/^warning live workers declare t:1\.0 with different schemas.*new version/),
     ])
@@ -73,30 +68,25 @@ export const t = defineTask('t:1.0', { args: { type: '${type}' } }, () => 1)`
   }, 60_000)
 
   it('finds what a worker holds that is gone, while nobody takes it over', async () => {
-    const worker = await cli.startWorker()
-    const call = cli.start(['call', 'slow', '{"ms":60000}', '--timeout', '2m'])
-    const held = async () => (await cli.redis.keys(`${cli.namespace}:{default}:held:*`)).length
-    await eventually(async () => (await held()) === 1)
-    worker.signal('SIGKILL')
-    await worker.ended
-    const ended = await eventually(async () => {
-      const result = await run(['doctor'])
-      return result.out.includes('is gone and holds 1 of queue default') ? result : undefined
-    }, 30_000)
-    expect(ended).toMatchObject({
+    const keys = makeKeys(cli.namespace).queue('default')
+    const card = { id: 'gone', queue: 'default', host: 'h', pid: 1, slots: 4, tasks: {} }
+    await cli.redis.hset(`${cli.namespace}:workers`, 'gone', JSON.stringify(card))
+    await cli.redis.zadd(keys.leases, 1, 'gone')
+    await cli.redis.hset(keys.held('gone'), 'call', '{}')
+    expect(await run(['doctor'])).toMatchObject({
       code: 1,
-      out: expect.stringMatching(/\nerror +lost workers .* pshub worker --queue default\n/),
+      out: expect.stringMatching(
+        /\nerror +lost workers .*is gone and holds 1 of queue default.* pshub worker --queue default\n/,
+      ),
     })
-    call.signal('SIGINT')
-    await call.ended
-  }, 60_000)
+  })
 })
 
 describe('pshub trace', () => {
   const newest = async (list: string): Promise<{ id: string }[]> => JSON.parse((await run([list, '--json'])).out)
 
   it('shows how a call failed, and a job', async () => {
-    await cli.startWorker()
+    await cli.worker()
     await run(['call', 'fail', '--name', 'web'])
     const [{ id }] = (await eventually(async () => {
       const found = await newest('failures')
@@ -123,8 +113,9 @@ describe('pshub trace', () => {
   }, 60_000)
 
   it('shows who holds a call, and what waits before one', async () => {
-    await cli.startWorker('--slots', '1')
-    const calls = [1, 2].map(() => cli.start(['call', 'slow', '{"ms":20000}', '--timeout', '30s']))
+    await cli.worker({ slots: 1 })
+    const hub = new Hub({ redis: cli.url, namespace: cli.namespace, logLevel: 'silent' })
+    for (const _ of [1, 2]) hub.call('slow', { ms: 60_000 }).catch(() => undefined)
     const list = `${cli.namespace}:{default}:calls`
     const held = `${cli.namespace}:{default}:held:*`
     // The one that is to be run is in the list, too, until it is taken.
@@ -139,7 +130,7 @@ describe('pshub trace', () => {
     expect((await run(['trace', running!])).out).toMatch(
       / is held +by worker \S+ \(.*\) of queue default, which is live/,
     )
-    for (const call of calls) call.signal('SIGINT')
+    await hub.close()
   }, 60_000)
 
   it('says where it looked for what is nowhere', async () => {

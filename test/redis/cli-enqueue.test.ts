@@ -1,19 +1,14 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { makeKeys } from '../../src/wire/keys.ts'
-import { root, useCli } from '../support/cli-fixture.ts'
-import { keysOf, stop } from '../support/cli-jobs.ts'
+import { useCli } from '../support/cli-fixture.ts'
+import { declared, keysOf } from '../support/cli-jobs.ts'
 import { eventually } from '../support/hub-fixture.ts'
-import { openTerminal } from '../support/terminal.ts'
 
 const cli = useCli()
-const { run, start, startWorker } = cli
+const { run, start } = cli
 const keys = (queue?: string) => keysOf(cli, queue)
 const idLine = /^[\w-]{22}\n$/
-
-/** Of the one worker that there is. */
-const workerId = async () => (await cli.redis.hkeys(makeKeys(cli.namespace).workers))[0]!
 
 describe('pshub enqueue', () => {
   it('prints the id, and runs the job in the way that its flags say', async () => {
@@ -22,13 +17,14 @@ describe('pshub enqueue', () => {
     const [plain] = (await cli.redis.lrange(keys('later').jobs, 0, -1)).map(text => JSON.parse(text))
     expect(plain).toMatchObject({ id: first.out.trim(), task: 'report:1.0', args: { month: 11 }, from: 'shop' })
     const flags = ['--delay', '5m', '--retries', '3', '--backoff', '1s,10s', '--expires', '1h', '--keep', '10m']
+    const before = Date.now() - 1000
     await run(['enqueue', 'report:1.0', '--queue', 'later', '--priority', 'low', ...flags])
     const [delayed, due] = await cli.redis.zrange(keys('later').scheduled, '0', '-1', 'WITHSCORES')
     expect(JSON.parse(delayed!)).toMatchObject({
       ttl: 3_600_000,
       job: { retries: 3, backoff: [1000, 10_000], priority: 'low', keep: 600_000 },
     })
-    expect(Number(due) - Date.now()).toBeGreaterThan(280_000)
+    expect(Number(due)).toBeGreaterThanOrEqual(before + 300_000)
     const tomorrow = new Date(Date.now() + 86_400_000)
     await run(['enqueue', 'report:1.0', '--queue', 'far', '--at', tomorrow.toISOString()])
     expect((await cli.redis.zrange(keys('far').scheduled, '0', '-1', 'WITHSCORES'))[1]).toBe(String(tomorrow.getTime()))
@@ -64,7 +60,7 @@ describe('pshub enqueue', () => {
   })
 
   it('waits for the result, and tells how a job failed', async () => {
-    const worker = await startWorker()
+    const worker = await cli.worker()
     const added = await run(['enqueue', 'add', '{"a":1,"b":2}', '--wait'])
     expect(added).toEqual({ code: 0, out: '3\n', err: expect.stringMatching(idLine) })
     expect(await run(['enqueue', 'add', '{"a":1}', '--wait', '--json'])).toEqual({ code: 0, out: '1\n', err: '' })
@@ -74,16 +70,13 @@ describe('pshub enqueue', () => {
     const late = await run(['enqueue', 'slow', '{"ms":30000}', '--wait', '--timeout', '200ms'])
     expect([late.code, late.err]).toEqual([4, expect.stringContaining('Timeout: Job ')])
     const given = start(['enqueue', 'slow', '{"ms":30000}', '--wait'])
-    await eventually(async () => (await cli.redis.hlen(keys().held(await workerId()))) === 2)
+    await eventually(() => worker.busy === 2)
     given.signal('SIGINT')
     expect(await given.ended).toMatchObject({ code: 130, err: expect.stringContaining('Aborted: ') })
-    worker.signal('SIGKILL')
-    await worker.ended
-  }, 30_000)
+  }, 60_000)
 
   it('enqueues what a file says, all or nothing of what is wrong, and only looks with --dry-run', async () => {
-    const worker = await startWorker()
-    await stop(worker)
+    await declared(cli)
     const file = (lines: string[], name = 'entries.jsonl') => {
       writeFileSync(join(cli.folder, name), `\ufeff${lines.join('\n')}\n`)
       return ['--file', name]
@@ -103,18 +96,18 @@ describe('pshub enqueue', () => {
       '1 job is enqueued; 1 of them were there already.\n',
     )
     const before = await cli.redis.llen(keys().jobs)
-    const many = Array.from({ length: 25_000 }, (_, n) => `{"a":${n}}`)
+    const many = Array.from({ length: 10_500 }, (_, n) => `{"a":${n}}`)
     expect(await run(['enqueue', 'add', '--file', '-', '--priority', 'low'], { input: many.join('\n') })).toEqual({
       code: 0,
-      out: '25000 jobs are enqueued.\n',
+      out: '10500 jobs are enqueued.\n',
       err: '',
     })
-    expect(await cli.redis.llen(keys().jobsLow)).toBe(25_000)
-    many[20_000] = '{"a":"x"}'
+    expect(await cli.redis.llen(keys().jobsLow)).toBe(10_500)
+    many[10_100] = '{"a":"x"}'
     const wrong = await run(['enqueue', 'add', '--file', '-'], { input: many.join('\n') })
     expect(wrong).toMatchObject({ code: 3, out: '' })
     expect(wrong.err).toMatch(
-      /^Line 20001 is wrong, so nothing is enqueued\.\nInvalidArgs: The arguments of add:1\.0 do not fit:\n +\/a +must be number\n/,
+      /^Line 10101 is wrong, so nothing is enqueued\.\nInvalidArgs: The arguments of add:1\.0 do not fit:\n +\/a +must be number\n/,
     )
     const json = await run(['enqueue', ...file([good[0]!, '["add:1.0",{"c":1}]']), '--json'])
     expect([json.code, json.out]).toEqual([3, ''])
@@ -134,37 +127,8 @@ describe('pshub enqueue', () => {
       })
   }, 60_000)
 
-  it('shows a person how far it is, and stops at Ctrl-C between two portions', async () => {
-    await stop(await startWorker())
-    const write = (name: string, count: number) => {
-      const path = join(cli.folder, name)
-      writeFileSync(path, Array.from({ length: count }, (_, n) => `{"a":${n}}`).join('\n'))
-      return path
-    }
-    const env = { PSHUB_REDIS: cli.url, PSHUB_NAMESPACE: cli.namespace, NO_COLOR: '1' }
-    const taken = '\r\u001b[K'
-    const enqueue = (path: string) => {
-      const main = join(root, 'dist/cli/main.js')
-      return openTerminal(100, 24, [process.execPath, main, 'enqueue', 'add', '--file', path], env)
-    }
-    const whole = enqueue(write('few.jsonl', 20_000))
-    expect(await whole.ended).toBe(0)
-    const [bars, told] = whole.output.split(taken)
-    expect(bars).toMatch(/^\r\[#*\.+\] +\d+% +\d+ of 20000/)
-    expect(told).toMatch(/^20000 jobs are enqueued\.\r/)
-    const broken = enqueue(write('many.jsonl', 200_000))
-    await eventually(() => / of 200000/.test(broken.output), 20_000)
-    broken.type('\u0003')
-    expect(await broken.ended).toBe(130)
-    const [, sent] = /^Aborted: (\d+) of 200000 jobs are enqueued, those of the first lines\./.exec(
-      broken.output.split(taken)[1]!,
-    )!
-    expect(Number(sent) % 10_000).toBe(0)
-    expect(await cli.redis.llen(keys().jobs)).toBe(20_000 + Number(sent))
-  }, 60_000)
-
   it('only looks at one job with --dry-run', async () => {
-    await stop(await startWorker())
+    await declared(cli)
     expect(await run(['enqueue', 'add', '{"a":1}', '--dry-run'])).toEqual({
       code: 0,
       out: '1 job can be enqueued; nothing was.\n',
@@ -179,10 +143,8 @@ describe('pshub enqueue', () => {
     [[], 'pshub enqueue needs the name of a task'],
     [['t', '{'], 'The second argument is not JSON'],
     [['t', '--queue', 'no queue'], "--queue must be the name of a queue; it is 'no queue'."],
-    [['t', '--delay', 'soon'], '--delay must be a duration like'],
     [['t', '--expires', '-1s'], '--expires needs a value'],
     [['t', '--keep', '1w'], '--keep must be a duration like'],
-    [['t', '--delay', '1s', '--at', '2037-01-01T00:00Z'], 'Give --delay or --at, not both.'],
     [['t', '--wait', '--dry-run'], 'nothing to --wait for'],
     [['t', '--timeout', '1s'], '--timeout needs --wait.'],
     [['t', '--timeout', '0', '--wait'], '--timeout must be longer than 0.'],
@@ -198,11 +160,5 @@ describe('pshub enqueue', () => {
 
   it('says what Redis or the registry lack', async () => {
     expect(await run(['enqueue', 'nobody:1.0'])).toMatchObject({ code: 3, err: expect.stringMatching(/^NoSuchTask: /) })
-    const away = ['--redis', 'redis://127.0.0.1:1']
-    for (const args of [['enqueue', 't', '--queue', 'q'], ['jobs'], ['job', 'x'], ['job', 'x', '--wait'], ['dead']])
-      expect(await run([...args, ...away]), args.join(' ')).toMatchObject({
-        code: 3,
-        err: expect.stringMatching(/^Redis at .* could not be reached/),
-      })
-  }, 30_000)
+  })
 })

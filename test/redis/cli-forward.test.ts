@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, describe, expect, it } from 'vitest'
+import { targetOf } from '../../src/cli/forward-target.ts'
 import { root, useCli } from '../support/cli-fixture.ts'
 import { startHookServer } from '../support/hook-server.ts'
 import { eventually } from '../support/hub-fixture.ts'
@@ -83,40 +84,34 @@ describe('pshub forward', () => {
   })
 
   it('puts jobs into a list, a stream and another hub, and does what a module says', async () => {
+    const env = { PSHUB_FORWARD_TO: cli.url }
+    const { stdin, stdout, stderr } = process
+    const host = { env, cwd: cli.folder, stdin, stdout, stderr }
     const other = `${cli.namespace}other`
+    const job = { id: 'x', task: 'paid:1.0', args: {}, attempt: 1, enqueuedMs: 1 }
+    const list = await targetOf({ flags: { list: `${other}:list` }, host }, undefined)
+    const stream = await targetOf({ flags: { stream: `${other}:stream`, 'max-length': '9' }, host }, undefined)
+    const hub = await targetOf({ flags: { hub: other, queue: 'q' }, host }, undefined)
+    for (const target of [list, stream, hub]) {
+      await target.forward([job] as never, AbortSignal.timeout(30_000))
+      await target.close?.()
+    }
+    expect(await cli.redis.llen(`${other}:list`)).toBe(1)
+    expect(await cli.redis.xlen(`${other}:stream`)).toBe(1)
+    expect(await cli.redis.llen(`${other}:{q}:jobs`)).toBe(1)
     const module = cli.module(
       'target.mjs',
       'export const target = { forward: batch => { console.log(batch.length, batch[0].task); return batch.map(job => job.id) } }\n',
     )
-    const ways = [
-      ['--list', `${other}:list`],
-      ['--stream', `${other}:stream`, '--max-length', '9'],
-      ['--hub', other, '--queue', 'q'],
-    ]
-    for (const way of ways) {
-      const forwarder = await startForwarder(way, { PSHUB_FORWARD_TO: cli.url })
-      await enqueue('paid:1.0', '{}')
-      await eventually(async () => (await cli.redis.keys(`${other}:*`)).length > 0)
-      forwarder.signal('SIGTERM')
-      expect((await forwarder.ended).code).toBe(0)
-      if (way[0] === '--hub') expect(await cli.redis.llen(`${other}:{q}:jobs`)).toBe(1)
-      await cli.redis.del(...(await cli.redis.keys(`${other}:*`)))
-    }
     const forwarder = await startForwarder([module])
     await enqueue('paid', '{}')
     await forwarder.shows('1 paid')
   })
 
   it('gets the jobs of a schedule that names it', async () => {
-    const add = ['schedules', 'add', 'each-second', '* * * * * *', 'tick', '{}', '--forward', 'billing']
-    const { out, err } = await cli.run(add)
-    expect(err).toBe('')
-    expect(out).toContain('each-second enqueues tick in queue forward.billing')
-    const server = await serve()
-    await startForwarder(['--to', server.url])
-    await eventually(() => server.deliveries.length > 0)
-    expect(JSON.parse(server.deliveries[0]!.body)).toMatchObject({ task: 'tick', args: {} })
-    expect((await cli.run(['schedules', 'remove', 'each-second'])).out).toContain('is removed')
+    const { out, err } = await cli.run(['schedules', 'add', 'nightly', '0 3 * * *', 'tick', '--forward', 'billing'])
+    expect([err, out]).toEqual(['', expect.stringContaining('nightly enqueues tick in queue forward.billing')])
+    expect((await cli.run(['schedules', 'remove', 'nightly'])).out).toContain('is removed')
     const wrong = await cli.run(['schedules', 'list', '--forward', 'billing'])
     expect(wrong.err).toContain('--forward belong to: pshub schedules add')
   })

@@ -60,17 +60,6 @@ describe('jobs with a key on the command line', () => {
     expect((await run(['key', 'unknown:1.0', 'a', '--queue', 'default'])).err).not.toContain('no keys')
   })
 
-  it('are found by it', async () => {
-    await declare()
-    for (const name of ['a', 'b']) await run(['enqueue', 'sync:1.0', '{}', '--key', name])
-    const found = await run(['jobs', '--state', 'waiting', '--key', 'b', '--json'])
-    expect(JSON.parse(found.out)).toMatchObject([{ key: 'b' }])
-    const none = await run(['jobs', '--state', 'waiting', '--key', 'c'])
-    expect(none.err).toContain('No job with the key c is waiting.')
-    const { code, err } = await run(['jobs', '--key', 'b'])
-    expect([code, err]).toEqual([2, expect.stringContaining('--key needs --state')])
-  })
-
   it('have their figures in the list of queues, where there are any', async () => {
     await declare('merged')
     expect((await run(['queues'])).out).not.toContain('KEY')

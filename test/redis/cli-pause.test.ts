@@ -4,19 +4,19 @@ import { makeKeys } from '../../src/wire/keys.ts'
 import { useCli } from '../support/cli-fixture.ts'
 
 const cli = useCli()
-const { run, startWorker } = cli
+const { run } = cli
 const pausedKey = (queue = 'default') => makeKeys(cli.namespace).queue(queue).paused
 
 describe('pshub pause and resume', () => {
   it('pause a queue and go on, and the lists show it meanwhile', async () => {
-    const worker = await startWorker()
-    await worker.shows('worker started')
+    const { events } = await cli.worker()
+    const paused = new Promise(resolve => events.on('queue:paused', resolve))
     expect(await run(['pause', 'default'])).toEqual({
       code: 0,
       out: 'default is paused. What its workers hold is finished; the rest waits until: pshub resume default\n',
       err: '',
     })
-    await worker.shows('the queue is paused; what is held is finished, nothing is taken')
+    await paused
     const since = new Date(Number(await cli.redis.get(pausedKey()))).toISOString()
     expect(await run(['pause', 'default'])).toMatchObject({
       code: 0,
@@ -32,13 +32,10 @@ describe('pshub pause and resume', () => {
     const waited = await run(['call', 'add:1.0', '{"a":1,"b":2}', '--timeout', '300ms'])
     expect(waited).toMatchObject({ code: 4, err: expect.stringContaining('Timeout: ') })
     expect(await run(['resume', 'default'])).toEqual({ code: 0, out: 'default is served again.\n', err: '' })
-    await worker.shows('the queue is served again')
     expect(await run(['call', 'add:1.0', '{"a":1,"b":2}'])).toMatchObject({ code: 0, out: '3\n' })
     expect(await run(['resume', 'default'])).toMatchObject({ code: 0, out: 'default was not paused.\n' })
     expect((await run(['queues'])).out).not.toContain('STATE')
     expect((await run(['workers'])).out).toMatch(/ live\n$/)
-    worker.signal('SIGTERM')
-    await worker.ended
   }, 60_000)
 
   it('take --json, and a queue that nobody serves', async () => {

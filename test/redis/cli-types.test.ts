@@ -1,25 +1,19 @@
 import { spawnSync } from 'node:child_process'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { defineTask } from '../../src/index.ts'
 import { root, useCli } from '../support/cli-fixture.ts'
 
 const cli = useCli()
 const { run, module } = cli
 
-const sized = (name: string, width: object) => `
-import { defineTask } from ${JSON.stringify(pathToFileURL(join(root, 'dist/index.js')).href)}
-export const size = defineTask('${name}', { args: { type: 'object', properties: { width: ${JSON.stringify(width)} } } }, () => 1)
-`
-const serve = async (text: string) => {
-  const worker = cli.start(['worker', module('sized.mjs', text)])
-  await worker.shows('worker started')
-  return async () => {
-    worker.signal('SIGTERM')
-    await worker.ended
-  }
+const sized = (name: string, width: object) =>
+  defineTask(name, { args: { type: 'object', properties: { width } } } as object, () => 1)
+/** Resolves with what ends it. */
+const serve = async (...tasks: Parameters<typeof cli.worker>[1] & object) => {
+  const worker = await cli.worker({}, tasks)
+  return () => worker.stop()
 }
 
 describe('pshub types', () => {
@@ -53,19 +47,21 @@ describe('pshub types', () => {
   }, 60_000)
 
   it('writes what a task yields, as far as that is declared', async () => {
-    const text = `
-import { defineTask } from ${JSON.stringify(pathToFileURL(join(root, 'dist/index.js')).href)}
-export const chat = defineTask('chat:1.0', { yields: { type: 'string' } }, async function* () { yield 'a' })
-export const rows = defineTask('rows:1.0', {}, function* () { yield 1 })
-`
-    const stop = await serve(text)
+    const chatOf = (yields: object, chunk: unknown) =>
+      defineTask('chat:1.0', { yields } as object, async function* () {
+        yield chunk
+      })
+    const rows = defineTask('rows:1.0', {}, function* () {
+      yield 1
+    })
+    const stop = await serve(chatOf({ type: 'string' }, 'a'), rows)
     const { out } = await run(['types'])
     expect(out).toContain('"chat:1.0": { args: unknown; result: unknown; chunk: Chat1_0Chunk }')
     expect(out).toContain('export type Chat1_0Chunk = string')
     expect(out).toContain('"rows:1.0": { args: unknown; result: unknown; chunk: unknown }')
     expect((await run(['tasks', 'chat:1.0'])).out).toMatch(/yields +yes[\s\S]*each chunk/)
     await stop()
-    await serve(text.replace("{ type: 'string' }", "{ type: 'number' }").replace("'a'", '1'))
+    await serve(chatOf({ type: 'number' }, 1), rows)
     const moved = await run(['types', '--check', module('chat.d.ts', out)])
     expect(moved).toMatchObject({ code: 1, out: expect.stringMatching(/^breaks +chat:1\.0 +yields /m) })
   }, 60_000)
@@ -134,12 +130,7 @@ describe('pshub diff', () => {
       out: expect.stringMatching(/\nunclear /),
     })
     expect((await run(['diff', 'old.json', 'given.json', '--strict'])).code).toBe(1)
-    const text =
-      sized('size:1.0', { type: 'integer' }) +
-      sized('size:1.1', { type: 'string' })
-        .replace(/import.*\n/, '')
-        .replace('size =', 'other =')
-    const stop = await serve(text)
+    await serve(sized('size:1.0', { type: 'integer' }), sized('size:1.1', { type: 'string' }))
     const live = await run(['diff', 'size:1.0', 'size:1.1'])
     expect(live).toMatchObject({
       code: 1,
@@ -153,7 +144,6 @@ describe('pshub diff', () => {
       err: expect.stringContaining('No live worker has size:2.0'),
     })
     expect((await run(['diff', 'size:1.0'])).code).toBe(2)
-    await stop()
   }, 60_000)
 })
 

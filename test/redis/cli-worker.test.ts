@@ -2,22 +2,23 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
-import { root, useCli } from '../support/cli-fixture.ts'
-import { eventually } from '../support/hub-fixture.ts'
+import { exitCodeOf } from '../../src/cli/exit-codes.ts'
+import { loadTasks } from '../../src/cli/load-tasks.ts'
+import { importPshub, root, useCli } from '../support/cli-fixture.ts'
 
 const cli = useCli()
-const { module, run, start, startWorker } = cli
+const { module, run, startWorker } = cli
+
 describe('worker', () => {
   it('lets what runs finish when it is told to stop, and ends with 0', async () => {
     const worker = await startWorker()
-    const call = run(['call', 'slow', '{"ms":3000}'])
+    const call = run(['call', 'slow', '{"ms":2000}'])
     await worker.shows('slow begins')
     worker.signal('SIGTERM')
     // One Ctrl-C may come twice at once, from the terminal and from npm; that is no second one.
     worker.signal('SIGINT')
     await worker.shows('stopping')
-    await eventually(async () => (await run(['workers'])).out.includes('draining'))
-    expect(await call).toEqual({ code: 0, out: '{"slept":3000}\n', err: '' })
+    expect(await call).toEqual({ code: 0, out: '{"slept":2000}\n', err: '' })
     expect((await worker.ended).code).toBe(0)
     expect((await run(['workers', '--json'])).out).toBe('[]\n')
   })
@@ -33,33 +34,23 @@ describe('worker', () => {
     expect(err).toContain('WorkerLost: ')
   })
 
-  it.each([
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-  ] as const)('leaves at once at a second signal: %s, %i', async (signal, code) => {
+  it('leaves at once at a second signal', async () => {
     const worker = await startWorker()
-    start(['call', 'slow', '{"ms":60000}'])
+    await run(['enqueue', 'slow', '{"ms":60000}'])
     await worker.shows('slow begins')
-    worker.signal(signal)
+    worker.signal('SIGINT')
     await worker.shows('stopping')
-    const again = setInterval(() => worker.signal(signal), 50)
+    const again = setInterval(() => worker.signal('SIGINT'), 50)
     const ended = await worker.ended
     clearInterval(again)
-    expect(ended.code).toBe(code)
+    expect(ended.code).toBe(130)
   })
 
-  it('logs a rejection that nobody awaits and goes on', async () => {
+  it('logs a rejection that nobody awaits and goes on; stops in order after an exception that nothing caught, and ends with 1', async () => {
     const worker = await startWorker()
     expect((await run(['call', 'stray'])).out).toBe('"done"\n')
     await worker.shows('a promise that nobody awaits was rejected')
     await worker.shows('astray')
-    expect((await run(['call', 'add', '{"a":1}'])).out).toBe('1\n')
-    worker.signal('SIGTERM')
-    expect((await worker.ended).code).toBe(0)
-  })
-
-  it('stops in order after an exception that nothing caught, and ends with 1', async () => {
-    const worker = await startWorker()
     const other = run(['call', 'slow', '{"ms":1000}'])
     await worker.shows('slow begins')
     await run(['call', 'crash'])
@@ -71,11 +62,10 @@ describe('worker', () => {
   })
 
   it('collects each task once, from named exports, the default, arrays and objects', async () => {
-    const worker = await startWorker('--log-level', 'info')
-    const names = JSON.parse((await run(['tasks', '--json'])).out).map(({ task }: { task: string }) => task)
-    expect(names).toEqual(['add:1.0', 'crash:1.0', 'echo:1.2', 'fail:1.0', 'slow:1.0', 'stray:1.0', 'wrong:1.0'])
-    worker.signal('SIGINT')
-    await worker.ended
+    const { tasks } = await loadTasks(['./tasks.mjs', './tasks.mjs'], cli.folder)
+    expect(tasks.map(({ name }) => name.full).sort()).toEqual([
+      ...['add:1.0', 'crash:1.0', 'echo:1.2', 'fail:1.0', 'slow:1.0', 'stray:1.0', 'wrong:1.0'],
+    ])
   })
 
   it('finds modules by file URL and packages by name, and CommonJS', async () => {
@@ -84,14 +74,12 @@ describe('worker', () => {
     const index = JSON.stringify(join(root, 'dist/index.js'))
     const code = `exports.ready = import(${index})\nexports.tasks = []`
     writeFileSync(join(cli.folder, 'node_modules/shop/main.cjs'), code)
-    expect((await run(['worker', 'shop'])).err).toMatch(
+    await expect(loadTasks(['shop'], cli.folder)).rejects.toThrow(
       // Newer versions of Node name the whole of a CommonJS module too.
       /It exports default \(object\), (module\.exports \(object\), )?ready \(object\), tasks \(array\)\./,
     )
-    const worker = start(['worker', pathToFileURL(join(cli.folder, 'tasks.mjs')).href, './tasks.mjs'])
-    await worker.shows('worker started')
-    worker.signal('SIGTERM')
-    expect((await worker.ended).code).toBe(0)
+    const { tasks } = await loadTasks([pathToFileURL(join(cli.folder, 'tasks.mjs')).href, './tasks.mjs'], cli.folder)
+    expect(tasks).toHaveLength(7)
   })
 
   it('says what is wrong with a module in one sentence', async () => {
@@ -102,41 +90,35 @@ describe('worker', () => {
       ['.', 2, '. is a directory'],
       [module('empty.mjs', 'export const a = 1, b = []'), 2, 'exports no task. It exports a (number), b (array).'],
       [module('throws.mjs', boom), 1, './throws.mjs failed while it was loaded: boom (file:'],
-      [module('syntax.mjs', 'export const = 1'), 1, "./syntax.mjs could not be loaded: Unexpected token '='"],
-      [module('lost.mjs', 'import "./gone.mjs"'), 2, './lost.mjs could not be loaded: Cannot find module'],
-      [module('stuck.mjs', 'await new Promise(() => {})'), 1, './stuck.mjs did not finish loading'],
+      [module('lost.mjs', 'import "./missing.mjs"'), 2, './lost.mjs could not be loaded: Cannot find module'],
     ]
     for (const [name, code, message] of cases) {
-      const ended = await run(['worker', name])
-      expect(ended.err).toContain(message)
-      expect(ended.err).not.toMatch(/\n\s+at /)
-      expect(ended.code, name).toBe(code)
+      const error = await loadTasks([name], cli.folder).catch(error => error)
+      expect(error.message).toContain(message)
+      expect(exitCodeOf(error), name).toBe(code)
     }
+    for (const [name, message] of [
+      [module('stuck.mjs', 'await new Promise(() => {})'), './stuck.mjs did not finish loading'],
+      [module('syntax.mjs', 'export const = 1'), "./syntax.mjs could not be loaded: Unexpected token '='"],
+    ] as const)
+      expect(await run(['worker', name])).toMatchObject({ code: 1, err: expect.stringContaining(message) })
     const debugged = await run(['worker', './throws.mjs', '--debug'])
-    expect(debugged.err).toMatch(/\n\s+at fail \(.*throws\.mjs:2:9\)/)
+    expect(debugged.code).toBe(1)
+    expect(debugged.err).toMatch(/^\.\/throws\.mjs failed .*\n[\s\S]*\n\s+at fail \(.*throws\.mjs:2:9\)/)
   })
 
   it('serves what the handler of a contract returned, and says that a contract alone cannot be served', async () => {
     const contract = "export const resize = defineTask('resize:1.0', { threads: 1 })\n"
     const handled = 'export const served = resize.handler(async args => ({ served: args }))\n'
-    const text = (code: string) =>
-      `import { defineTask } from ${JSON.stringify(pathToFileURL(join(root, 'dist/index.js')).href)}\n${code}`
-    writeFileSync(join(cli.folder, 'contracts.mjs'), text(contract))
-    writeFileSync(join(cli.folder, 'both.mjs'), text(contract + handled))
-    writeFileSync(join(cli.folder, 'other.mjs'), text(`${contract}export const a = defineTask('a:1.0', {}, () => 1)\n`))
-    for (const modules of [['./contracts.mjs'], ['./other.mjs']]) {
-      const { code, err } = await run(['worker', ...modules])
-      expect(err).toContain('resize:1.0: a contract without its handler cannot be served. Add one')
-      expect(err).toContain('contract.handler(async (args, ctx) => ...)')
-      expect(err).not.toMatch(/\n\s+at /)
-      expect(code).toBe(2)
-    }
-    const worker = start(['worker', './both.mjs'])
-    await worker.shows('contracts are passed over')
-    await worker.shows('worker started')
-    expect((await run(['call', 'resize:1.0', '{"n":1}'])).out.trim()).toBe('{"served":{"n":1}}')
-    worker.signal('SIGTERM')
-    expect((await worker.ended).code).toBe(0)
+    module('contracts.mjs', importPshub + contract)
+    module('both.mjs', importPshub + contract + handled)
+    module('other.mjs', `${importPshub}${contract}export const a = defineTask('a:1.0', {}, () => 1)\n`)
+    for (const name of ['./contracts.mjs', './other.mjs'])
+      await expect(loadTasks([name], cli.folder)).rejects.toThrow(
+        /resize:1\.0: a contract without its handler cannot be served\. Add one.*contract\.handler\(async \(args, ctx\) => /,
+      )
+    const { tasks, passedOver } = await loadTasks(['./both.mjs'], cli.folder)
+    expect([tasks.length, passedOver]).toEqual([1, ['resize:1.0']])
   })
 
   it('refuses a Redis that would drop requests', async () => {

@@ -2,36 +2,30 @@ import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from 'node:c
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { Readable, Writable } from 'node:stream'
 import { pathToFileURL } from 'node:url'
 import { Redis } from 'ioredis'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import { startServer } from '../../tools/redis-server.mjs'
+import { runCommand } from '../../src/cli/run-command.ts'
+import { defineTask, type Task, TaskError, Worker, type WorkerOptions } from '../../src/index.ts'
+import { tasksIn } from '../../src/task/exported.ts'
+import { makeTasks } from './cli-tasks.mjs'
 import { eventually } from './hub-fixture.ts'
+import { type Server, sharedServer } from './shared-server.ts'
 
 export const root = resolve(import.meta.dirname, '../..')
-const main = join(root, 'dist/cli/main.js')
+const urlOf = (path: string) => JSON.stringify(pathToFileURL(join(root, path)).href)
 
-const taskModule = () => `
-import { defineTask, TaskError } from ${JSON.stringify(pathToFileURL(join(root, 'dist/index.js')).href)}
-const numbers = { type: 'object', properties: { a: { type: 'number' }, b: { type: 'number' } }, required: ['a'],
-  additionalProperties: false }
-export const add = defineTask('add:1.0', { description: '# Adds two numbers\\nMore of it.', args: numbers,
-  result: { type: 'number' }, idempotent: true }, ({ a, b = 0 }) => a + b)
-export const plus = add
-export default defineTask('echo:1.2', {}, value => value)
-export const more = [
-  defineTask('fail:1.0', {}, () => { throw new TaskError('no\\u001b[31mluck', { data: { why: 'chance' } }) }),
-  defineTask('wrong:1.0', { result: { type: 'string' } }, () => 5),
-]
-export const rest = {
-  slow: defineTask('slow:1.0', { timeoutMs: 60_000 }, async ({ ms }, context) => {
-    context.log.warn('slow begins')
-    await new Promise(resolve => setTimeout(resolve, ms))
-    return { slept: ms }
-  }),
-  stray: defineTask('stray:1.0', {}, () => { Promise.reject(new Error('astray')); return 'done' }),
-  crash: defineTask('crash:1.0', {}, () => { setTimeout(() => { throw new Error('crashed') }, 1); return 'done' }),
-}
+/** The program as users have it, for a process of its own. */
+export const main = join(root, 'dist/cli/main.js')
+
+/** The first line of a module with tasks that a worker in a process of its own loads. */
+export const importPshub = `import { defineTask, TaskError } from ${urlOf('dist/index.js')}\n`
+
+const taskModule = `${importPshub}import { makeTasks } from ${urlOf('test/support/cli-tasks.mjs')}
+const made = makeTasks({ defineTask, TaskError })
+export const { add, plus, more, rest } = made
+export default made.echo
 `
 
 interface Ended {
@@ -48,17 +42,24 @@ export interface Running {
   signal(name: NodeJS.Signals): void
 }
 
-/** `pshub` in processes of its own, in a folder with tasks.mjs, on a redis-server and in a namespace of the test's own. */
+/**
+ * `pshub` in a folder with tasks.mjs, in a namespace of the test's own. Commands run in the process of the test, from the source: that takes
+ * milliseconds, where a process takes half a second of CPU. What is about signals, pipes, terminals, or faults that nothing catches needs a process
+ * of its own, which runs what is built; cli-program.test.ts runs the main commands in that way.
+ */
 export interface Cli {
   readonly url: string
   readonly redis: Redis
   readonly namespace: string
   readonly folder: string
-  /** `program`: another one than pshub. */
-  start(args: string[], env?: Record<string, string>, program?: string): Running
-  /** Runs a command to its end. */
+  /** Runs a command to its end in this process; `worker`, `dev` and `mcp`, which keep a process to themselves, in one of its own. */
   run(args: string[], options?: { input?: string; env?: Record<string, string> }): Promise<Ended>
-  /** `pshub worker ./tasks.mjs`, once it has started. */
+  /** A worker in this process, which is gone at the end of the test; of the tasks of tasks.mjs unless others are given. */
+  // biome-ignore lint/suspicious/noExplicitAny: tasks of any arguments and results
+  worker(options?: Partial<WorkerOptions>, tasks?: Task<any, any>[]): Promise<Worker>
+  /** Starts the program in a process of its own. `program`: another one than pshub. */
+  start(args: string[], env?: Record<string, string>, program?: string): Running
+  /** `pshub worker ./tasks.mjs` in a process of its own, once it has started. */
   startWorker(...args: string[]): Promise<Running>
   /** Writes a module into the folder; returns its name for the command line. */
   module(name: string, text: string): string
@@ -69,31 +70,50 @@ export const ensureBuild = (): void => {
   if (!existsSync(join(root, 'dist/.built'))) execFileSync(process.execPath, ['tools/build.mjs'], { cwd: root })
 }
 
+/** Each once: one has two names. */
+const ownTasks = () => [...new Set(tasksIn(makeTasks({ defineTask, TaskError })))]
+
+let namespaces = 0
+const inProcessesOfTheirOwn = ['worker', 'dev', 'mcp']
+
 export const useCli = (): Cli => {
-  let server: Awaited<ReturnType<typeof startServer>>
+  let server: Server
   let redis: Redis
   let folder: string
-  let count = 0
+  let namespace: string
   const children = new Set<ChildProcessWithoutNullStreams>()
+  let workers: Worker[] = []
+  const nextNamespace = () => {
+    namespace = `cli-${process.pid}-${++namespaces}`
+  }
+  nextNamespace()
 
   beforeAll(async () => {
     ensureBuild()
-    server = await startServer()
+    server = await sharedServer()
     redis = new Redis(server.url)
     folder = mkdtempSync(join(tmpdir(), 'pshub-cli-'))
-    writeFileSync(join(folder, 'tasks.mjs'), taskModule())
+    writeFileSync(join(folder, 'tasks.mjs'), taskModule)
   }, 120_000)
 
   afterEach(async () => {
     for (const child of children) child.kill('SIGKILL')
-    await eventually(() => children.size === 0)
-    count++
+    await Promise.all(workers.map(worker => worker.stop({ graceMs: 0 })))
+    workers = []
+    await eventually(() => children.size === 0, 60_000)
+    nextNamespace()
   })
 
-  afterAll(async () => {
+  afterAll(() => {
     redis.disconnect()
-    await server.stop()
     rmSync(folder, { recursive: true, force: true })
+  })
+
+  const envOf = (env: Record<string, string>) => ({
+    PATH: process.env.PATH!,
+    PSHUB_REDIS: server.url,
+    PSHUB_NAMESPACE: namespace,
+    ...env,
   })
 
   const cli: Cli = {
@@ -104,23 +124,32 @@ export const useCli = (): Cli => {
       return redis
     },
     get namespace() {
-      return `cli${count}`
+      return namespace
     },
     get folder() {
       return folder
     },
     start(args, env = {}, program = main) {
-      const child = spawn(process.execPath, [program, ...args], {
-        cwd: folder,
-        env: { PATH: process.env.PATH, PSHUB_REDIS: server.url, PSHUB_NAMESPACE: cli.namespace, ...env },
-      })
+      const child = spawn(process.execPath, [program, ...args], { cwd: folder, env: envOf(env) })
       children.add(child)
       return watch(child, () => children.delete(child))
     },
-    run(args, { input = '', env = {} } = {}) {
-      const { child, ended } = cli.start(args, env)
-      child.stdin.end(input)
-      return ended
+    async run(args, { input = '', env = {} } = {}) {
+      if (inProcessesOfTheirOwn.includes(args[0]!)) {
+        const { child, ended } = cli.start(args, env)
+        child.stdin.end(input)
+        return ended
+      }
+      const [stdout, stderr] = [new Collected(), new Collected()]
+      const stdin = Readable.from(input === '' ? [] : [input])
+      const code = await runCommand(args, { env: envOf(env), cwd: folder, stdin, stdout, stderr })
+      return { code, out: stdout.text, err: stderr.text }
+    },
+    async worker(options = {}, tasks = ownTasks()) {
+      const worker = new Worker({ redis: server.url, namespace, logLevel: 'silent', tasks, ...options })
+      workers.push(worker)
+      await worker.start()
+      return worker
     },
     async startWorker(...args) {
       const worker = cli.start(['worker', './tasks.mjs', ...args])
@@ -135,11 +164,20 @@ export const useCli = (): Cli => {
   return cli
 }
 
+class Collected extends Writable {
+  text = ''
+
+  override _write(chunk: Buffer | string, _: BufferEncoding, done: () => void): void {
+    this.text += chunk
+    done()
+  }
+}
+
 const watch = (child: ChildProcessWithoutNullStreams, onClose: () => void): Running => {
   let out = ''
   let err = ''
-  child.stdout.on('data', chunk => (out += chunk))
-  child.stderr.on('data', chunk => (err += chunk))
+  child.stdout.setEncoding('utf8').on('data', chunk => (out += chunk))
+  child.stderr.setEncoding('utf8').on('data', chunk => (err += chunk))
   child.stdout.on('error', () => undefined)
   child.stdin.on('error', () => undefined)
   const ended = new Promise<Ended>(done => {
@@ -152,7 +190,7 @@ const watch = (child: ChildProcessWithoutNullStreams, onClose: () => void): Runn
     child,
     ended,
     shows: async text => {
-      await eventually(() => `${out}${err}`.includes(text) || (child.exitCode !== null && `${out}${err}`), 10_000)
+      await eventually(() => `${out}${err}`.includes(text) || (child.exitCode !== null && `${out}${err}`), 60_000)
       expect(out + err).toContain(text)
     },
     signal: name => void child.kill(name),

@@ -60,7 +60,7 @@ export const openTerminal = (
       const drawings = output.split(home).filter(text => text.includes('\u001b[J'))
       return plain(drawings.at(-1)?.split('\u001b[J')[0] ?? '').split(/\r*\n/)
     },
-    async shows(pattern, ms = 10_000) {
+    async shows(pattern, ms = 60_000) {
       const seen = () => terminal.screen.join('\n')
       await eventually(() => pattern.test(seen()), ms).catch(() => {
         throw new Error(

@@ -3,10 +3,10 @@ import { UsageError } from '../../src/cli/arguments.ts'
 import { enqueueLines, readLines } from '../../src/cli/enqueue-file.ts'
 import { enqueueOptionsOf } from '../../src/cli/enqueue-flags.ts'
 import { makeOutput } from '../../src/cli/output.ts'
-import { Progress, progressLine } from '../../src/cli/progress.ts'
+import { Progress, progressLine, toldLine } from '../../src/cli/progress.ts'
 import type { Hub } from '../../src/hub/hub.ts'
-import { sleep } from '../../src/wire/clock.ts'
 import { HubError } from '../../src/wire/errors.ts'
+import { delay } from '../support/delay.ts'
 
 describe('the flags of pshub enqueue', () => {
   it.each([
@@ -75,7 +75,10 @@ describe('enqueuing from a file', () => {
         return { ids: entries.map(String), twins: 0 }
       },
     }
-    const invocation = { positionals: [], flags: { json: 'true' }, output: makeOutput(), commands: async () => [] }
+    const { env, stdin, stdout, stderr } = process
+    const host = { env, cwd: '.', stdin, stdout, stderr }
+    const output = makeOutput(host)
+    const invocation = { positionals: [], flags: { json: 'true' }, output, host, commands: async () => [] }
     return enqueueLines(hub as unknown as Hub, lines, {}, invocation, new AbortController().signal)
   }
 
@@ -102,6 +105,13 @@ describe('progress', () => {
     [0, 0, '[##############################] 100%  0 of 0'],
   ])('of %d in %d is %s', (done, total, line) => expect(progressLine(done, total)).toBe(line))
 
+  it('is a bar, with what the handler says it is at', () => {
+    const half = '[###############...............]  50%   5 of 10  page'
+    expect(toldLine({ done: 5, total: 10, message: 'page\u001b[31m 5' })).toBe(`${half}\\u001b[31m 5`)
+    expect(toldLine({ done: 5 })).toBe('5 done')
+    expect(toldLine({ done: 12, total: 10 })).toContain('100%')
+  })
+
   it('is drawn in place, not too often, and taken away in the end', async () => {
     let written = ''
     const progress = new Progress(3, text => (written += text))
@@ -110,7 +120,7 @@ describe('progress', () => {
     progress.show(1)
     progress.show(2)
     expect(written).toBe(`\r${progressLine(1, 3)}`)
-    await sleep(110)
+    await delay(110, 'It is drawn again after 100 ms.')
     progress.show(3)
     progress.end()
     expect(written).toBe(`\r${progressLine(1, 3)}\r${progressLine(3, 3)}\r\u001b[K`)

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import { parseCommandLine, settingsOf } from '../../src/cli/arguments.ts'
 import type { Command } from '../../src/cli/command.ts'
 import { formatDuration, parseDuration } from '../../src/cli/duration.ts'
@@ -221,17 +221,20 @@ describe('settings of a command', () => {
   const folder = mkdtempSync(join(tmpdir(), 'pshub-cli-'))
   const file = join(folder, 'settings.json')
   afterAll(() => rmSync(folder, { recursive: true }))
-  const read = (flags: Record<string, string>, level = 'info') => settingsOf('worker', command, { flags }, level)
+  let env: Record<string, string> = {}
+  const { stdin, stdout, stderr } = process
+  const read = (flags: Record<string, string>) =>
+    settingsOf('worker', command, { flags, host: { env, cwd: folder, stdin, stdout, stderr } }, 'info')
   afterEach(() => {
-    vi.unstubAllEnvs()
+    env = {}
     rmSync(file, { force: true })
   })
 
   it('come from flag, environment, file and default, in that order', () => {
     expect(read({}).slots).toBe(4)
     writeFileSync(file, '{"slots": 5}')
-    expect(read({ config: file }).slots).toBe(5)
-    vi.stubEnv('PSHUB_SLOTS', '6')
+    expect(read({ config: 'settings.json' }).slots).toBe(5)
+    env = { PSHUB_SLOTS: '6' }
     expect(read({ config: file }).slots).toBe(6)
     expect(read({ config: file, slots: '7' }).slots).toBe(7)
   })
@@ -241,7 +244,7 @@ describe('settings of a command', () => {
     writeFileSync(file, '{"logLevel": "warn"}')
     expect(read({ config: file }).logLevel).toBe('warn')
     expect(read({ 'log-level': 'warn' }).logLevel).toBe('warn')
-    vi.stubEnv('PSHUB_LOG_LEVEL', 'warn')
+    env = { PSHUB_LOG_LEVEL: 'warn' }
     expect(read({}).logLevel).toBe('warn')
   })
 

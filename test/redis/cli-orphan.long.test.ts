@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { root, useCli } from '../support/cli-fixture.ts'
+import { delay } from '../support/delay.ts'
 import { eventually } from '../support/hub-fixture.ts'
 
 const cli = useCli()
@@ -41,9 +42,9 @@ describe('a worker whose shell is gone', () => {
 
   it('goes on elsewhere: it may be meant to outlive its terminal', async () => {
     const { parent, pid } = await orphan({})
-    await eventually(() => parent.child.exitCode !== null || parent.child.signalCode !== null)
+    await eventually(() => parent.child.exitCode !== null || parent.child.signalCode !== null, 60_000)
     // Longer than it takes to notice.
-    await new Promise(resolve => setTimeout(resolve, 1200))
+    await delay(1200, 'It looks for its parent each 500 ms, and leaves no other trace of it.')
     expect(isThere(pid)).toBe(true)
     process.kill(pid, 'SIGTERM')
     await parent.ended
