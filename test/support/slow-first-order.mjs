@@ -1,31 +1,12 @@
-// The order of test files: those that take longest first, so that at the end no long one runs on alone. A fresh clone knows nothing
-// of former runs: by name those that took 20 s or more of an idle machine with two cores, then by folders and sizes.
+// The order of test files: slow ones first, so that at the end no long one runs on alone. A fresh clone knows nothing of former runs:
+// folders whose tests start processes and browsers come first, and in each the largest files.
 import { statSync } from 'node:fs'
-import { basename, relative } from 'node:path'
+import { relative } from 'node:path'
 
-export const longest = [
-  'model/functions.model',
-  'redis/cli-enqueue',
-  'redis/cli-jobs',
-  'redis/cli',
-  'redis/cli-worker',
-  'redis/cli-lists',
-  'redis/pause',
-  'redis/cli-top',
-  'redis/keepalive-thread',
-  'redis/rights',
-  'redis/lost-workers',
-  'redis/cli-pause',
-  'redis/cli-redis-away',
-  'redis/statsd-away',
-  'redis/outages',
-]
-const folders = ['packages', 'browser', 'model', 'redis', 'registry', 'fault', 'unit']
+const folders = ['packages', 'model', 'browser', 'redis', 'registry', 'fault', 'unit']
 
 const placeOf = ({ moduleId, project }) => {
-  const [, folder, ...rest] = relative(project.config.root, moduleId).split(/[\\/]/)
-  const named = longest.indexOf(`${folder}/${basename(rest.join('/'), '.test.ts')}`)
-  if (named >= 0) return named - longest.length
+  const [, folder] = relative(project.config.root, moduleId).split(/[\\/]/)
   const place = folders.indexOf(folder)
   return place < 0 ? folders.length : place
 }
