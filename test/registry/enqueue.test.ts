@@ -82,36 +82,22 @@ describe('schedules', () => {
     const entry = { name: 'nightly', cron: '0 3 * * *', timezone: 'Europe/Berlin', missed: 'skip', task: 'print:1.0' }
     const written = await jsonOf(await registry.post('api/schedules', { ...entry, args: { page: 3 } }))
     expect(written).toMatchObject({ ...entry, queue: 'q', args: { page: 3 }, nextMs: expect.any(Number) })
-    const listed = async () => {
-      await new Promise(resolve => setTimeout(resolve, 520))
-      return jsonOf(await registry.get('api/schedules', 'view'))
-    }
-    await eventually(async () => (await listed()).length === 1)
+    // What is listed was read up to half a second ago.
+    const listed = async (isSo: (schedule: { pausedMs?: number; lastMs?: number }) => boolean) =>
+      eventually(async () => {
+        const [schedule] = await jsonOf(await registry.get('api/schedules', 'view'))
+        return schedule !== undefined && isSo(schedule)
+      })
+    await listed(() => true)
     const act = async (action: string) => bodyOf(await registry.post(`api/schedules/q/nightly/${action}`, {}))
     expect(await act('pause')).toEqual([200, { name: 'nightly', queue: 'q' }])
-    expect(await listed()).toMatchObject([{ pausedMs: expect.any(Number) }])
+    await listed(({ pausedMs }) => pausedMs !== undefined)
     expect(await act('resume')).toEqual([200, { name: 'nightly', queue: 'q' }])
     expect(await act('run')).toEqual([200, { name: 'nightly', queue: 'q', job: expect.any(String) }])
-    expect(await listed()).toMatchObject([{ name: 'nightly', lastMs: expect.any(Number) }])
+    await listed(({ pausedMs, lastMs }) => pausedMs === undefined && lastMs !== undefined)
     expect(await act('remove')).toEqual([200, { name: 'nightly', queue: 'q' }])
     expect((await act('remove'))[0]).toBe(404)
     expect((await act('run'))[0]).toBe(404)
-  })
-
-  it('are refused with what is wrong', async () => {
-    await fixture.worker([print])
-    const registry = await fixture.registry({ runTasks: ['print:*'] })
-    const good = { name: 'n', cron: '0 3 * * *', task: 'print:1.0' }
-    const refused = async (changes: object) => errorOf(await registry.post('api/schedules', { ...good, ...changes }))
-    expect(await refused({ cron: 'soon' })).toEqual([400, 'InvalidArgs', expect.stringContaining("cron 'soon'")])
-    expect(await refused({ timezone: 'Mars/One' })).toEqual([400, 'InvalidArgs', expect.stringContaining('Mars')])
-    expect(await refused({ name: 'a b' })).toEqual([400, 'InvalidArgs', expect.stringContaining('its name must be')])
-    expect(await refused({ name: '' })).toEqual([400, 'BadRequest', "'name' is missing."])
-    expect(await refused({ missed: 'twice' })).toEqual([400, 'BadRequest', expect.any(String)])
-    expect(await refused({ args: { page: 'x' } })).toEqual([400, 'InvalidArgs', expect.any(String)])
-    expect(await refused({ task: 'mail:1.0' })).toEqual([403, 'Forbidden', expect.any(String)])
-    expect((await registry.post('api/schedules/a%20b/n/pause', {})).status).toBe(400)
-    expect((await registry.post('api/schedules/q/n/pause', { now: true })).status).toBe(400)
   })
 })
 

@@ -94,13 +94,4 @@ describe('history', () => {
     expect(recent(history, 'new:1.0').at(-1)).toBe(1)
     expect(recent(history, many[200]).at(-1)).toBe(1)
   })
-
-  it('draws trends that do not change with every reading', () => {
-    const history = new HistoryStore()
-    for (let at = 0; at < 90; at++) history.onReading(reading(start + at * step, { calls: 6 }))
-    const before = history.of('task', 't:1.0', 'callsPerSecond')
-    expect(before).toEqual(new Array(30).fill(6))
-    history.onReading(reading(start + 89 * step + 5000, { calls: 600 }))
-    expect(history.of('task', 't:1.0', 'callsPerSecond')).toEqual(before)
-  })
 })

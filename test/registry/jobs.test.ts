@@ -158,17 +158,6 @@ describe('one job', () => {
     expect((await registry.post(`api/jobs/${lone.id}/cancel-chain`, {})).status).toBe(400)
   })
 
-  it('is named as jobs can be, and looked for where it can be', async () => {
-    const registry = await fixture.registry()
-    expect((await registry.get('api/jobs/a%20b')).status).toBe(400)
-    expect((await registry.get(`api/jobs/${'x'.repeat(65)}`)).status).toBe(400)
-    expect(await errorOf(await registry.get('api/jobs/nobody'))).toEqual([404, 'NoSuchJob', expect.any(String)])
-    expect((await registry.get('api/jobs/x?queue=a+b')).status).toBe(400)
-    expect((await registry.get('api/jobs/x?atMs=soon')).status).toBe(400)
-    expect((await registry.post('api/jobs/x/retry', {})).status).toBe(400)
-    expect((await registry.post('api/jobs/x/delete', { queue: 7 })).status).toBe(400)
-  })
-
   it('whose text is garbage, or that is huge, costs nobody the list', async () => {
     fixture.allowLeftovers()
     await fixture.worker([print])
@@ -217,17 +206,5 @@ describe('jobs that match', () => {
     expect(await jsonOf(await registry.post('api/jobs-matching/cancel', { state: 'scheduled' }))).toMatchObject({
       changed: 1,
     })
-  })
-
-  it('are named', async () => {
-    const registry = await fixture.registry()
-    const refused = async (action: string, body: unknown) =>
-      errorOf(await registry.post(`api/jobs-matching/${action}`, body))
-    expect(await refused('delete', {})).toEqual([400, 'BadRequest', expect.stringContaining("'state' is missing")])
-    expect(await refused('delete', { state: 'done' })).toEqual([400, 'BadRequest', expect.any(String)])
-    expect(await refused('cancel', { state: 'dead' })).toEqual([400, 'InvalidArgs', expect.any(String)])
-    expect(await refused('retry', { state: 'dead', all: true })).toEqual([400, 'BadRequest', expect.any(String)])
-    expect((await registry.post('api/jobs-matching/drop', { state: 'dead' })).status).toBe(404)
-    expect((await registry.get('api/jobs-matching?state=dead&untilMs=x')).status).toBe(400)
   })
 })

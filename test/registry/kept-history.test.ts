@@ -100,35 +100,6 @@ describe('charts', () => {
     expect([first.lines, again.lines]).toEqual([[], []])
   }, 30_000)
 
-  it('have the builds with them that workers run, so that another one is seen that came meanwhile', async () => {
-    const hub = hubOf()
-    const { atMs } = await hub.overview()
-    const from = Math.floor(atMs / minute) * minute - 5 * minute
-    const running = (at: number, ...builds: string[]) => {
-      const { tookMs, overview } = reading(at, 1)
-      const workers = builds.map(build => ({ live: true, client: 'js 1', queue: 'q', build }))
-      return { tookMs, overview: { ...overview, workers } as unknown as Overview }
-    }
-    const first = registryOf(hub)
-    first.kept.onReading(running(from, 'v1'))
-    first.kept.onReading(running(from + 1000, 'v1', 'v2'))
-    first.kept.onReading(running(from + minute, 'v2'))
-    const key = makeKeys(fixture.namespace).chart('minute', from / minute)
-    await expect.poll(() => fixture.redis.exists(key)).toBe(1)
-    fixture.allowLeftovers()
-    for (const [now, seen] of [
-      ['v2', []],
-      ['v3', [{ atMs, kind: 'build', what: 'v3', queue: 'q' }]],
-    ] as const) {
-      const again = registryOf(hubOf())
-      await again.kept.restore()
-      again.kept.onReading(running(atMs, now))
-      const before = { atMs: from + 1000, kind: 'build', what: 'v2', queue: 'q' }
-      expect(again.history.read('queue', 'q', '1h').deploys).toEqual([before, ...seen])
-      expect(again.lines).toEqual([])
-    }
-  }, 30_000)
-
   it('leave out what is no row', async () => {
     const good = { kind: 'task' as const, name: 't:1.0', values: [1, null, 2, 0, 0, 5, 0, 0.5, 7, 8, 9] }
     expect(readChartRecord(chartText([good])).charts).toEqual([good])

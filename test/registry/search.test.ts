@@ -80,7 +80,7 @@ describe('GET /api/search', () => {
     expect((await search(registry, 'ustomer 42')).keys).toEqual([])
   })
 
-  it('looks at 10,000 keys and says so where there are more, finds the exact one all the same, and holds nobody up', async () => {
+  it('looks at 10,000 keys and says so where there are more, finds the exact one all the same, and reads in pages', async () => {
     fixture.allowLeftovers()
     const registry = await fixture.registry()
     await (await fixture.worker([defineTask('line:1.0', { keyed: 'ordered' }, () => undefined)])).stop()
@@ -94,9 +94,10 @@ describe('GET /api/search', () => {
     expect(await search(registry, 'the last')).toMatchObject({ keys: [{ key: 'the last' }], isCut: true })
     expect(await search(registry, 'the las')).toMatchObject({ keys: [], isCut: true })
     const stats = await fixture.redis.info('commandstats')
-    const [, calls, usecPerCall] = /cmdstat_zrange:calls=(\d+),usec=\d+,usec_per_call=([\d.]+)/.exec(stats)!
+    const [, calls] = /cmdstat_zrange:calls=(\d+)/.exec(stats)!
     expect(Number(calls)).toBeLessThan(120)
-    expect(Number(usecPerCall)).toBeLessThan(5000)
+    // Pages of a few hundred, not one of all.
+    expect(Number(calls)).toBeGreaterThan(10)
   })
 
   it('needs a text, and somebody who may look', async () => {
