@@ -3,11 +3,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
-import { command } from '../../src/redis/client.ts'
-import { Connection } from '../../src/redis/connection.ts'
 import { ensureServer, freePort } from '../../tools/redis-server.mjs'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 
@@ -72,86 +69,5 @@ describe('sentinels', () => {
     expect(await eventually(() => hub.call('echo:1.0', 7).catch(() => undefined))).toBe(7)
     expect(performance.now() - startedAt).toBeLessThan(5000)
     expect(deaf.accepted()).toBeGreaterThan(0)
-  })
-
-  it('of which all but the last never answer do not take up the time of each new client', async () => {
-    const deaf = [await startDeaf(), await startDeaf(), await startDeaf(), await startDeaf()]
-    const downs: string[] = []
-    const connection = new Connection({
-      target: targetOf(...deaf.map(({ port }) => port), sentinel.port),
-      name: 'test',
-      stallMs: 2000,
-      onDown: reason => downs.push(reason.message),
-    })
-    it_.onEnd(() => connection.close())
-    connection.open()
-    await connection.whenReady()
-    expect(await connection.send(client => command(client, 'ping'))).toBe('PONG')
-    expect(downs).not.toEqual([])
-  })
-
-  it('that are away are not told of on stderr, where nobody asked for it', async () => {
-    const said = vi.spyOn(console, 'error')
-    it_.onEnd(() => said.mockRestore())
-    const deaf = await startDeaf()
-    const away = await freePort()
-    const target = targetOf(sentinel.port, deaf.port, away)
-    const connection = new Connection({ target, name: 'test', stallMs: 2000 })
-    it_.onEnd(() => connection.close())
-    connection.open()
-    await connection.whenReady()
-    // It gives up the one that says nothing, where it would hear of a failover.
-    await eventually(() => deaf.accepted() > 0)
-    await eventually(() => deaf.sockets.size === 0)
-    expect(connection.isReady).toBe(true)
-    expect(said).not.toHaveBeenCalled()
-  })
-
-  it('that say nothing are left without a trace when the connection is closed', async () => {
-    const deaf = await startDeaf()
-    const connection = new Connection({ target: targetOf(deaf.port, sentinel.port), name: 'test', stallMs: 2000 })
-    connection.open()
-    await connection.whenReady()
-    // Where it would hear of a failover.
-    await eventually(() => deaf.sockets.size > 0)
-    await connection.close()
-    await eventually(() => deaf.sockets.size === 0)
-    const still = new Connection({ target: targetOf(deaf.port), name: 'test', stallMs: 2000 })
-    still.open()
-    await eventually(() => deaf.sockets.size > 0)
-    await still.close()
-    await eventually(() => deaf.sockets.size === 0)
-    const count = deaf.accepted()
-    await eventually(async () => !String(await it_.redis.call('CLIENT', 'LIST')).includes('name=test'))
-    expect(deaf.accepted()).toBe(count)
-  })
-
-  it('are not listened to any more by a connection that broke', async () => {
-    const asked = new Redis({ port: sentinel.port })
-    it_.onEnd(async () => asked.disconnect())
-    const listening = async () =>
-      String(await asked.call('CLIENT', 'LIST'))
-        .split('\n')
-        .filter(line => line.includes(' cmd=subscribe')).length
-    const before = await listening()
-    let ups = 0
-    const connection = new Connection({
-      target: targetOf(sentinel.port),
-      name: 'listening',
-      stallMs: 2000,
-      onUp: () => ups++,
-    })
-    it_.onEnd(() => connection.close())
-    connection.open()
-    for (let breaks = 0; breaks < 3; breaks++) {
-      await eventually(() => ups === breaks + 1)
-      await eventually(async () => (await listening()) === before + 1)
-      const [, id] = /id=(\d+)\b.* name=listening /.exec(String(await it_.redis.call('CLIENT', 'LIST')))!
-      await it_.redis.call('CLIENT', 'KILL', 'ID', id!)
-    }
-    await eventually(() => ups === 4)
-    await eventually(async () => (await listening()) === before + 1)
-    await connection.close()
-    await eventually(async () => (await listening()) === before)
   })
 })

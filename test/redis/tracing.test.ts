@@ -1,9 +1,6 @@
-import { spawn } from 'node:child_process'
-import { join } from 'node:path'
-import { context, ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import { describe, expect, it } from 'vitest'
 import { defineTask, TaskError } from '../../src/index.ts'
-import { root } from '../support/cli-fixture.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { application, exporter, idOf, inside, keepContext, spanOf, traceOf, useSpans } from '../support/spans.ts'
 
@@ -228,63 +225,5 @@ describe('the context', () => {
       return found.length === 2 ? found : undefined
     })
     expect(runs?.[1]?.parentSpanContext).toBe(undefined)
-  })
-})
-
-interface Line {
-  name: string
-  kind: SpanKind
-  traceId: string
-  spanId: string
-  parent: string
-}
-
-describe('two processes', () => {
-  const startOther = async () => {
-    const args = [join(root, 'test/support/traced-worker.mjs'), it_.url, it_.namespace]
-    const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'inherit'] })
-    const ended = new Promise(resolve => child.once('exit', resolve))
-    it_.onEnd(() => {
-      child.stdin.end()
-      return ended
-    })
-    let text = ''
-    child.stdout.on('data', chunk => (text += chunk))
-    const lines = () =>
-      text
-        .split('\n')
-        .slice(0, -1)
-        .map(line => JSON.parse(line))
-    await eventually(() => lines().length > 0, 10_000)
-    return (count: number) =>
-      eventually(() => lines().length === count + 1 && (lines().slice(1) as Line[]), 10_000) as Promise<Line[]>
-  }
-
-  it('are one trace', async () => {
-    const lines = await startOther()
-    await inside('page', () => it_.hub().call('outer:1.0'), ROOT_CONTEXT)
-    const [inRun, inCall, outRun] = await lines(3)
-    const call = await spanOf('outer:1.0', SpanKind.CLIENT)
-    const expected = (name: string, kind: SpanKind, parent: string) =>
-      expect.objectContaining({ name, kind, parent, traceId: traceOf(call) })
-    expect(outRun).toEqual(expected('outer:1.0', SpanKind.SERVER, idOf(call)))
-    expect(inCall).toEqual(expected('inner:1.0', SpanKind.CLIENT, outRun!.spanId))
-    expect(inRun).toEqual(expected('inner:1.0', SpanKind.SERVER, inCall!.spanId))
-  })
-
-  it('are one trace each where handlers wait for a thread', async () => {
-    const lines = await startOther()
-    const hub = it_.hub()
-    const pages = ['page 1', 'page 2', 'page 3']
-    await Promise.all(
-      pages.map(page => inside(page, () => hub.call('calling:1.0', { task: 'inner:1.0' }), ROOT_CONTEXT)),
-    )
-    const all = await lines(9)
-    const runs = all.filter(({ name, kind }) => name === 'calling:1.0' && kind === SpanKind.SERVER)
-    expect(new Set(runs.map(({ traceId }) => traceId)).size).toBe(3)
-    for (const { traceId, spanId } of runs)
-      expect(all.filter(({ name, parent }) => name === 'inner:1.0' && parent === spanId)).toEqual([
-        expect.objectContaining({ kind: SpanKind.CLIENT, traceId }),
-      ])
   })
 })
