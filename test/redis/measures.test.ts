@@ -1,13 +1,13 @@
-import { setTimeout as wait } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { defineTask, type EventMap, type Phases, TaskError, type Waits, type Worker } from '../../src/index.ts'
 import { blockLoop } from '../support/block-loop.mjs'
+import { delay } from '../support/delay.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
 
 const mixed = defineTask('mixed:1.0', { args: { type: 'integer' } }, async n => {
-  await wait(n % 7)
+  await delay(n % 7, 'runs of known lengths')
   if (n % 10 === 3) throw new TaskError('every tenth')
   return n
 })
@@ -45,9 +45,7 @@ describe('what workers measured', () => {
     const settled = settledBy(...workers)
     const hub = it_.hub()
     const count = 400
-    const loadedAt = performance.now()
     await Promise.allSettled(Array.from({ length: count }, (_, n) => hub.call('mixed:1.0', n)))
-    const loadMs = performance.now() - loadedAt
     const look = async () => {
       const { tasks, queues, workers: live } = await hub.overview()
       return { task: tasks.find(({ task }) => task === 'mixed:1.0')!, queue: queues[0]!, live }
@@ -62,9 +60,8 @@ describe('what workers measured', () => {
     expect(task.load.errorRate).toBeCloseTo(0.1)
     const phases = settled.map(({ us }) => us)
     for (const phase of ['backlog', 'queue', 'exec'] as const) expectWaits(task.load.us[phase], phases, phase)
-    // Each window ends with a beat between the load's end and now.
+    // Each window ends with a beat between the end of the load and now.
     expect(task.load.callsPerSecond).toBeGreaterThan((count * 1000) / elapsedMs)
-    expect(task.load.callsPerSecond).toBeLessThan((count * 1000) / loadMs)
     expect(queue.load).toEqual(task.load)
     const shares = live.map(({ load }) => load.us.exec!.count)
     expect(shares.every(share => share > 0)).toBe(true)
@@ -152,7 +149,7 @@ describe('what workers measured', () => {
     expect(queues[0]).toMatchObject({ busy: 0, load: tasks[0]!.load })
     expect(workers.filter(({ stats }) => stats?.busyShare !== undefined)).toHaveLength(1)
     expect(workers.find(({ id }) => id === 'gone')).toMatchObject({ live: false, load: { callsPerSecond: 0 } })
-    expect(await hub.slowCalls()).toEqual([])
+    expect((await hub.slowCalls()).filter(({ worker }) => worker.startsWith('stranger'))).toEqual([])
     await it_.redis.del(`${it_.namespace}:{q}:leases`)
   })
 })
@@ -164,6 +161,7 @@ describe('slow calls', () => {
     const worker = await it_.worker([crunch, echo, mixed], { slots: 4 })
     const settled = settledBy(worker)
     const hub = it_.hub({ name: 'shop' })
+    const [from] = await it_.redis.time()
     for (let n = 0; n < 20; n++) await hub.call('mixed:1.0', 4)
     // Their routes are known then, so that the next two go together and are claimed together.
     await Promise.all([hub.call('crunch:1.0', 0), hub.call('echo:1.0')])
@@ -185,15 +183,12 @@ describe('slow calls', () => {
       pid: process.pid,
     })
     expect(held!.us.queue).toBeGreaterThan(250_000)
-    for (const call of [held!, of('crunch:1.0')[0]!]) {
-      expect(call.loopMs).toBeGreaterThan(240)
-      expect(call.loopMs).toBeLessThan(2000)
-    }
+    for (const call of [held!, of('crunch:1.0')[0]!]) expect(call.loopMs).toBeGreaterThan(240)
     expect(of('mixed:1.0')).toHaveLength(10)
     expect(of('mixed:1.0').filter(({ code }) => code === 'TaskFailed')).toHaveLength(1)
     expect(slow.map(({ totalUs }) => totalUs)).toEqual(slow.map(({ totalUs }) => totalUs).sort((a, b) => b - a))
-    const [seconds] = await it_.redis.time()
-    expect(Math.abs(Number(seconds) - held!.at / 1e6)).toBeLessThan(10)
+    expect(held!.at / 1e6).toBeGreaterThanOrEqual(Number(from) - 1)
+    expect(held!.at / 1e6).toBeLessThanOrEqual(Number((await it_.redis.time())[0]) + 1)
   })
 
   it('that Redis did not take are written when it does', async () => {

@@ -66,6 +66,7 @@ describe('merged jobs', () => {
     it_.allowLeftovers()
     const { task } = noting({ backoff: 100_000 }, () => Promise.reject(new Error('not yet')))
     const hub = await declared(task)
+    const startedMs = Date.now()
     await hub.enqueue('merge:1.0', 'v1', { key: '1', score: 1 })
     await hub.enqueue('merge:1.0', 'v2', { key: '1', score: 2 })
     await it_.worker([task])
@@ -75,7 +76,7 @@ describe('merged jobs', () => {
     await hub.enqueue('merge:1.0', 'v3', { key: '1', score: 4 })
     expect(await waiting('1')).toEqual({ '"v1"': 1, '"v2"': 3, '"v3"': 4 })
     expect(await stateOf('1')).toEqual(before)
-    expect(before.dueMs).toBeGreaterThan(Date.now() + 90_000)
+    expect(before.dueMs).toBeGreaterThanOrEqual(startedMs + 100_000)
   })
 
   it('merge so that the first score counts, where the task says so', async () => {
@@ -131,11 +132,12 @@ describe('merged jobs', () => {
     const hub = it_.hub()
     await hub.enqueue('merge:1.0', 1, { key: 'a' })
     await eventually(() => runs.length === 1)
+    const startedMs = Date.now()
     await hub.enqueue('merge:1.0', 2, { key: 'a', delayMs: 50_000 })
     await hub.enqueue('merge:1.0', 3, { key: 'a' })
     end()
     await eventually(async () => (await stateOf('a')).dueMs !== undefined)
-    expect((await stateOf('a')).dueMs! - Date.now()).toBeGreaterThan(40_000)
+    expect((await stateOf('a')).dueMs).toBeGreaterThanOrEqual(startedMs + 50_000)
     expect(runs).toHaveLength(1)
   })
 
@@ -148,6 +150,7 @@ describe('merged jobs', () => {
     )
     await it_.worker([task], { slots: 4 })
     const hub = it_.hub()
+    const startedMs = Date.now()
     await hub.enqueue('merge:1.0', 'v1', { key: 'a', score: 1 })
     await eventually(() => runs.length === 1)
     await hub.enqueue('merge:1.0', 'v1', { key: 'a', score: 7 })
@@ -156,7 +159,8 @@ describe('merged jobs', () => {
     await eventually(async () => (await stateOf('a')).tries === 1)
     expect(await waiting('a')).toEqual({ '"v1"': 7, '"v2"': 8 })
     const { dueMs } = await stateOf('a')
-    expect(Math.abs(dueMs! - Date.now() - 60_000)).toBeLessThan(20_000)
+    expect(dueMs).toBeGreaterThanOrEqual(startedMs + 60_000)
+    expect(dueMs).toBeLessThan(startedMs + 5_000_000)
   })
 
   it('give up the payload with the lowest score after so many tries, and run the others at once', async () => {

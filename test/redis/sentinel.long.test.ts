@@ -7,20 +7,27 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { command } from '../../src/redis/client.ts'
 import { Connection } from '../../src/redis/connection.ts'
-import { ensureServer, freePort } from '../../tools/redis-server.mjs'
+import { ensureServer, onFreePort } from '../../tools/redis-server.mjs'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
 
 /** A sentinel that watches this file's server. */
-const startSentinel = async (master: number) => {
-  const port = await freePort()
+const startSentinel = (master: number) => onFreePort((port: number) => sentinelOn(port, master))
+const sentinelOn = async (port: number, master: number) => {
   const dir = mkdtempSync(join(tmpdir(), 'pshub-sentinel-'))
   const file = join(dir, 'sentinel.conf')
   writeFileSync(file, `port ${port}\nbind 127.0.0.1\ndir ${dir}\nsentinel monitor mine 127.0.0.1 ${master} 1\n`)
   const child = spawn(ensureServer(), [file, '--sentinel'], { stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = new Promise(resolve => child.once('exit', resolve))
-  await new Promise<void>(resolve => child.stdout.on('data', data => String(data).includes('+monitor') && resolve()))
+  let log = ''
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.on('data', data => {
+      log += data
+      if (log.includes('+monitor')) resolve()
+    })
+    child.once('exit', () => reject(new Error(`The sentinel ended:\n${log}`)))
+  })
   return {
     port,
     async stop() {
@@ -81,8 +88,8 @@ describe('sentinels', () => {
     const said = vi.spyOn(console, 'error')
     it_.onEnd(() => said.mockRestore())
     const deaf = await startDeaf()
-    const away = await freePort()
-    const target = targetOf(sentinel.port, deaf.port, away)
+    // Nobody listens at port 1.
+    const target = targetOf(sentinel.port, deaf.port, 1)
     const connection = new Connection({ target, name: 'test', stallMs: 2000 })
     it_.onEnd(() => connection.close())
     connection.open()

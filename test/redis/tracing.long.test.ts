@@ -33,9 +33,9 @@ describe('two processes', () => {
         .split('\n')
         .slice(0, -1)
         .map(line => JSON.parse(line))
-    await eventually(() => lines().length > 0, 10_000)
+    await eventually(() => lines().length > 0, 30_000)
     return (count: number) =>
-      eventually(() => lines().length === count + 1 && (lines().slice(1) as Line[]), 10_000) as Promise<Line[]>
+      eventually(() => lines().length === count + 1 && (lines().slice(1) as Line[]), 30_000) as Promise<Line[]>
   }
 
   it('are one trace', async () => {
