@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { defineTask, prometheusText, TaskError } from '../../src/index.ts'
+import { defineTask, prometheusText, TaskError, Worker } from '../../src/index.ts'
 import { useCli } from '../support/cli-fixture.ts'
 import { delay } from '../support/delay.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
@@ -73,21 +73,11 @@ it('tells how many keys of jobs wait and run, how late they are, and for how lon
 })
 
 it('is printed by pshub metrics', async () => {
-  await cli.startWorker()
-  await cli.run(['call', 'add:1.0', '{"a":1}'])
-  await eventually(async () => {
-    const { code, out, err } = await cli.run(['metrics'])
-    expect({ code, err }).toEqual({ code: 0, err: '' })
-    const { samples } = parseExposition(out)
-    const labels = { queue: 'default', task: 'add:1.0', code: 'ok' }
-    return samples.some(
-      sample =>
-        sample.name === 'pshub_calls_total' &&
-        Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
-    )
-  })
-})
-
-it('is empty without anything to tell', async () => {
   expect(await cli.run(['metrics'])).toEqual({ code: 0, out: '', err: '' })
+  const tasks = [defineTask('t:1.0', {}, () => 1)]
+  const worker = new Worker({ redis: cli.url, namespace: cli.namespace, queue: 'q', logLevel: 'silent', tasks })
+  it_.onEnd(() => worker.stop())
+  await worker.start()
+  const { samples } = parseExposition((await cli.run(['metrics'])).out)
+  expect(samples).toContainEqual(expect.objectContaining({ name: 'pshub_queue_slots', labels: { queue: 'q' } }))
 })

@@ -1,12 +1,15 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import { ConfigError, defineTask, type EventMap, Worker } from '../../src/index.ts'
+import { ConfigError, defineTask, type EventMap, Worker, type WorkerOptions } from '../../src/index.ts'
 import { findUnfit } from '../../src/redis/boot-check.ts'
 import { Connection } from '../../src/redis/connection.ts'
 import { type Role, roles } from '../../src/redis/rights.ts'
 import { missingRights } from '../../src/redis/rights-check.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { Inspect } from '../../src/worker/roles/inspect.ts'
-import { freePort, startServer } from '../../tools/redis-server.mjs'
+import { startServer } from '../../tools/redis-server.mjs'
 import { useRights } from '../support/acl-users.ts'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 
@@ -40,8 +43,20 @@ describe('the look at rights', () => {
 })
 
 describe('a worker', () => {
-  const make = (redis: string) => {
-    const worker = new Worker({ redis, namespace: server.namespace, queue: 'q', logLevel: 'silent', tasks: [echo] })
+  /** The place of a server that is not there yet: a socket of its own, where nobody else can come to be before it. */
+  const place = () => {
+    const dir = mkdtempSync(join(tmpdir(), 'pshub-unfit-'))
+    server.onEnd(() => rmSync(dir, { recursive: true }))
+    return join(dir, 'redis')
+  }
+  const make = (redis: WorkerOptions['redis']) => {
+    const worker = new Worker({
+      redis: redis!,
+      namespace: server.namespace,
+      queue: 'q',
+      logLevel: 'silent',
+      tasks: [echo],
+    })
     server.onEnd(() => worker.stop({ graceMs: 100 }))
     const problems: EventMap['problem'][] = []
     worker.events.on('problem', problem => problems.push(problem))
@@ -53,7 +68,7 @@ describe('a worker', () => {
     const refused = worker.start()
     await expect(refused).rejects.toThrow(ConfigError)
     await expect(refused).rejects.toThrow(
-      /^This Redis cannot be used: this user may not serve a queue: it lacks LPOP on t\d+:\{q\}:calls, LPOP on t\d+:\{q\}:jobs, .*\. What grants it: ACL/,
+      /^This Redis cannot be used: this user may not serve a queue: it lacks LPOP on \S+:\{q\}:calls, LPOP on \S+:\{q\}:jobs, .*\. What grants it: ACL/,
     )
     expect(await server.keys()).toEqual([])
   })
@@ -67,16 +82,17 @@ describe('a worker', () => {
   })
 
   it('for which Redis came late looks then: it serves nothing until the server is fit, and says why once', async () => {
-    const port = await freePort()
-    const { worker, problems } = make(`redis://127.0.0.1:${port}`)
+    const path = place()
+    const { worker, problems } = make({ path })
     await worker.start()
-    const late = await startServer({ port, args: ['--maxmemory-policy', 'allkeys-lru'] })
+    const late = await startServer({ args: ['--unixsocket', path, '--maxmemory-policy', 'allkeys-lru'] })
     server.onEnd(() => late.stop())
-    const redis = server.redis.duplicate({ port })
+    const redis = server.redis.duplicate({ port: late.port })
     server.onEnd(() => redis.disconnect())
     await eventually(() => problems.length > 0)
-    // Long enough for another look.
-    await new Promise(resolve => setTimeout(resolve, 1300))
+    const looks = async () => Number(/cmdstat_config\|get:calls=(\d+)/.exec(await redis.info('commandstats'))?.[1] ?? 0)
+    const before = await looks()
+    await eventually(async () => (await looks()) > before + 1)
     expect(problems).toEqual([
       { where: 'redis', reason: expect.stringMatching(/^This Redis cannot be used: maxmemory-policy is allkeys-lru/) },
     ])
@@ -93,12 +109,12 @@ describe('a worker', () => {
   })
 
   it('that is stopped before Redis was fit leaves nothing and complains of nothing more', async () => {
-    const port = await freePort()
-    const { worker, problems } = make(`redis://app:secret@127.0.0.1:${port}`)
+    const path = place()
+    const { worker, problems } = make({ path, username: 'app', password: 'secret' })
     await worker.start()
-    const late = await startServer({ port })
+    const late = await startServer({ args: ['--unixsocket', path] })
     server.onEnd(() => late.stop())
-    const redis = server.redis.duplicate({ port })
+    const redis = server.redis.duplicate({ port: late.port })
     server.onEnd(() => redis.disconnect())
     await redis.call(
       'ACL',
