@@ -109,49 +109,6 @@ describe('what workers measured', () => {
     const measured = ['taskstats', 'slow', 'failures'].map(key => `${it_.namespace}:${key}`)
     expect(await it_.redis.exists(...measured)).toBe(0)
   })
-
-  it('stays right beside what strangers wrote', async () => {
-    await it_.worker([echo])
-    const hub = it_.hub()
-    await hub.call('echo:1.0')
-    const texts = [
-      'not json',
-      '[]',
-      '{"ms":-1,"tasks":{"echo:1.0":{"ok":5,"errors":{}}}}',
-      '{"ms":1000,"tasks":{"echo:1.0":{"ok":1e308,"errors":{"Timeout":-4}}}}',
-      '{"ms":1000,"tasks":{"echo:1.0":{"ok":0,"errors":{},"window":{"ok":9,"errors":{},"us":{"exec":{"counts":[-1]}}}}}}',
-      `{"ms":1000,"tasks":{},"more":"${'x'.repeat(2 ** 20)}"}`,
-    ]
-    for (const [at, text] of texts.entries()) {
-      const id = `stranger${at}`
-      const card = JSON.stringify({ id, queue: 'q', slots: 1, tasks: { 'echo:1.0': 'x' } })
-      await it_.redis.hset(`${it_.namespace}:workers`, id, card)
-      await it_.redis.hset(`${it_.namespace}:taskstats`, id, text)
-      await it_.redis.hset(`${it_.namespace}:slow`, id, text)
-      await it_.redis.hset(
-        `${it_.namespace}:stats`,
-        id,
-        '{"seen":"never","busy":"very","busyShare":[],"loopMs":{"max":"x"}}',
-      )
-      await it_.redis.zadd(`${it_.namespace}:{q}:leases`, Date.now() + 3_600_000, id)
-    }
-    // One whose lease has ended: nothing of it counts any more.
-    await it_.redis.hset(`${it_.namespace}:workers`, 'gone', '{"id":"gone","queue":"q","tasks":{"echo:1.0":"x"}}')
-    const histogram = { counts: [5, 7], sum: 35, max: 5 }
-    const window = { ok: 7, errors: {}, us: { backlog: histogram, queue: histogram, exec: histogram } }
-    const record = JSON.stringify({ ms: 1000, tasks: { 'echo:1.0': { ok: 7, errors: {}, window } } })
-    await it_.redis.hset(`${it_.namespace}:taskstats`, 'gone', record)
-    // The third one's totals are right, only its windows are not.
-    await eventually(async () => (await hub.tasks())[0]!.totals.ok === 6)
-    const { tasks, queues, workers } = await hub.overview()
-    expect(tasks[0]!.workers).toHaveLength(texts.length + 1)
-    expect(tasks[0]!.load).toMatchObject({ errorRate: 0, errors: {}, us: { exec: { count: 1 } } })
-    expect(queues[0]).toMatchObject({ busy: 0, load: tasks[0]!.load })
-    expect(workers.filter(({ stats }) => stats?.busyShare !== undefined)).toHaveLength(1)
-    expect(workers.find(({ id }) => id === 'gone')).toMatchObject({ live: false, load: { callsPerSecond: 0 } })
-    expect((await hub.slowCalls()).filter(({ worker }) => worker.startsWith('stranger'))).toEqual([])
-    await it_.redis.del(`${it_.namespace}:{q}:leases`)
-  })
 })
 
 describe('slow calls', () => {

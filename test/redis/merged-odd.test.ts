@@ -67,25 +67,6 @@ describe('merged jobs', () => {
     },
   )
 
-  it('are in one place where somebody else has the name of what is due', async () => {
-    const { jobs, keys, enqueue, claim, end } = stage()
-    await it_.redis.set(keys.keysOf(task), 'of somebody else')
-    await enqueue('a', ['1'])
-    await enqueue('a', ['2'])
-    await it_.redis.del(keys.keysOf(task))
-    await enqueue('a', ['3'])
-    const seen: unknown[] = []
-    for (let found = await claim('w'); found.length > 0; found = await claim('w')) {
-      for (const { text } of found) seen.push(JSON.parse(text).args)
-      await jobs.settle(
-        it_.redis,
-        'w',
-        found.map(({ heldId }) => end(heldId)),
-      )
-    }
-    expect(seen.flat().sort()).toEqual([1, 2, 3])
-  })
-
   it.each(['inf', '1e300', '1e20', '-1e300', 'nan'])(
     'have tokens of their own though the last one was %s',
     async last => {
@@ -113,18 +94,6 @@ describe('merged jobs', () => {
     expect(Object.keys(await it_.redis.hgetall(keys.running(task)))).toEqual(['b'])
     expect(await it_.redis.zscore(keys.keysOf(task), 'a')).not.toBeNull()
   })
-
-  it('wait for nothing that cannot come, where somebody else has the name of keys that wait for their time', async () => {
-    const { jobs, keys, enqueue, claim, end } = stage()
-    await enqueue('a', ['1'])
-    const [run] = await claim('w')
-    await it_.redis.set(keys.later, 'of somebody else')
-    await jobs.settle(it_.redis, 'w', [end(run!.heldId, ['r5'])]).catch(() => undefined)
-    await it_.redis.del(keys.later)
-    await jobs.settle(it_.redis, 'w', [end(run!.heldId, ['r5'])])
-    const stands = [await it_.redis.zscore(keys.keysOf(task), 'a'), await it_.redis.zscore(keys.later, `${task} a`)]
-    expect(stands.filter(Boolean)).toHaveLength(1)
-  })
 })
 
 describe('ordered jobs', () => {
@@ -137,19 +106,5 @@ describe('ordered jobs', () => {
     await it_.redis.del(keys.held('w'))
     expect(await it_.redis.hgetall(keys.lined)).toEqual({ 'line:1.0': '1' })
     expect((await claim('w')).map(({ heldId }) => heldId)).toEqual(['job:j'])
-  })
-  it('wake somebody where the one before them lost three workers', async () => {
-    const { queue, jobs, keys, claim } = stage()
-    const messages = ['j', 'k'].map(id => `"ttl":0,"id":"${id}","job":{"key":"a"},"task":"line:1.0","args":1}`)
-    await jobs.enqueue(it_.redis, 'h', 1, messages)
-    for (const [lost, heir] of ['uv', 'vw', 'wx']) {
-      await claim(lost!)
-      await it_.redis.del(keys.jobBell)
-      await it_.redis.zadd(keys.leases, 1, lost!)
-      await queue.beat(it_.redis, heir!, 60_000, true)
-      await queue.adopt(it_.redis, lost!, heir!)
-    }
-    expect(await it_.redis.zcard(keys.dead)).toBe(1)
-    expect(await it_.redis.llen(keys.jobBell)).toBe(1)
   })
 })

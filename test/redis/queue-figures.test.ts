@@ -33,13 +33,6 @@ describe('the figures of a queue', () => {
     await queue().leave(redis, 'a', [])
   })
 
-  it('are left to others by a worker that does not want them', async () => {
-    expect(await figuresFor('a', false)).toBeUndefined()
-    expect(await server.redis.exists(keys().reporter)).toBe(0)
-    expect(await figuresFor('b')).toEqual(nothing)
-    await server.redis.del(keys().leases)
-  })
-
   it("are the list's length and how long its first request has waited, on Redis' clock", async () => {
     const { redis } = server
     const { calls, leases } = keys()
@@ -85,26 +78,6 @@ describe('the figures of a queue', () => {
     for (const key of [jobs, scheduled, dead]) await redis.set(key, 'squat')
     expect(await beat('a')).toMatchObject({ held: true, figures: nothing })
     await redis.del(jobs, scheduled, dead, leases)
-  })
-
-  it('cost no lease when somebody else has put something under their names', async () => {
-    const { redis } = server
-    const { reporter, calls, leases } = keys()
-    await redis.set(calls, 'squat')
-    expect(await beat('a')).toMatchObject({ held: true, figures: undefined })
-    await redis.del(calls, reporter)
-    await redis.rpush(reporter, 'squat')
-    expect(await beat('a')).toMatchObject({ held: true, figures: undefined })
-    expect(await queue().leave(redis, 'a', [])).toBe(0)
-    await redis.del(reporter, leases)
-  })
-
-  it('are told while Redis is full', async () => {
-    const { redis } = server
-    server.onEnd(() => redis.config('SET', 'maxmemory', '0'))
-    await redis.config('SET', 'maxmemory', '1')
-    expect(await beat('a')).toMatchObject({ held: true, figures: nothing })
-    expect(await queue().leave(redis, 'a', [])).toBe(0)
   })
 })
 

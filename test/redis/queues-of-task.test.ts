@@ -63,16 +63,6 @@ describe('a task in two queues', () => {
       expect((await failure(server.hub().call('where:1.0'))).message).toMatch(/where:1\.0.*--queue prod, default/)
     })
 
-  it('goes back to the first one when that comes back, as long as nobody else took its place', async () => {
-    const first = await startOn('prod')
-    await startOn('default')
-    await first.end()
-    expect(await server.hub().call('where')).toBe('default')
-    const again = await startOn('prod')
-    expect(again.told).toEqual([])
-    expect(await server.hub().call('where')).toBe('prod')
-  })
-
   it('is taken over without a word by a worker that starts when the first one is gone', async () => {
     const first = await startOn('prod')
     await first.end()
@@ -123,15 +113,6 @@ describe('queue: in the options of a call', () => {
     expect(gathered).toMatchObject({ one: { value: 'prod' }, other: { value: 'default' } })
   })
 
-  it('counts for calls that a handler makes', async () => {
-    await startOn('prod')
-    await startOn('default')
-    await server.worker([
-      defineTask('outer:1.0', {}, (_, context) => context.call('where:1.0', {}, { queue: 'default' })),
-    ])
-    expect(await server.hub().call('outer:1.0')).toBe('default')
-  })
-
   it('fails where the task is not, and says where it is', async () => {
     const worker = await startOn('prod')
     const hub = server.hub()
@@ -178,22 +159,5 @@ describe('cards of further queues', () => {
     expect((await failure(hub.call('where:2.0'))).message).toBe('There is no where:2.0. Known versions: where:1.0.')
     expect((await failure(hub.call('wher'))).message).toMatch(/Did you mean where:1\.0\?$/)
     expect((await failure(hub.call('where:1.0@default'))).message).toMatch(/is not a task name/)
-  })
-
-  it('go when nobody wrote them for a day', async () => {
-    const card = { task: 'old:1.0', queue: 'b', at: Date.now() / 1000 - 90_000 }
-    await server.redis.hset(key('tasks'), 'old:1.0@b', JSON.stringify(card))
-    await startOn('prod')
-    await eventually(async () => !(await fields()).includes('old:1.0@b'))
-  })
-
-  it('are found where the first one is missing or cannot be read', async () => {
-    await startOn('prod')
-    await startOn('default')
-    for (const present of [undefined, '{"task":', 'x'.repeat(300_000)]) {
-      if (present === undefined) await server.redis.hdel(key('tasks'), 'where:1.0')
-      else await server.redis.hset(key('tasks'), 'where:1.0', present)
-      for (const called of ['where:1.0', 'where']) expect(await server.hub().call(called)).toBe('default')
-    }
   })
 })

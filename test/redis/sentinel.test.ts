@@ -3,8 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
+import { Connection } from '../../src/redis/connection.ts'
 import { ensureServer, onFreePort } from '../../tools/redis-server.mjs'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 
@@ -65,6 +67,54 @@ describe('sentinels', () => {
 
   const address = (port: number) => ({ host: '127.0.0.1', port })
   const targetOf = (...ports: number[]) => ({ name: 'mine', sentinels: ports.map(address) })
+
+  it('that say nothing are left without a trace when the connection is closed', async () => {
+    const deaf = await startDeaf()
+    const connection = new Connection({ target: targetOf(deaf.port, sentinel.port), name: 'test', stallMs: 2000 })
+    connection.open()
+    await connection.whenReady()
+    // Where it would hear of a failover.
+    await eventually(() => deaf.sockets.size > 0)
+    await connection.close()
+    await eventually(() => deaf.sockets.size === 0)
+    const still = new Connection({ target: targetOf(deaf.port), name: 'test', stallMs: 2000 })
+    still.open()
+    await eventually(() => deaf.sockets.size > 0)
+    await still.close()
+    await eventually(() => deaf.sockets.size === 0)
+    const count = deaf.accepted()
+    await eventually(async () => !String(await it_.redis.call('CLIENT', 'LIST')).includes('name=test'))
+    expect(deaf.accepted()).toBe(count)
+  })
+
+  it('are not listened to any more by a connection that broke', async () => {
+    const asked = new Redis({ port: sentinel.port })
+    it_.onEnd(async () => asked.disconnect())
+    const listening = async () =>
+      String(await asked.call('CLIENT', 'LIST'))
+        .split('\n')
+        .filter(line => line.includes(' cmd=subscribe')).length
+    const before = await listening()
+    let ups = 0
+    const connection = new Connection({
+      target: targetOf(sentinel.port),
+      name: 'listening',
+      stallMs: 2000,
+      onUp: () => ups++,
+    })
+    it_.onEnd(() => connection.close())
+    connection.open()
+    for (let breaks = 0; breaks < 3; breaks++) {
+      await eventually(() => ups === breaks + 1)
+      await eventually(async () => (await listening()) === before + 1)
+      const [, id] = /id=(\d+)\b.* name=listening /.exec(String(await it_.redis.call('CLIENT', 'LIST')))!
+      await it_.redis.call('CLIENT', 'KILL', 'ID', id!)
+    }
+    await eventually(() => ups === 4)
+    await eventually(async () => (await listening()) === before + 1)
+    await connection.close()
+    await eventually(async () => (await listening()) === before)
+  })
 
   it('of which one accepts and never answers are passed over, and calls go through', async () => {
     const deaf = await startDeaf()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defineTask, Worker } from '../../src/index.ts'
+import { defineTask } from '../../src/index.ts'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 import { noted } from '../support/noting-tasks.ts'
 import { queueKeys } from '../support/queue-keys.ts'
@@ -40,26 +40,6 @@ describe('a worker of several queues', () => {
     await busy
   }, 60_000)
 
-  it('rests from a queue whose requests only others can run, and serves the others meanwhile', async () => {
-    const { task, seen } = noted()
-    const worker = await it_.worker([task], { queue: ['a', 'b'], slots: 1, jobSlots: 1 })
-    const handedBack: unknown[] = []
-    worker.events.on('request:handedback', ({ queue }) => handedBack.push(queue))
-    let expired = 0
-    worker.events.on('claim:taken', claimed => {
-      expired += claimed.expired
-    })
-    const { calls, bell } = queueKeys(it_, 'a')
-    const at = Date.now() * 1000
-    await it_.redis.rpush(calls, `{"at":${at},"ttl":3000,"id":"foreign","task":"others:1.0","args":{}}`)
-    await it_.redis.rpush(bell, '1')
-    await eventually(() => handedBack.length >= 3)
-    const hub = it_.hub()
-    for (let n = 0; n < 20; n++) await hub.call('note:1.0', n, { queue: 'b' })
-    expect(seen).toHaveLength(20)
-    await eventually(() => expired === 1, 30_000)
-  }, 60_000)
-
   it('keeps all of its leases while a handler blocks the loop', async () => {
     const block = defineTask('block:1.0', {}, () => {
       const end = Date.now() + 4000
@@ -75,16 +55,4 @@ describe('a worker of several queues', () => {
     expect([await leasesOf('a'), await leasesOf('b')]).toEqual(before)
     expect(lost).toEqual([])
   }, 60_000)
-
-  it('leaves no lease behind when it is stopped while it takes them', async () => {
-    const queue = Array.from({ length: 100 }, (_, n) => `q${n}`)
-    const own = { redis: it_.url, namespace: it_.namespace, logLevel: 'silent', queue }
-    const worker = new Worker({ ...own, tasks: [defineTask('echo:1.0', {}, args => args)] })
-    const started = worker.start()
-    await eventually(async () => (await it_.redis.zcard(queueKeys(it_, 'q9').leases)) === 1)
-    await worker.stop()
-    await started
-    expect((await it_.keys()).filter(key => key.endsWith(':leases'))).toEqual([])
-    expect(await it_.redis.hlen(`${it_.namespace}:workers`)).toBe(0)
-  })
 })

@@ -16,27 +16,6 @@ describe('a shard that is none any more', () => {
   }
   const taken = { epoch: 2, names: ['q'] }
 
-  it('is not found again by a worker of all queues, whatever cards tell of it', async () => {
-    const { task } = gated('slow:1.0')
-    await everywhere({ epoch: 1, names }, names)
-    await (await it_.worker([task])).stop()
-    const worker = await it_.worker([task], { queue: '*' })
-    const [started, left]: [string[], string[]] = [[], []]
-    worker.events.on('worker:started', ({ queue }) => started.push(queue))
-    worker.events.on('worker:stopped', ({ queue }) => left.push(queue))
-    const card = (await it_.redis.hget(`${it_.namespace}:tasks`, 'slow:1.0'))!
-    await eventually(async () => (await places()).length === 4)
-    await everywhere(taken, names)
-    await eventually(() => left.length === 2)
-    started.length = 0
-    const elsewhere = (queue: string) => [`slow:1.0@${queue}`, JSON.stringify({ ...JSON.parse(card), queue })]
-    await it_.redis.hset(`${it_.namespace}:tasks`, ...elsewhere('shard.2.q'), ...elsewhere('new'))
-    // With the same look.
-    await eventually(() => started.length > 0)
-    expect(started).toEqual(['new'])
-    it_.allowLeftovers()
-  })
-
   it('is served while anything waits there, or another worker holds something', async () => {
     const { task, runs } = gated('slow:1.0')
     const hub = it_.hub()

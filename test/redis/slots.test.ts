@@ -40,19 +40,6 @@ describe('a request for a task that this worker lacks', () => {
     ends[0]!()
     await eventually(() => worker.busy === 0)
   }, 40_000)
-
-  it('holds up none that the worker has', async () => {
-    const { calls, bell } = queueKeys(it_)
-    const worker = await it_.worker([defineTask('mine:1.0', {}, () => 'mine')], { slots: 1 })
-    let expired = 0
-    worker.events.on('claim:taken', claimed => {
-      expired += claimed.expired
-    })
-    await it_.redis.rpush(calls, foreign('a', 1000), foreign('b', 1000))
-    await it_.redis.rpush(bell, '1')
-    expect(await it_.hub().call('mine:1.0')).toBe('mine')
-    await eventually(() => expired === 2, 30_000)
-  })
 })
 
 describe('slots', () => {

@@ -4,28 +4,11 @@ import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import type { Task } from '../../src/index.ts'
 import { root } from '../support/cli-fixture.ts'
-import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { failure, useRedis } from '../support/hub-fixture.ts'
 import { useThreads } from '../support/threaded-worker.ts'
 
 const it_ = useRedis()
 const { file, library, startWorker, written } = useThreads(it_)
-
-describe('while a handler computes', () => {
-  it('it is not blamed when another one blocks the loop', async () => {
-    const worker = await startWorker()
-    const blocked: string[][] = []
-    worker.events.on('loop:blocked', ({ tasks }) => blocked.push(tasks))
-    const hub = it_.hub()
-    const [begun, until] = [file(), file()]
-    const computing = hub.call('computing:1.0', { begun, until })
-    await written(begun)
-    await hub.call('blocking:1.0', { ms: 2500 })
-    await eventually(() => blocked.length > 0)
-    expect(blocked).toEqual([['blocking:1.0']])
-    writeFileSync(until, '')
-    await computing
-  })
-})
 
 describe('a run that is given up', () => {
   it('hears its signal in the thread, which lives on', async () => {
@@ -43,49 +26,9 @@ describe('a run that is given up', () => {
     expect(await written(again)).toBe(thread)
     expect(await late).toMatchObject({ code: 'Timeout' })
   })
-
-  it('is settled by what it throws for its signal as in the main thread', async () => {
-    const worker = await startWorker()
-    const codes: unknown[] = []
-    worker.events.on('task:settled', ({ task, code }) => codes.push([task, code]))
-    const hub = it_.hub()
-    await Promise.all(
-      ['heeding_here:1.0', 'rethrowing:1.0'].map(task => failure(hub.call(task, {}, { timeoutMs: 1500 }))),
-    )
-    await eventually(() => codes.length === 2)
-    expect(codes.sort()).toEqual([
-      ['heeding_here:1.0', 'Timeout'],
-      ['rethrowing:1.0', 'Timeout'],
-    ])
-  })
-
-  it('stops so as well when its caller left, or its job was cancelled', async () => {
-    const worker = await startWorker()
-    const hub = it_.hub()
-    const leave = new AbortController()
-    const [first, second] = [file(), file()]
-    const call = failure(hub.call('computing:1.0', { begun: first }, { signal: leave.signal }))
-    const job = await hub.enqueue('computing:1.0', { begun: second }, { tracked: true })
-    await Promise.all([written(first), written(second)])
-    leave.abort()
-    await job.cancel()
-    expect(await call).toMatchObject({ code: 'Aborted' })
-    await eventually(() => worker.busy === 0, 10_000)
-    expect(await job.status()).toMatchObject({ state: 'cancelled' })
-    it_.allowLeftovers()
-  })
 })
 
 describe('a thread that dies', () => {
-  it('is no rejected promise that nobody awaits, which is told', async () => {
-    const worker = await startWorker()
-    const problems: unknown[] = []
-    worker.events.on('problem', problem => problems.push(problem))
-    const hub = it_.hub()
-    expect(await hub.call('dying:1.0', { how: 'stray' })).toBeDefined()
-    expect(problems).toEqual([{ where: 'threads', reason: 'dying:1.0: A promise was rejected: astray' }])
-  })
-
   const moduleOf = (text: string) => {
     const path = `${file()}.mjs`
     const index = JSON.stringify(pathToFileURL(join(root, 'dist/index.js')).href)
@@ -119,18 +62,5 @@ export const task = pshub.defineTask('other:1.0', {}, () => 'from the module')`)
     const failed = await failure(it_.hub().call('other:1.0'))
     expect(failed.code).toBe('TaskFailed')
     expect(failed.message).toContain(message)
-  })
-})
-
-describe('stop()', () => {
-  it('lets a run end within the grace', async () => {
-    const worker = await startWorker()
-    const [begun, until] = [file(), file()]
-    const call = it_.hub().call('computing:1.0', { begun, until })
-    await written(begun)
-    const stopped = worker.stop({ graceMs: 10_000 })
-    writeFileSync(until, '')
-    expect(await call).toBeDefined()
-    await stopped
   })
 })

@@ -49,20 +49,4 @@ describe('two processes', () => {
     expect(inCall).toEqual(expected('inner:1.0', SpanKind.CLIENT, outRun!.spanId))
     expect(inRun).toEqual(expected('inner:1.0', SpanKind.SERVER, inCall!.spanId))
   })
-
-  it('are one trace each where handlers wait for a thread', async () => {
-    const lines = await startOther()
-    const hub = it_.hub()
-    const pages = ['page 1', 'page 2', 'page 3']
-    await Promise.all(
-      pages.map(page => inside(page, () => hub.call('calling:1.0', { task: 'inner:1.0' }), ROOT_CONTEXT)),
-    )
-    const all = await lines(9)
-    const runs = all.filter(({ name, kind }) => name === 'calling:1.0' && kind === SpanKind.SERVER)
-    expect(new Set(runs.map(({ traceId }) => traceId)).size).toBe(3)
-    for (const { traceId, spanId } of runs)
-      expect(all.filter(({ name, parent }) => name === 'inner:1.0' && parent === spanId)).toEqual([
-        expect.objectContaining({ kind: SpanKind.CLIENT, traceId }),
-      ])
-  })
 })

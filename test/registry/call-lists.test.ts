@@ -2,7 +2,6 @@ import type { FailureOverview, SlowCallOverview } from 'pshub'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { CallList } from '../../registry/contract.ts'
 import { callList, callsAsked, textOfFailure } from '../../registry/server/call-list.ts'
-import { FirstRows } from '../../src/catalogue/call-lists.ts'
 import { defineTask } from '../../src/index.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { failingCrowd } from '../support/failing-crowd.ts'
@@ -56,12 +55,6 @@ describe('failures and slow calls of many workers', () => {
       expect([response.status, (await jsonOf(response)).error.message]).toEqual([400, says])
     }
   })
-
-  it('are a hundred at most on the page of one task, and of one worker', async () => {
-    const task = await jsonOf(await registry.get('api/tasks/task_3:1.0', 'view'))
-    const worker = await jsonOf(await registry.get('api/workers/failing-3', 'view'))
-    for (const { failures, slow } of [task, worker]) expect([failures.length, slow.length]).toEqual([100, 100])
-  })
 })
 
 it('refusals are counted by their calls', async () => {
@@ -102,13 +95,4 @@ describe('failures of 40,000 rows', () => {
     // Of 200 records of some 35 kB each.
     expect(Number(/cmdstat_hmget:calls=(\d+)/.exec(stats)![1])).toBeGreaterThan(25)
   }, 60_000)
-
-  it('as many as come are held as are kept, whatever their order', async () => {
-    const rows = new FirstRows<{ task: string; at: number }>((a, b) => b.at - a.at)
-    for (let from = 0; from < 200; from++)
-      await rows.add(Array.from({ length: 1000 }, (_, at) => ({ task: `t${at % 30}`, at: from * 1000 + at })))
-    await rows.add([{ task: 'rare', at: -1 }])
-    const kept = await rows.inOrder()
-    expect([kept.length, kept[0]!.at, kept[9999]!.at, kept.at(-1)!.task]).toEqual([10_001, 199_999, 190_000, 'rare'])
-  })
 })

@@ -1,7 +1,7 @@
 import type { Overview } from 'pshub'
 import { describe, expect, it } from 'vitest'
 import { readBuildsRow } from '../../registry/server/builds.ts'
-import { Deploys, deployRow, readDeployRow } from '../../registry/server/deploys.ts'
+import { Deploys } from '../../registry/server/deploys.ts'
 
 interface Served {
   tasks?: Record<string, string>
@@ -65,33 +65,6 @@ describe('deploys', () => {
     expect(told(deploys)).toEqual(['task a:2.0 0', 'task a:2.0 3600000'])
     deploys.onReading(overview(start + 30 * 86_400_000 + 1, {}))
     expect(told(deploys)).toEqual(['task a:2.0 3600000'])
-  })
-
-  it('are bounded, however often something new comes', () => {
-    const deploys = new Deploys()
-    for (let n = 0; n < 700; n++) deploys.onReading(overview(start + n, { tasks: { [`a:${n}.0`]: 'x' } }))
-    expect(deploys.of('all', '', 0)).toHaveLength(100)
-    expect(deploys.of('all', '', 0).at(-1)).toMatchObject({ what: 'a:699.0' })
-    expect(deploys.inStep(start / 60_000, 60_000)).toHaveLength(20)
-  })
-
-  it('come back from Redis as they were, and nothing else does', () => {
-    const deploy = { atMs: start, kind: 'client', what: 'js 2', queue: 'q' } as const
-    expect(readDeployRow(deployRow(deploy))).toEqual(deploy)
-    const [mark, kind, what, queue, atMs] = deployRow(deploy)
-    for (const row of [
-      [],
-      [mark, kind, what, queue],
-      ['task', kind, what, queue, atMs],
-      [mark, 'x', what, queue, atMs],
-      [mark, kind, '', queue, atMs],
-      [mark, kind, 'x'.repeat(201), queue, atMs],
-      [mark, kind, what, {}, atMs],
-      [mark, kind, what, queue, -1],
-      [mark, kind, what, queue, 1.5],
-      [mark, kind, what, queue, atMs, 1],
-    ])
-      expect(readDeployRow(row)).toBeUndefined()
   })
 })
 

@@ -157,34 +157,6 @@ describe('one job', () => {
     )
     expect((await registry.post(`api/jobs/${lone.id}/cancel-chain`, {})).status).toBe(400)
   })
-
-  it('whose text is garbage, or that is huge, costs nobody the list', async () => {
-    fixture.allowLeftovers()
-    await fixture.worker([print])
-    const registry = await fixture.registry()
-    const huge = JSON.stringify({ deep: 'x'.repeat(900_000) })
-    const texts = [
-      '',
-      'null',
-      '\u0000',
-      '{"task":',
-      '[[[[',
-      `{"at":1,"ttl":0,"id":"huge","task":"t:1.0","args":${huge}}`,
-    ]
-    for (const [n, text] of texts.entries()) await fixture.redis.zadd(keys().dead, n, text)
-    await fixture.redis.set(keys().scheduled, 'squat')
-    const { jobs } = await jsonOf(await registry.get('api/jobs?state=dead'))
-    expect(jobs).toMatchObject([{ id: 'huge' }])
-    expect(JSON.stringify(jobs).length).toBeLessThan(1000)
-    expect((await jsonOf(await registry.get('api/jobs?state=scheduled'))).jobs).toEqual([])
-    // Nobody declares its task, so that nobody can say what of it is secret.
-    const seen = { queue: 'q', state: 'dead', atMs: 5 }
-    expect((await jsonOf(await registry.get('api/jobs/huge?queue=q&state=dead&atMs=5'))).args).toBe('<secret>')
-    const details = await jsonOf(await registry.post('api/jobs/huge/reveal', seen))
-    expect(details.args.deep).toHaveLength(900_000)
-    expect(await jsonOf(await registry.get('api/jobs-matching?state=dead&task=t:1.0'))).toMatchObject({ matching: 1 })
-    await fixture.redis.del(keys().scheduled)
-  })
 })
 
 describe('jobs that match', () => {

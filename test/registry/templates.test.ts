@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { longestTemplate, mostTemplates, readTemplate } from '../../src/catalogue/kept-templates.ts'
+import { longestTemplate, mostTemplates } from '../../src/catalogue/kept-templates.ts'
 import { defineTask } from '../../src/index.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { jsonOf, useRegistry } from '../support/registry-fixture.ts'
@@ -86,14 +86,4 @@ describe('templates', () => {
     expect(await fixture.redis.lrange(keyOf(3), 0, -1)).toEqual(['a list'])
     await fixture.redis.del(...Array.from({ length: mostTemplates }, (_, at) => keyOf(at)))
   })
-
-  it.each([
-    '',
-    'null',
-    '[]',
-    '{',
-    '{"name":"a","atMs":1}',
-    '{"name":"","args":1,"atMs":1}',
-    '{"name":"a","args":1,"atMs":"1"}',
-  ])('are not what is read from %j', text => expect(readTemplate(text)).toBeUndefined())
 })
