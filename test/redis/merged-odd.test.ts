@@ -81,19 +81,6 @@ describe('merged jobs', () => {
       for (const id of ids) expect(id).toMatch(/^job:m-\d{16}$/)
     },
   )
-
-  it('are freed where nobody holds them, though the clock was set back', async () => {
-    const { queue, keys, enqueue, claim } = stage()
-    await enqueue('a', ['1'])
-    await enqueue('b', ['1'])
-    await claim('w')
-    const hourLater = (Date.now() + 3_600_000) * 1000
-    await it_.redis.hset(keys.running(task), 'a', `${hourLater} w m-${hourLater}`)
-    await enqueue('a', ['2'])
-    await queue.beat(it_.redis, 'w', 60_000, true, { moves: true })
-    expect(Object.keys(await it_.redis.hgetall(keys.running(task)))).toEqual(['b'])
-    expect(await it_.redis.zscore(keys.keysOf(task), 'a')).not.toBeNull()
-  })
 })
 
 describe('ordered jobs', () => {

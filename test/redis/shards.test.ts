@@ -151,23 +151,20 @@ it('a worker that is told to serve a shard serves all of its queue', async () =>
 })
 
 describe('the record of shards', () => {
-  it.each([
-    'nonsense',
-    '{"epoch":1}',
-    '{"epoch":1,"names":["other"]}',
-    '{"epoch":1,"names":["q","shard.2.other"]}',
-    '{"epoch":1,"names":["q","q"]}',
-  ])('counts as none when it is %s', async text => {
-    await it_.redis.set(`${it_.namespace}:{q}:shards`, text)
-    const { task, runs } = noting()
-    await it_.worker([task])
-    const hub = it_.hub()
-    expect(await hub.call('sync:1.0', { n: 1 })).toBe(1)
-    if (!text.startsWith('{')) {
-      await hub.enqueue('sync:1.0', { key: 'a', n: 2 }, { key: 'a' })
-      await eventually(() => runs.length === 2)
-    }
-    await it_.redis.del(`${it_.namespace}:{q}:shards`)
-    it_.allowLeftovers()
-  })
+  it.each(['nonsense', '{"epoch":1,"names":["other"]}', '{"epoch":1,"names":["q","shard.2.other"]}'])(
+    'counts as none when it is %s',
+    async text => {
+      await it_.redis.set(`${it_.namespace}:{q}:shards`, text)
+      const { task, runs } = noting()
+      await it_.worker([task])
+      const hub = it_.hub()
+      expect(await hub.call('sync:1.0', { n: 1 })).toBe(1)
+      if (!text.startsWith('{')) {
+        await hub.enqueue('sync:1.0', { key: 'a', n: 2 }, { key: 'a' })
+        await eventually(() => runs.length === 2)
+      }
+      await it_.redis.del(`${it_.namespace}:{q}:shards`)
+      it_.allowLeftovers()
+    },
+  )
 })

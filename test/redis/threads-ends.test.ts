@@ -1,6 +1,6 @@
 import { existsSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { failure, useRedis } from '../support/hub-fixture.ts'
 import { useThreads } from '../support/threaded-worker.ts'
 
 const it_ = useRedis()
@@ -57,21 +57,6 @@ describe('a run that is given up', () => {
     // It would beat many times while another run comes and goes.
     await hub.call('single:1.0', { begun: file(), until: begun })
     expect(statSync(beats).size).toBe(size)
-  })
-
-  it('never begins when it waited for a thread until then', async () => {
-    const worker = await startWorker()
-    const hub = it_.hub()
-    const [begun, until, never] = [file(), file(), file()]
-    const first = hub.call('single:1.0', { begun, until })
-    await written(begun)
-    const late = failure(hub.call('single:1.0', { begun: never }, { timeoutMs: 200 }))
-    expect(await late).toMatchObject({ code: 'Timeout' })
-    await eventually(() => worker.busy === 1)
-    writeFileSync(until, '')
-    await first
-    expect(await hub.call('single:1.0', { begun: file(), until })).toBeDefined()
-    expect(existsSync(never)).toBe(false)
   })
 })
 

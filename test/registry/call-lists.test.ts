@@ -1,13 +1,11 @@
 import type { FailureOverview, SlowCallOverview } from 'pshub'
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { CallList } from '../../registry/contract.ts'
-import { callList, callsAsked, textOfFailure } from '../../registry/server/call-list.ts'
 import { defineTask } from '../../src/index.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { failingCrowd } from '../support/failing-crowd.ts'
 import { eventually, failure } from '../support/hub-fixture.ts'
 import { jsonOf, type TestRegistry, useRegistry } from '../support/registry-fixture.ts'
-import { turnsOfOthers } from '../support/turns-of-others.ts'
 
 const fixture = useRegistry()
 
@@ -67,13 +65,6 @@ it('refusals are counted by their calls', async () => {
     return seen.total === 3 && seen
   })
   expect(list).toMatchObject({ fitting: 1, total: 3, tasks: ['no:1.0', 'nor:1.0'], calls: [{ count: 2 }] })
-})
-
-it('others have their turn while a list of many is searched', async () => {
-  const call = { task: 'a:1.0', code: 'TaskFailed', message: 'no luck '.repeat(30), id: 'x', worker: 'w', host: 'h' }
-  const all = Array.from({ length: 500_000 }, () => call as FailureOverview)
-  const asked = callsAsked({ text: 'zebra' }, ['task', 'code'])
-  expect(await turnsOfOthers(() => callList(all, asked, textOfFailure))).toBeGreaterThan(3)
 })
 
 describe('failures of 40,000 rows', () => {

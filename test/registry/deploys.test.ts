@@ -48,15 +48,6 @@ describe('deploys', () => {
     expect(told(deploys)).toEqual([])
   })
 
-  it('that came while nobody looked are told from what was known before, where all of that is known', () => {
-    for (const areAll of [true, false]) {
-      const deploys = new Deploys()
-      deploys.recall([], ['a:1.0'], areAll)
-      deploys.onReading(overview(start, { tasks: { 'a:1.0': 'x', 'a:2.0': 'x' } }))
-      expect(told(deploys)).toEqual(areAll ? ['task a:2.0 0'] : [])
-    }
-  })
-
   it('which two registries saw are one, and old ones are forgotten', () => {
     const deploys = new Deploys()
     const deploy = { kind: 'task', what: 'a:2.0', queue: 'q' } as const
@@ -116,11 +107,6 @@ describe('a new build', () => {
     deploys.onReading({ ...rest, workers: workers.map(worker => ({ ...worker, live: false })) })
     deploys.onReading(running(2, { q: [undefined, 'a'] }))
     expect(deploys.of('all', '', 0)).toEqual([])
-  })
-
-  it('is none that was away while nobody served, for however long', () => {
-    const both = { q: ['a', 'b'] }
-    expect(marks([0, both], [1, { q: ['a'] }], [2, {}], [9999, { q: ['a'] }], [10_000, both])).toEqual([])
   })
 
   it('is one that comes back after it was replaced: at once, or side by side', () => {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { defineTask } from '../../src/index.ts'
 import { eventually } from '../support/hub-fixture.ts'
 import { bodyOf, errorOf, print, usePrintJobs } from '../support/print-jobs.ts'
 import { jsonOf, useRegistry } from '../support/registry-fixture.ts'
@@ -29,22 +28,6 @@ describe('POST /api/enqueue/<task>', () => {
     const { id } = await jsonOf(await registry.post('api/enqueue/print:1.0', { options: { atMs, tracked: true } }))
     expect((await jsonOf(await registry.get(`api/jobs/${id}`))).dueMs).toBe(atMs)
     expect((await registry.post('api/enqueue/print:1.0')).status).toBe(200)
-  })
-
-  it('gives a job its key, and those of a schedule theirs', async () => {
-    fixture.allowLeftovers()
-    await fixture.worker([defineTask('sync:1.0', { keyed: 'ordered' }, args => args)])
-    const registry = await fixture.registry()
-    const { error } = await jsonOf(await registry.post('api/enqueue/sync:1.0', {}))
-    expect(error).toMatchObject({ code: 'InvalidArgs', message: expect.stringContaining('give a key') })
-    const options = { key: 'order-17', delayMs: 60_000 }
-    const { id } = await jsonOf(await registry.post('api/enqueue/sync:1.0', { options }))
-    const { jobs } = await jsonOf(await registry.get('api/jobs?state=waiting'))
-    expect(jobs).toMatchObject([{ id, key: 'order-17', dueMs: expect.any(Number) }])
-    expect(await jsonOf(await registry.get(`api/jobs/${id}?queue=q`))).toMatchObject({ key: 'order-17' })
-    const schedule = { name: 'nightly', cron: '0 3 * * *', task: 'sync:1.0' }
-    expect((await registry.post('api/schedules', schedule)).status).toBe(400)
-    expect((await registry.post('api/schedules', { ...schedule, key: 'order-17' })).status).toBe(200)
   })
 
   it('refuses what is wrong, and says what', async () => {

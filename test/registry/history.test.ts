@@ -59,13 +59,6 @@ describe('history', () => {
     expect(recent(history)).toEqual([...new Array(89).fill(null), 4])
   })
 
-  it('knows nothing of names that never were', () => {
-    const history = new HistoryStore()
-    for (const name of ['t:1.0', '__proto__', 'constructor', ''])
-      expect(recent(history, name)).toEqual(new Array(90).fill(null))
-    expect(history.of('task', 'toString', 'callsPerSecond')).toEqual(new Array(30).fill(null))
-  })
-
   it('remembers what went for a day, so that it may come back', () => {
     const history = new HistoryStore()
     history.onReading(reading(start, { calls: 6 }))

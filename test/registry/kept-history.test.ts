@@ -2,7 +2,7 @@ import type { Overview } from 'pshub'
 import { Hub } from 'pshub'
 import { describe, expect, it } from 'vitest'
 import { HistoryStore } from '../../registry/server/history.ts'
-import { chartText, KeptHistory, readChartRecord } from '../../registry/server/kept-history.ts'
+import { KeptHistory } from '../../registry/server/kept-history.ts'
 import { rulesOf } from '../../src/redis/rights.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { useRegistry } from '../support/registry-fixture.ts'
@@ -99,23 +99,6 @@ describe('charts', () => {
       ])
     expect([first.lines, again.lines]).toEqual([[], []])
   }, 30_000)
-
-  it('leave out what is no row', async () => {
-    const good = { kind: 'task' as const, name: 't:1.0', values: [1, null, 2, 0, 0, 5, 0, 0.5, 7, 8, 9] }
-    expect(readChartRecord(chartText([good])).charts).toEqual([good])
-    const bad = [null, 1, [], {}, ['task', 't'], ['x', 'n', ...good.values], ['task', 1, ...good.values]]
-    const worse = [-1, '1', true, {}].map(value => ['task', 'n', value, ...good.values.slice(1)])
-    const mixed = [...bad, ...worse, ['task', good.name, ...good.values], ['task', 'x'.repeat(201), ...good.values]]
-    expect(readChartRecord(JSON.stringify(mixed)).charts).toEqual([good])
-    for (const text of ['', '{', 'null', '{"a":1}', '[[[[', '"x"']) expect(readChartRecord(text).charts).toEqual([])
-    expect(readChartRecord(`[["task","n",1e999${',1'.repeat(10)}]]`).charts).toEqual([])
-    expect(readChartRecord(JSON.stringify([...mixed, ['deploy', 'task', 't:2.0', 'q', 7]])).deploys).toEqual([
-      { atMs: 7, kind: 'task', what: 't:2.0', queue: 'q' },
-    ])
-    const many = Array.from({ length: 3000 }, (_, at) => ({ ...good, name: `t${at}:1.0` }))
-    expect(Buffer.byteLength(chartText(many))).toBeLessThanOrEqual(16_384)
-    expect(readChartRecord(chartText(many)).charts.length).toBeGreaterThan(200)
-  })
 
   it('are in memory alone where the Redis user may not, which is said once', async () => {
     const rules = `on >secret resetkeys resetchannels -@all ${rulesOf('view', makeKeys(fixture.namespace))}`

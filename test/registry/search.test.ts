@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { bestOf } from '../../registry/server/search.ts'
 import { defineTask } from '../../src/index.ts'
 import { eventually, failure } from '../support/hub-fixture.ts'
 import { errorOf, usePrintJobs } from '../support/print-jobs.ts'
@@ -106,16 +105,4 @@ describe('GET /api/search', () => {
     expect((await registry.get(`api/search?text=${'x'.repeat(201)}`)).status).toBe(400)
     expect((await fetch(registry.at('api/search?text=x'))).status).toBe(401)
   })
-})
-
-it('of ten thousand names six are told', () => {
-  const all = Array.from({ length: 10_000 }, (_, at) => `task_${at}:1.0`)
-  expect(bestOf(all, ['task_77'], name => name)).toEqual([
-    'task_77:1.0',
-    'task_770:1.0',
-    'task_771:1.0',
-    'task_772:1.0',
-    'task_773:1.0',
-    'task_774:1.0',
-  ])
 })

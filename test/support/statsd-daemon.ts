@@ -25,9 +25,8 @@ export interface StatsdDaemon {
   stop(): Promise<void>
 }
 
-/** The statsd daemon of npm, as a process of its own. `port`: of one that was stopped, to start it again. */
-export const startStatsd = (port?: number): Promise<StatsdDaemon> =>
-  port === undefined ? onFreePort(daemonOn) : daemonOn(port)
+/** The statsd daemon of npm, as a process of its own. */
+export const startStatsd = (): Promise<StatsdDaemon> => onFreePort(daemonOn)
 
 const daemonOn = async (own: number): Promise<StatsdDaemon> => {
   const dir = mkdtempSync(join(tmpdir(), 'pshub-statsd-'))
