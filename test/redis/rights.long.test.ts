@@ -3,13 +3,13 @@ import { defineTask, type Hub, type Worker } from '../../src/index.ts'
 import { findJobRecord, listedStates } from '../../src/jobs/lists/listing.ts'
 import { run } from '../../src/redis/library.ts'
 import { type Role, roles, usesOf } from '../../src/redis/rights.ts'
-import { sleep } from '../../src/wire/clock.ts'
 import { newId } from '../../src/wire/ids.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { useRights } from '../support/acl-users.ts'
 import { askAsAdmin } from '../support/ask-as-admin.ts'
 import { claimWhole } from '../support/claim-whole.ts'
 import { watchCommands } from '../support/command-watch.ts'
+import { delay } from '../support/delay.ts'
 import { commandsOfFunctions, shapeOf } from '../support/function-commands.ts'
 import { hearWhatRuns, tells } from '../support/hearing.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
@@ -43,7 +43,7 @@ const tasks = [
   defineTask('fails:1.0', {}, () => {
     throw new Error('no')
   }),
-  defineTask('short:1.0', {}, () => sleep(100)),
+  defineTask('short:1.0', {}, () => delay(100, 'a job that others come beside')),
   tells,
   defineTask(
     'stay:1.0',
