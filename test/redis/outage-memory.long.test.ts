@@ -9,6 +9,8 @@ import { eventually, useRedis } from '../support/hub-fixture.ts'
 const it_ = useRedis()
 
 it('an outage costs the memory of the calls that wait, not of all that were made in it', async () => {
+  // What the hub pushed last is not taken back in an outage.
+  it_.allowLeftovers()
   ensureBuild()
   const proxy = await ChaosProxy.start(it_.server.port)
   it_.onEnd(() => proxy.stop())
