@@ -9,7 +9,6 @@ import { useRights } from '../support/acl-users.ts'
 import { askAsAdmin } from '../support/ask-as-admin.ts'
 import { claimWhole } from '../support/claim-whole.ts'
 import { watchCommands } from '../support/command-watch.ts'
-import { delay } from '../support/delay.ts'
 import { commandsOfFunctions, shapeOf } from '../support/function-commands.ts'
 import { hearWhatRuns, tells } from '../support/hearing.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
@@ -37,13 +36,15 @@ const ofFunctions = () =>
     used.map(({ command, key }) => [role, command, ...(key === undefined ? [] : [key])].join(' ')),
   )
 
+/** Ends the runs of short:1.0. */
+const endings: (() => void)[] = []
 const tasks = [
   defineTask('own:1.0', { idempotent: true }, args => args),
   defineTask('long:1.0', {}, length => 'x'.repeat(Number(length))),
   defineTask('fails:1.0', {}, () => {
     throw new Error('no')
   }),
-  defineTask('short:1.0', {}, () => delay(100, 'a job that others come beside')),
+  defineTask('short:1.0', {}, () => new Promise<void>(resolve => endings.push(resolve))),
   tells,
   defineTask(
     'stay:1.0',
@@ -101,7 +102,10 @@ const runJobs = async (worker: Worker) => {
   await redis.rpush(jobs, job(1))
   await eventually(() => worker.busy === 1)
   await redis.rpush(jobs, job(2), '{"task":"never:1.0"}')
-  await eventually(async () => (await redis.zcard(dead)) === 1)
+  await eventually(async () => {
+    for (const end of endings.splice(0)) end()
+    return (await redis.zcard(dead)) === 1 && worker.busy === 0
+  })
   await redis.del(dead)
 }
 
