@@ -88,22 +88,6 @@ const putStats = async (count: number, seen: number, prefix = 'w') => {
 }
 
 describe('a worker among many', () => {
-  it('looks for those that are long gone a page at a time, and for each of them in so many pages', async () => {
-    const now = Date.now()
-    await putStats(1000, now + 24 * 3600_000, 'live-')
-    await putStats(9, 1, 'gone-')
-    const { client, read } = counting()
-    const registrar = makeRegistrar()
-    const id = newId()
-    for (let turn = 0; turn < 14; turn++) {
-      // With its cards, every ten minutes.
-      await registrar.publish(client, id, now + turn * 601_000, said(now + turn * 601_000))
-      expect(read.fields).toBeLessThanOrEqual(200 * (turn + 1))
-    }
-    expect((await it_.redis.hkeys(keys().stats)).map(each => each.slice(0, 5))).not.toContain('gone-')
-    expect(await it_.redis.hlen(keys().stats)).toBe(1001)
-  })
-
   it.each([
     [1000, 12],
     [5000, 4],

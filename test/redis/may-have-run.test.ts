@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import { defineTask, HubError } from '../../src/index.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
-import { startWorkerProcess } from '../support/worker-process.ts'
 
 const it_ = useRedis()
 const keys = () => queueKeys(it_)
@@ -32,17 +31,6 @@ describe('no caller hears that a call was certainly not run which an earlier wor
     expect((await answer).message).toContain('An earlier worker may have run task:1.0')
     expect(ran).toEqual([])
   })
-
-  it('when that worker was killed', async () => {
-    const worker = await startWorkerProcess(it_.url, it_.namespace)
-    it_.onEnd(() => worker.signal('SIGKILL'))
-    const answer = failure(it_.hub().call('again:1.0', { n: 1, ms: 60_000 }, { timeoutMs: 15_000 }))
-    await eventually(() => worker.lines.includes('start 1'))
-    worker.signal('SIGKILL')
-    await worker.exited
-    await it_.worker([stricter('again:1.0', [])])
-    expect(await answer).toMatchObject({ code: 'WorkerLost', ran: 'maybe' })
-  }, 20_000)
 
   it('and the mark stays when it is handed on once more', async () => {
     const started: unknown[] = []

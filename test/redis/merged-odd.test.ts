@@ -67,64 +67,6 @@ describe('merged jobs', () => {
     },
   )
 
-  it('end, however many keys their runs had, and cost no other job its retry', async () => {
-    const { jobs, keys, enqueue, claim, end } = stage()
-    await Promise.all(Array.from({ length: 9000 }, (_, n) => enqueue(`k${n}`, ['1'])))
-    await jobs.enqueue(it_.redis, 'h2', 1, ['"ttl":0,"id":"plain","job":{"tries":0,"errors":[]},"task":"own:1.0"}'])
-    const runs = []
-    for (let more = true; more; ) {
-      const found = await claim('w', { batch: 100 })
-      runs.push(...found)
-      more = found.length > 0
-    }
-    expect(runs.length).toBeGreaterThan(85)
-    const ends = runs.map(({ heldId }) =>
-      heldId === 'job:plain' ? { ...end(heldId, []), words: undefined as never, delayMs: 60_000 } : end(heldId),
-    )
-    await jobs.settle(it_.redis, 'w', ends)
-    expect(await it_.redis.zcard(keys.retries)).toBe(1)
-    expect(await it_.redis.exists(keys.running(task))).toBe(0)
-  }, 60_000)
-
-  it('are in one place where somebody else has the name of what is due', async () => {
-    const { jobs, keys, enqueue, claim, end } = stage()
-    await it_.redis.set(keys.keysOf(task), 'of somebody else')
-    await enqueue('a', ['1'])
-    await enqueue('a', ['2'])
-    await it_.redis.del(keys.keysOf(task))
-    await enqueue('a', ['3'])
-    const seen: unknown[] = []
-    for (let found = await claim('w'); found.length > 0; found = await claim('w')) {
-      for (const { text } of found) seen.push(JSON.parse(text).args)
-      await jobs.settle(
-        it_.redis,
-        'w',
-        found.map(({ heldId }) => end(heldId)),
-      )
-    }
-    expect(seen.flat().sort()).toEqual([1, 2, 3])
-  })
-
-  it('go on where a key that waits stands nowhere, once it is enqueued again', async () => {
-    const { keys, enqueue, claim } = stage()
-    await enqueue('a', ['1'])
-    await it_.redis.del(keys.keysOf(task), keys.keyed)
-    await enqueue('a', ['2'])
-    const [run] = await claim('w')
-    expect(JSON.parse(run!.text).args).toEqual([1, 2])
-  })
-
-  it.each(['-inf', 'inf', '-5', '1e300'])('run though their key is due since %s', async since => {
-    const { keys, enqueue, claim, jobs, end, waiting } = stage()
-    await enqueue('a', ['1'])
-    await it_.redis.zadd(keys.keysOf(task), since, 'a')
-    await it_.redis.zadd(keys.keyed, 1, task)
-    const [run] = await claim('w')
-    expect(run!.text).toMatch(/^\{"at":\d+,"ttl":0,"id":"m-\d+",/)
-    await jobs.settle(it_.redis, 'w', [end(run!.heldId, ['r0'])])
-    expect(await waiting('a')).toEqual(['1'])
-  })
-
   it.each(['inf', '1e300', '1e20', '-1e300', 'nan'])(
     'have tokens of their own though the last one was %s',
     async last => {
@@ -139,73 +81,6 @@ describe('merged jobs', () => {
       for (const id of ids) expect(id).toMatch(/^job:m-\d{16}$/)
     },
   )
-
-  it.each(['{"tries":0001,"x":2}', '{"tries":99999999999999999999999,', '{"losses":[', 'x', '[]'])(
-    'come back where what is known of their failures is %s',
-    async state => {
-      const { keys, enqueue, claim, jobs, end, waiting } = stage()
-      await enqueue('a', ['1'])
-      await it_.redis.hset(keys.tried(task), 'a', state)
-      const [run] = await claim('w')
-      expect(JSON.parse(run!.text).job.run[0][1]).toBeLessThanOrEqual(1_000_000)
-      await jobs.settle(it_.redis, 'w', [end(run!.heldId, ['r0'])])
-      expect(await waiting('a')).toEqual(['1'])
-    },
-  )
-
-  it('are freed where nobody holds them, though the clock was set back', async () => {
-    const { queue, keys, enqueue, claim } = stage()
-    await enqueue('a', ['1'])
-    await enqueue('b', ['1'])
-    await claim('w')
-    const hourLater = (Date.now() + 3_600_000) * 1000
-    await it_.redis.hset(keys.running(task), 'a', `${hourLater} w m-${hourLater}`)
-    await enqueue('a', ['2'])
-    await queue.beat(it_.redis, 'w', 60_000, true, { moves: true })
-    expect(Object.keys(await it_.redis.hgetall(keys.running(task)))).toEqual(['b'])
-    expect(await it_.redis.zscore(keys.keysOf(task), 'a')).not.toBeNull()
-  })
-
-  it('leave no failures behind where what ran of a key was deleted, and nothing else waits', async () => {
-    const { queue, keys, enqueue, claim } = stage()
-    await enqueue('a', ['1'])
-    await it_.redis.hset(keys.tried(task), 'a', '{"tries":3,"errors":[],"losses":2}')
-    await claim('w')
-    await it_.redis.del(keys.held('w'))
-    await it_.redis.hset(keys.running(task), 'a', '5 w m-5')
-    await queue.beat(it_.redis, 'w', 60_000, true, { moves: true })
-    expect(await it_.redis.exists(keys.running(task), keys.tried(task), keys.keyed)).toBe(0)
-  })
-
-  it('are dead as JSON that can be read when they are skipped, whatever they were', async () => {
-    const { jobs, keys } = stage()
-    await it_.redis.zadd(keys.merged(task, 'a'), '-inf', '{not],["json', 'inf', '[1]')
-    for (const _ of [1, 2]) expect(await jobs.actOnKey(it_.redis, task, 'a', 'skip')).toBe(1)
-    const dead = (await it_.redis.zrange(keys.dead, '0', '-1')).map(text => JSON.parse(text).args)
-    expect(dead.sort()).toEqual([[1], '{not],["json'])
-  })
-
-  it('have the score that counts for how they were enqueued last, first or last', async () => {
-    const { keys, enqueue } = stage()
-    const score = async () => Number(await it_.redis.zscore(keys.merged(task, 'a'), '1'))
-    await enqueue('a', ['1'], ',"score":1,"scores":"first"')
-    await enqueue('a', ['1'], ',"score":2,"scores":"first"')
-    expect(await score()).toBe(1)
-    await enqueue('a', ['1'], ',"score":3')
-    expect(await score()).toBe(3)
-  })
-
-  it('wait for nothing that cannot come, where somebody else has the name of keys that wait for their time', async () => {
-    const { jobs, keys, enqueue, claim, end } = stage()
-    await enqueue('a', ['1'])
-    const [run] = await claim('w')
-    await it_.redis.set(keys.later, 'of somebody else')
-    await jobs.settle(it_.redis, 'w', [end(run!.heldId, ['r5'])]).catch(() => undefined)
-    await it_.redis.del(keys.later)
-    await jobs.settle(it_.redis, 'w', [end(run!.heldId, ['r5'])])
-    const stands = [await it_.redis.zscore(keys.keysOf(task), 'a'), await it_.redis.zscore(keys.later, `${task} a`)]
-    expect(stands.filter(Boolean)).toHaveLength(1)
-  })
 })
 
 describe('ordered jobs', () => {
@@ -218,19 +93,5 @@ describe('ordered jobs', () => {
     await it_.redis.del(keys.held('w'))
     expect(await it_.redis.hgetall(keys.lined)).toEqual({ 'line:1.0': '1' })
     expect((await claim('w')).map(({ heldId }) => heldId)).toEqual(['job:j'])
-  })
-  it('wake somebody where the one before them lost three workers', async () => {
-    const { queue, jobs, keys, claim } = stage()
-    const messages = ['j', 'k'].map(id => `"ttl":0,"id":"${id}","job":{"key":"a"},"task":"line:1.0","args":1}`)
-    await jobs.enqueue(it_.redis, 'h', 1, messages)
-    for (const [lost, heir] of ['uv', 'vw', 'wx']) {
-      await claim(lost!)
-      await it_.redis.del(keys.jobBell)
-      await it_.redis.zadd(keys.leases, 1, lost!)
-      await queue.beat(it_.redis, heir!, 60_000, true)
-      await queue.adopt(it_.redis, lost!, heir!)
-    }
-    expect(await it_.redis.zcard(keys.dead)).toBe(1)
-    expect(await it_.redis.llen(keys.jobBell)).toBe(1)
   })
 })

@@ -4,7 +4,7 @@ import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { mergedFixture, noting } from '../support/merged-fixture.ts'
 
 const it_ = useRedis()
-const { keysOf, waiting, declared } = mergedFixture(it_)
+const { keysOf, declared } = mergedFixture(it_)
 
 describe('merged jobs', () => {
   it('are serialized for their way, and deserialized for the handler', async () => {
@@ -49,19 +49,6 @@ describe('merged jobs', () => {
     ])
   })
 
-  it('are tried again with other arguments so that they merge with equal ones', async () => {
-    it_.allowLeftovers()
-    const { task } = noting({ retries: 0 }, () => Promise.reject(new Error('no')))
-    const worker = await it_.worker([task])
-    const hub = it_.hub()
-    await hub.enqueue('merge:1.0', 1, { key: 'a' })
-    await eventually(async () => (await hub.dead('q').count()) === 1)
-    await worker.stop()
-    await hub.enqueue('merge:1.0', { a: 2, b: 1 }, { key: 'a', score: 7 })
-    expect(await hub.dead('q').retry({}, { args: { b: 1, a: 2 } })).toBe(1)
-    expect(await waiting('a')).toEqual({ '{"a":2,"b":1}': 7 })
-  })
-
   it('may return what is no JSON: nobody is told', async () => {
     const { task, runs } = noting()
     const odd = defineTask('odd:1.0', { keyed: 'merged', retries: 0 }, () => 1n)
@@ -72,20 +59,6 @@ describe('merged jobs', () => {
     await eventually(() => runs.length === 1)
     await eventually(async () => (await it_.redis.hlen(keysOf().lined)) === 0)
     expect(await hub.dead('q').count()).toBe(0)
-  })
-
-  it('run alone, and checked, where they were enqueued before their task merged its jobs', async () => {
-    it_.allowLeftovers()
-    const ordered = defineTask('merge:1.0', { keyed: 'ordered' }, () => undefined)
-    await (await it_.worker([ordered])).stop()
-    const hub = it_.hub()
-    await hub.enqueue('merge:1.0', 1, { key: 'a' })
-    await hub.enqueue('merge:1.0', 'none', { key: 'a' })
-    const { task, runs } = noting({ args: { type: 'number' } })
-    await it_.worker([task])
-    await eventually(async () => (await hub.dead('q').count()) === 1 && runs.length === 1)
-    expect(runs[0]!.keys).toEqual([['a', [1]]])
-    expect((await hub.dead('q').list())[0]).toMatchObject({ args: 'none', errors: [{ code: 'InvalidArgs' }] })
   })
 
   it('refuse what has no meaning for them', async () => {

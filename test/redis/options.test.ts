@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { ConfigError, defineTask, Hub, HubError, noOverlap, timingLog, Worker } from '../../src/index.ts'
+import { defineTask, HubError } from '../../src/index.ts'
 import { failure, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
@@ -55,21 +55,9 @@ describe('an option that there is not', () => {
       [`enqueue a:1.0: ${meant}`, () => hub.enqueue('a:1.0', {}, typo)],
       [`enqueue: ${meant}`, () => hub.enqueueMany([['a:1.0']], typo)],
       [`Nothing is enqueued. Entry 0: enqueue a:1.0: ${meant}`, () => hub.enqueueMany([['a:1.0', {}, typo]])],
-      [
-        "enqueue many: there is no option 'checkOnyl'; did you mean 'checkOnly'?",
-        () => hub.enqueueMany([], {}, any({ checkOnyl: true })),
-      ],
       [`chain: ${meant}`, () => hub.chain([['a:1.0']], typo)],
       [`Entry 1 of the chain: ${meant}`, () => hub.chain([['a:1.0'], ['a:1.0', {}, typo]])],
       [`batch: ${meant}`, () => hub.batch([['a:1.0']], typo)],
-      [
-        "batch: there is no option 'faield'; did you mean 'failed'?",
-        () => hub.batch([['a:1.0']], any({ faield: ['a:1.0'] })),
-      ],
-      [
-        `Nothing is enqueued. Entry 0: enqueue a:1.0: ${meant}`,
-        () => hub.batch([['a:1.0']], { then: ['a:1.0', {}, typo] }),
-      ],
       [`schedule: ${meant}`, () => hub.schedule('s', { cron: '@daily' }, 'a:1.0', {}, typo)],
       [
         "schedule s: there is no option 'timezon'; did you mean 'timezone'?",
@@ -80,13 +68,7 @@ describe('an option that there is not', () => {
         () => hub.enqueue('a:1.0', {}, { unique: any({ untill: 'started' }) }),
       ],
       ["job: there is no option 'que'; did you mean 'queue'?", () => hub.job(job.id, any({ que: 'q' }))],
-      ["jobDetails: there is no option 'que'; did you mean 'queue'?", () => hub.jobDetails(job.id, any({ que: 'q' }))],
-      ["cancelJob: there is no option 'que'; did you mean 'queue'?", () => hub.cancelJob(job.id, any({ que: 'q' }))],
       ["jobs: there is no option 'que'; did you mean 'queue'?", () => hub.jobs(any({ que: 'q' }))],
-      [
-        "bulkStep: there is no option 'until'; did you mean 'untilMs'?",
-        () => hub.bulkStep(undefined, any({ state: 'dead', until: 1 })),
-      ],
       [
         "dead jobs: there is no option 'arg'; did you mean 'args' or 'argsText'?",
         () => hub.dead('q').retry({}, any({ arg: 1 })),
@@ -116,52 +98,6 @@ describe('an option that there is not', () => {
       message: "ctx.call a:1.0: there is no option 'timeout'; did you mean 'timeoutMs'?",
       data: { nested: { code: 'InvalidArgs', ran: 'no' } },
     })
-  })
-
-  it('is refused by what is made, before anything is', async () => {
-    const made: [string, () => unknown][] = [
-      ["There is no option 'redi'; did you mean 'redis'?", () => new Hub({ redi: 'x' } as never)],
-      ["There is no option 'task'; did you mean 'tasks'?", () => new Worker({ task: [] } as never)],
-      [
-        "There is no option 'onstart'; did you mean 'onStart'?",
-        () => new Worker({ tasks: [task], onstart() {} } as never),
-      ],
-      [
-        "a:1.0: there is no option 'timeout'; did you mean 'jobTimeoutMs' or 'timeoutMs'?",
-        () => defineTask('a:1.0', { timeout: 1 } as never),
-      ],
-      ["noOverlap: there is no option 'lease'; did you mean 'leaseMs'?", () => noOverlap({ lease: 1 } as never)],
-      ["timingLog: there is no option 'over'; did you mean 'overMs'?", () => timingLog({ over: 1 } as never)],
-    ]
-    for (const [message, make] of made) {
-      const error = thrownBy(make)
-      expect(error).toBeInstanceOf(ConfigError)
-      expect(error.message).toBe(message)
-    }
-    const worker = await it_.worker([task])
-    const error = await worker.stop({ grace: 5 } as never).catch(thrown => thrown)
-    expect(error).toBeInstanceOf(ConfigError)
-    expect(error.message).toBe("stop: there is no option 'grace'; did you mean 'graceMs'?")
-    // It goes on as if nothing had been said.
-    expect(await it_.hub().call(task, 1)).toBe(1)
-  })
-
-  it('shows all there are where none is near; what is no object is said to be none', async () => {
-    const hub = it_.hub()
-    const known = 'Known are timeoutMs, queue, signal, traceparent, tracestate, phases, onProgress.'
-    expect((await failure(hub.call('a:1.0', {}, { zzz: 1 } as never))).message).toBe(
-      `call a:1.0: there is no option 'zzz'. ${known}`,
-    )
-    for (const [options, what] of [
-      [500, 'a number'],
-      [null, 'null'],
-      ['500', 'a string'],
-    ] as const) {
-      const message = `call a:1.0: options are given as an object, not as ${what}.`
-      expect(await failure(hub.call('a:1.0', {}, options as never))).toMatchObject({ code: 'InvalidArgs', message })
-      expect(await failure(hub.enqueue('a:1.0', {}, options as never))).toMatchObject({ code: 'InvalidArgs' })
-      expect(await failure(hub.batch([], options as never))).toMatchObject({ code: 'InvalidArgs' })
-    }
   })
 })
 
@@ -207,12 +143,3 @@ describe('a call that is given up', () => {
     expect(JSON.parse(JSON.stringify(new HubError('TaskFailed')))).toMatchObject({ ran: 'yes' })
   })
 })
-
-const thrownBy = (make: () => unknown): Error => {
-  try {
-    make()
-  } catch (error) {
-    return error as Error
-  }
-  throw new Error('nothing was thrown')
-}

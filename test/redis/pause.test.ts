@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { ConfigError, defineTask, type EventMap, Hub, type Worker } from '../../src/index.ts'
-import { useRights } from '../support/acl-users.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
 
 const server = useRedis()
-const rights = useRights(server)
 const keys = () => queueKeys(server)
 
 /** A task that counts its starts and ends when it is told to. */
@@ -33,7 +31,7 @@ const listen = (worker: Worker) => {
   return {
     told,
     /** Resolves when the worker has beaten so many times more, one of which may be under way. */
-    beats: async (count = 3) => {
+    beats: async (count = 2) => {
       const until = beats + count
       await eventually(() => beats >= until)
     },
@@ -82,8 +80,7 @@ describe('a paused queue', () => {
     await eventually(() => told.length > 0)
     end()
     expect(await running).toBe(1)
-    // Longer than its lease.
-    await beats(6)
+    await beats()
     expect([started, await backlog(), worker.id, worker.busy]).toEqual([[1], 1, id, 0])
     expect(await server.redis.exists(keys().held(id))).toBe(0)
     expect((await hub.queues())[0]).toMatchObject({ queue: 'q', workers: 1, held: 0, backlog: 1 })
@@ -91,45 +88,6 @@ describe('a paused queue', () => {
     await eventually(() => started.length === 2)
     end()
     expect(await waiting).toBe(2)
-  })
-
-  it('is found so by a worker that starts later', async () => {
-    const { tasks, started } = makeTask()
-    const hub = server.hub()
-    await hub.pause('q')
-    const worker = await server.worker(tasks)
-    const { beats } = listen(worker)
-    const waiting = hub.call('note:1.0', 1)
-    await eventually(async () => (await backlog()) === 1)
-    await beats()
-    expect([started, await backlog()]).toEqual([[], 1])
-    await hub.resume('q')
-    await waiting
-  })
-
-  it('keeps its jobs too, also from a worker that runs as many as it may', async () => {
-    const { redis } = server
-    const { tasks, started, end } = makeTask()
-    const worker = await server.worker(tasks, { slots: 2, jobSlots: 1 })
-    const push = async (n: number) => {
-      await redis.rpush(keys().jobs, JSON.stringify({ id: `j${n}`, task: 'stay:1.0', args: n }))
-      if ((await redis.llen(keys().jobBell)) === 0) await redis.rpush(keys().jobBell, '1')
-    }
-    await push(1)
-    await eventually(() => started.length === 1)
-    const { told, beats } = listen(worker)
-    const hub = server.hub()
-    await hub.pause('q')
-    await eventually(() => told.length > 0)
-    await push(2)
-    end()
-    await eventually(() => worker.busy === 0)
-    await beats()
-    expect([started, await redis.llen(keys().jobs)]).toEqual([[1], 1])
-    await hub.resume('q')
-    await eventually(() => started.length === 2)
-    end()
-    await eventually(() => worker.busy === 0)
   })
 
   it('is paused for all its workers, and for no other queue', async () => {
@@ -152,66 +110,18 @@ describe('a paused queue', () => {
     await eventually(() => heard.every(({ told }) => told.at(-1) === 'resumed'))
   })
 
-  it('is not taken from any more once the wait of a worker is over that may not end it', async () => {
+  it('is found so by a worker that starts later', async () => {
     const { tasks, started } = makeTask()
-    const redis = await rights.user('app', `${rights.rules('worker')} -client|id -client|unblock`)
-    const worker = await server.worker(tasks, { redis })
     const hub = server.hub()
-    await hub.call('note:1.0', 1)
-    await eventually(isWaiting)
-    const { told } = listen(worker)
     await hub.pause('q')
-    await eventually(() => told.length > 0)
-    await eventually(async () => !(await isWaiting()))
-    const waiting = hub.call('note:1.0', 2)
+    const worker = await server.worker(tasks)
+    const { beats } = listen(worker)
+    const waiting = hub.call('note:1.0', 1)
     await eventually(async () => (await backlog()) === 1)
-    expect(started).toEqual([1])
+    await beats()
+    expect([started, await backlog()]).toEqual([[], 1])
     await hub.resume('q')
     await waiting
-    await rights.denied()
-  })
-
-  it('gets back what a lost worker held, and keeps it', async () => {
-    const { redis } = server
-    const { tasks, started } = makeTask()
-    const worker = await server.worker(tasks)
-    const hub = server.hub()
-    await hub.pause('q')
-    const { told } = listen(worker)
-    await eventually(() => told.length > 0)
-    await redis.hset(keys().held('gone'), 'x', '{"at":1,"ttl":0,"id":"x","idempotent":true,"task":"note:1.0","args":7}')
-    await redis.zadd(keys().leases, 1, 'gone')
-    await eventually(async () => (await backlog()) === 1)
-    expect(started).toEqual([])
-    await hub.resume('q')
-    await eventually(() => started.length === 1)
-    expect(started).toEqual([7])
-    await eventually(async () => (await redis.exists(keys().held(worker.id))) === 0)
-  })
-
-  it('costs no lease and pauses nothing where somebody else has put something under the name', async () => {
-    const { redis } = server
-    const { paused } = keys()
-    const { tasks, started } = makeTask()
-    await redis.rpush(paused, 'squat')
-    const worker = await server.worker(tasks)
-    const { told, beats } = listen(worker)
-    const hub = server.hub()
-    await hub.call('note:1.0', 1)
-    expect((await hub.queues())[0]).toMatchObject({ queue: 'q', pausedMs: undefined })
-    for (const change of ['pause', 'resume'] as const) {
-      const error = await failure(hub[change]('q'))
-      expect([error.code, error.message]).toEqual(['NotEnqueued', expect.stringMatching(/^Queue q could.*WRONGTYPE/)])
-    }
-    await redis.del(paused)
-    await redis.set(paused, 'soon')
-    await beats()
-    await hub.call('note:1.0', 2)
-    expect((await hub.queues())[0]).toMatchObject({ pausedMs: undefined })
-    expect([started, told]).toEqual([[1, 2], []])
-    expect(await hub.pause('q')).toBe(Number(await redis.get(paused)))
-    await eventually(() => told.length > 0)
-    await hub.resume('q')
   })
 })
 

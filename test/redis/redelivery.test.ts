@@ -1,11 +1,8 @@
 import { readFileSync } from 'node:fs'
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { Queue } from '../../src/queue/queue.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
-import { decodeRequest, requestBody, requestTail, stamped } from '../../src/wire/message.ts'
-import { encodePayload } from '../../src/wire/payload.ts'
-import { anyJson, hasProto } from '../support/any-json.ts'
+import { requestBody, requestTail, stamped } from '../../src/wire/message.ts'
 import { useRedis } from '../support/hub-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
 
@@ -108,39 +105,5 @@ describe('a request that its worker had started', () => {
         expect(answer).toEqual({ done: true, toAnswer: [], redelivered: [], dead: [], ...nothing })
       }
     }
-  })
-
-  const anyArgs = anyJson.filter(value => !hasProto(value))
-  const pushed = anyArgs.map(args =>
-    stamped('1', 0, requestBody('x', 't:1.0', true, encodePayload(args), requestTail('pshub:reply:{h}', undefined))),
-  )
-  /** Pushed by hand: any order of fields, any spaces. */
-  const byHand = fc
-    .tuple(
-      anyArgs.chain(args => fc.shuffledSubarray(Object.entries({ args, task: 't:1.0', id: 'x' }), { minLength: 3 })),
-      fc.constantFrom('', ' ', '\n'),
-    )
-    .map(([entries, space]) => `${JSON.stringify(Object.fromEntries(entries), null, space)}${space}`)
-
-  it('goes back as it was, with one loss more each time, until it has lost three', async () => {
-    const read = (text: string) => {
-      const { text: _, losses: __, mayHaveRun: ___, ...rest } = decodeRequest(text, 'held', 'pshub')
-      return rest
-    }
-    await fc.assert(
-      fc.asyncProperty(fc.oneof(pushed, byHand), async text => {
-        const request = read(text)
-        let last = text
-        for (const count of [1, 2]) {
-          const [next] = (await adopted('job:x', last)).jobs
-          expect(decodeRequest(next!, 'held', 'pshub').losses).toBe(count)
-          expect(read(next!)).toEqual(request)
-          last = next!
-        }
-        const { jobs, dead } = await adopted('job:x', last)
-        expect([jobs, { ...read(dead[0]!), heldId: request.heldId, atUs: request.atUs }]).toEqual([[], request])
-      }),
-      { numRuns: 100 },
-    )
   })
 })

@@ -1,7 +1,6 @@
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
-import { command, destroy, makeClient } from '../../src/redis/client.ts'
 import { useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
@@ -59,28 +58,3 @@ describe('options of ioredis', () => {
 })
 
 /** ioredis does not document `stream`, and a later version may call it otherwise. */
-it('a client whose socket cannot be found sends all the same, and can be given up', async () => {
-  const client = makeClient(it_.url, 'test')
-  let stream: unknown
-  let looks = 0
-  Object.defineProperty(client, 'stream', {
-    set: value => {
-      stream = value
-    },
-    // Hidden from the code of this project alone.
-    get: () => {
-      if (!new Error().stack?.includes('socketOf')) return stream
-      looks++
-      return undefined
-    },
-  })
-  client.on('error', () => undefined)
-  const ended = new Promise(resolve => client.once('end', resolve))
-  await client.connect()
-  const key = `${it_.namespace}:key`
-  const answers = [command(client, 'rpush', key, 'a'), command(client, 'rpush', key, 'b'), command(client, 'del', key)]
-  expect(await Promise.all(answers)).toEqual([1, 2, 1])
-  expect(looks).toBeGreaterThan(0)
-  destroy(client, new Error('over'))
-  await ended
-})

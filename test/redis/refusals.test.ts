@@ -1,7 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask, prometheusText } from '../../src/index.ts'
-import { rulesOf } from '../../src/redis/rights.ts'
-import { makeKeys } from '../../src/wire/keys.ts'
 import { add } from '../support/example-tasks.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 
@@ -50,42 +48,5 @@ describe('what hubs refuse', () => {
     await failure(hub.call('failing:1.0'))
     await hub.close()
     expect((await fixture.keys()).filter(key => key.startsWith('refus'))).toEqual([])
-  })
-
-  it('is kept to itself by a hub whose rights are of an earlier version', async () => {
-    const keys = makeKeys(fixture.namespace)
-    const rules = rulesOf('hub', keys)
-      .split(' ')
-      .filter(rule => !rule.includes(':refus'))
-    await fixture.redis.call('ACL', 'SETUSER', 'earlier', 'on', '>pw', 'resetkeys', '-@all', ...rules)
-    const url = fixture.url.replace('redis://', 'redis://earlier:pw@')
-    const problems: unknown[] = []
-    const hub = fixture.hub({ redis: url })
-    hub.events.on('problem', problem => problems.push(problem))
-    expect((await failure(hub.call('nowhere:1.0'))).code).toBe('NoSuchTask')
-    await hub.close()
-    expect(problems).toEqual([])
-    expect((await fixture.keys()).filter(key => key.startsWith('refused'))).toEqual([])
-    await fixture.redis.call('ACL', 'DELUSER', 'earlier')
-  })
-
-  it('may be anything: it counts as absent, and is said to be', async () => {
-    const { redis, namespace } = fixture
-    await redis.zadd(`${namespace}:refusing`, 1, 'h1', 2, 'h2', 3, '{}', 4, 'h3')
-    await redis.set(
-      `${namespace}:refused:h1`,
-      '{"tasks":[{"task":1},{"task":"t:1.0","codes":[{"code":"constructor"}]}]}',
-    )
-    await redis.lpush(`${namespace}:refused:h2`, 'x')
-    await redis.set(`${namespace}:refused:h3`, '['.repeat(100_000))
-    const overview = await fixture.hub().overview()
-    expect(overview.refusals).toEqual([])
-    expect(overview.unreadable.map(({ key }) => key.slice(namespace.length + 1)).sort()).toEqual([
-      'refused:h2',
-      'refused:h3',
-    ])
-    await redis.del(`${namespace}:refusing`)
-    await redis.set(`${namespace}:refusing`, 'x')
-    expect((await fixture.hub().overview()).refusals).toEqual([])
   })
 })

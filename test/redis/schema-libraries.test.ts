@@ -5,7 +5,7 @@ import { Type } from 'typebox'
 import * as v from 'valibot'
 import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { ConfigError, defineTask, type StandardSchema } from '../../src/index.ts'
+import { ConfigError, defineTask } from '../../src/index.ts'
 import { failure, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
@@ -94,18 +94,6 @@ describe('a task declared by a schema of a library', () => {
     expect(late).toMatchObject({ code: 'InvalidArgs', message: 'The arguments of slow:1.0: /n is taken.' })
   })
 
-  it('has what its handler returns checked', async () => {
-    const wrong = defineTask('wrong:1.0', { result: z.object({ n: z.number().refine(n => n !== 6) }) }, () => ({
-      n: 6,
-    }))
-    await it_.worker([wrong])
-    const error = await failure(it_.hub().call(wrong))
-    expect([error.code, (error.data as { problems: object[] }).problems]).toMatchObject([
-      'InvalidResult',
-      [{ pointer: '/n' }],
-    ])
-  })
-
   it('merges payloads as its validator makes them, without those that it refuses', async () => {
     const seen: unknown[] = []
     const merged = defineTask(
@@ -163,14 +151,5 @@ describe('a schema that cannot be told', () => {
     const define = () => defineTask('x:1.0', options as never)
     expect(define).toThrow(ConfigError)
     expect(define).toThrow(message)
-  })
-
-  it('is used without a validator of its own, where it has none', async () => {
-    const jsonSchema = { input: () => ({ type: 'number' }), output: () => ({ type: 'number' }) }
-    const schema = { '~standard': { version: 1, vendor: 'mine', jsonSchema } } as unknown as StandardSchema<number>
-    const task = defineTask('plain:1.0', { args: schema }, n => n + 1)
-    await it_.worker([task])
-    expect(await it_.hub().call(task, 1)).toBe(2)
-    expect((await failure(it_.hub().call('plain:1.0', 'a'))).code).toBe('InvalidArgs')
   })
 })

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defineTask, Worker } from '../../src/index.ts'
+import { defineTask } from '../../src/index.ts'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 import { gated, noted } from '../support/noting-tasks.ts'
 import { queueKeys } from '../support/queue-keys.ts'
@@ -23,15 +23,6 @@ describe('a worker of several queues', () => {
     await worker.stop()
     expect(started).toEqual(['a', 'b'])
     expect(await it_.redis.hlen(`${it_.namespace}:workers`)).toBe(0)
-  })
-
-  it('declares tasks in the queue that is named first, and says nothing of its own other ones', async () => {
-    const worker = await it_.worker([defineTask('echo:1.0', {}, args => args)], { queue: 'z,a,b' })
-    const elsewhere: unknown[] = []
-    worker.events.on('task:elsewhere', told => elsewhere.push(told))
-    const card = JSON.parse((await it_.redis.hget(`${it_.namespace}:tasks`, 'echo:1.0'))!)
-    expect(card.queue).toBe('z')
-    expect(elsewhere).toEqual([])
   })
 
   it('never holds more than its slots, whatever waits where', async () => {
@@ -76,39 +67,6 @@ describe('a worker of several queues', () => {
     await eventually(() => seen.length === 10)
     expect(seen.slice(0, 5)).toEqual([0, 1, 2, 3, 4].map(n => `high ${n}`))
   })
-
-  it('notices what comes into the first one while another keeps it busy', async () => {
-    const { task, seen } = noted()
-    await it_.worker([task], { queue: ['high', 'low'], slots: 1, jobSlots: 1 })
-    const hub = it_.hub()
-    await hub.enqueueMany(
-      Array.from({ length: 3000 }, (_, n) => ['note:1.0', n] as const),
-      { queue: 'low' },
-    )
-    await eventually(() => seen.length > 0)
-    await hub.enqueue('note:1.0', 'high')
-    await eventually(() => seen.length === 3001, 10_000)
-    expect(seen.indexOf('high')).toBeLessThan(2900)
-  }, 15_000)
-
-  it('finds what the lost tokens of one announced while another rings again and again', async () => {
-    const { task, seen } = noted()
-    await it_.worker([task], { queue: ['a', 'b'] })
-    const hub = it_.hub()
-    let isOver = false
-    const busy = (async () => {
-      while (!isOver) await hub.call('note:1.0', 'busy').catch(() => undefined)
-    })()
-    await eventually(() => seen.length > 5)
-    // As whoever took the tokens and died leaves it.
-    const { calls, jobs } = queueKeys(it_, 'b')
-    await it_.redis.rpush(jobs, '{"task":"note:1.0","args":"job"}')
-    await it_.redis.rpush(calls, '{"task":"note:1.0","args":"call"}')
-    await eventually(() => seen.includes('job') && seen.includes('call'), 8000).finally(() => {
-      isOver = true
-    })
-    await busy
-  }, 15_000)
 
   it('with weights takes from each as often as they say', async () => {
     const { task: gate, runs } = gated('gate:1.0')
@@ -168,59 +126,6 @@ describe('a worker of several queues', () => {
     expect(told).toEqual(['a paused', 'a resumed'])
   })
 
-  it('rests from a queue whose requests only others can run, and serves the others meanwhile', async () => {
-    const { task, seen } = noted()
-    const worker = await it_.worker([task], { queue: ['a', 'b'], slots: 1, jobSlots: 1 })
-    const handedBack: unknown[] = []
-    worker.events.on('request:handedback', ({ queue }) => handedBack.push(queue))
-    let expired = 0
-    worker.events.on('claim:taken', claimed => {
-      expired += claimed.expired
-    })
-    const { calls, bell } = queueKeys(it_, 'a')
-    const at = Date.now() * 1000
-    await it_.redis.rpush(calls, `{"at":${at},"ttl":3000,"id":"foreign","task":"others:1.0","args":{}}`)
-    await it_.redis.rpush(bell, '1')
-    await eventually(() => handedBack.length >= 3)
-    const hub = it_.hub()
-    for (let n = 0; n < 20; n++) await hub.call('note:1.0', n, { queue: 'b' })
-    expect(seen).toHaveLength(20)
-    await eventually(() => expired === 1, 8000)
-  }, 15_000)
-
-  it('goes on with the others where one of them is spoilt, and says so', async () => {
-    const { task, seen } = noted()
-    const worker = await it_.worker([task], { queue: ['a', 'b'] })
-    const problems: string[] = []
-    worker.events.on('problem', ({ where, reason }) => problems.push(`${where}: ${reason}`))
-    const { calls, bell } = queueKeys(it_, 'a')
-    await it_.redis.set(calls, 'somebody else’s')
-    await it_.redis.rpush(bell, '1')
-    await eventually(() => problems.some(problem => problem.startsWith('fetch: WRONGTYPE')))
-    const hub = it_.hub()
-    for (let n = 0; n < 5; n++) await hub.enqueue('note:1.0', n, { queue: 'b' })
-    await eventually(() => seen.length === 5)
-    await it_.redis.del(calls)
-    await hub.call('note:1.0', 'again')
-    expect(seen).toHaveLength(6)
-  })
-
-  it('keeps all of its leases while a handler blocks the loop', async () => {
-    const block = defineTask('block:1.0', {}, () => {
-      const end = Date.now() + 4000
-      while (Date.now() < end);
-      return null
-    })
-    const worker = await it_.worker([block], { queue: ['a', 'b'], leaseMs: 2000 })
-    const lost: unknown[] = []
-    worker.events.on('lease:lost', told => lost.push(told))
-    const leasesOf = async (queue: string) => it_.redis.zrange(queueKeys(it_, queue).leases, '0', '-1')
-    const before = [await leasesOf('a'), await leasesOf('b')]
-    expect(await it_.hub().call('block:1.0', null, { timeoutMs: 10_000 })).toBeNull()
-    expect([await leasesOf('a'), await leasesOf('b')]).toEqual(before)
-    expect(lost).toEqual([])
-  }, 15_000)
-
   it('whose lease of one queue is lost goes on in the others as it was', async () => {
     const { task, runs } = gated('slow:1.0')
     const worker = await it_.worker([task], { queue: ['a', 'b'], slots: 2, jobSlots: 1 })
@@ -244,18 +149,6 @@ describe('a worker of several queues', () => {
     for (const { end } of runs.splice(0)) end()
     await Promise.all([again, more])
   }, 15_000)
-
-  it('leaves no lease behind when it is stopped while it takes them', async () => {
-    const queue = Array.from({ length: 100 }, (_, n) => `q${n}`)
-    const own = { redis: it_.url, namespace: it_.namespace, logLevel: 'silent', queue }
-    const worker = new Worker({ ...own, tasks: [defineTask('echo:1.0', {}, args => args)] })
-    const started = worker.start()
-    await eventually(async () => (await it_.redis.zcard(queueKeys(it_, 'q9').leases)) === 1)
-    await worker.stop()
-    await started
-    expect((await it_.keys()).filter(key => key.endsWith(':leases'))).toEqual([])
-    expect(await it_.redis.hlen(`${it_.namespace}:workers`)).toBe(0)
-  })
 
   it('puts back what it holds of all of them when it stops', async () => {
     const { task, runs } = gated('slow:1.0')
@@ -284,8 +177,6 @@ it.each([
   ['', 'must be names of queues'],
   ['a,a', 'must be names of queues'],
   ['a:0', 'must be names of queues'],
-  ['a:1001', 'must be names of queues'],
-  ['a:b', 'must be names of queues'],
   [['a', 1], 'must be names of queues'],
   [[], 'must be names of queues'],
 ])('refuses %j as queues', async (queue, message) => {

@@ -26,7 +26,7 @@ describe('a request for a task that this worker lacks', () => {
     })
     await redis.rpush(calls, foreign('a', 2000))
     await redis.rpush(bell, '1')
-    await eventually(() => expired === 1, 8000)
+    await eventually(() => expired === 1, 30_000)
     // 50 + 100 + 200 + 400 + 400 ... within two seconds; once for each turn before.
     expect(handedBack).toBeGreaterThan(1)
     expect(handedBack).toBeLessThan(12)
@@ -39,20 +39,7 @@ describe('a request for a task that this worker lacks', () => {
     await eventually(() => ends.length === 1)
     ends[0]!()
     await eventually(() => worker.busy === 0)
-  }, 15_000)
-
-  it('holds up none that the worker has', async () => {
-    const { calls, bell } = queueKeys(it_)
-    const worker = await it_.worker([defineTask('mine:1.0', {}, () => 'mine')], { slots: 1 })
-    let expired = 0
-    worker.events.on('claim:taken', claimed => {
-      expired += claimed.expired
-    })
-    await it_.redis.rpush(calls, foreign('a', 1000), foreign('b', 1000))
-    await it_.redis.rpush(bell, '1')
-    expect(await it_.hub().call('mine:1.0')).toBe('mine')
-    await eventually(() => expired === 2, 8000)
-  })
+  }, 40_000)
 })
 
 describe('slots', () => {
@@ -117,7 +104,7 @@ it('jobs are claimed few at a time while calls come, and as many as there is roo
   await calling
   // A call and two jobs.
   expect(Math.max(...taken)).toBeLessThanOrEqual(3)
-}, 15_000)
+}, 40_000)
 
 it('a Redis that refuses releases is not asked for more work again and again, and all goes on when it does not', async () => {
   const { redis } = it_
@@ -133,7 +120,7 @@ it('a Redis that refuses releases is not asked for more work again and again, an
   await eventually(async () => (await redis.hlen(held(worker.id))) === 0)
   await redis.call('ACL', 'SETUSER', 'limited', '-hdel')
   const claimsBefore = await claims()
-  const calls = Array.from({ length: 8 }, (_, n) => hub.call('echo:1.0', n, { timeoutMs: 15_000 }))
+  const calls = Array.from({ length: 8 }, (_, n) => hub.call('echo:1.0', n, { timeoutMs: 40_000 }))
   await Promise.all(calls.slice(0, 4))
   await eventually(async () => (await redis.hlen(held(worker.id))) === 6)
   await eventually(() => problems.filter(reason => reason.includes('NOPERM')).length > 3)
@@ -146,4 +133,4 @@ it('a Redis that refuses releases is not asked for more work again and again, an
     const stats = String(await redis.info('commandstats'))
     return Number(/cmdstat_fcall:calls=(\d+)/.exec(stats)?.[1] ?? 0)
   }
-}, 20_000)
+}, 60_000)

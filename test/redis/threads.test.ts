@@ -5,7 +5,7 @@ import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { type Told, useThreads } from '../support/threaded-worker.ts'
 
 const it_ = useRedis()
-const { all, file, library, makeWorker, startWorker, written } = useThreads(it_)
+const { file, library, makeWorker, startWorker, written } = useThreads(it_)
 
 describe('a handler in a thread', () => {
   it('is given the same context, and its result goes the same way', async () => {
@@ -74,31 +74,6 @@ describe('a handler in a thread', () => {
     expect(await hub.call('checked:1.0', { n: 1 })).toBe(1)
   })
 
-  it('tells backoff functions, middleware and events what it threw', async () => {
-    const seen: unknown[] = []
-    const backoff = (error: unknown) => {
-      seen.push(error)
-      return undefined
-    }
-    const ending = all().find(task => task.name.full === 'ending:1.0')!
-    const worker = await startWorker({ tasks: [{ ...ending, backoff } as Task] })
-    worker.events.on('task:settled', ({ thrown }) => seen.push(thrown))
-    const job = await it_.hub().enqueue('ending:1.0', { how: 'error' }, { tracked: true })
-    expect(await failure(job.result({ timeoutMs: 15_000 }))).toMatchObject({ code: 'TaskFailed', message: 'broken' })
-    await eventually(() => seen.length === 2)
-    expect(seen[0]).toMatchObject({ name: 'Error', message: 'broken', code: 'E1' })
-    expect((seen[0] as Error).stack).toContain('thread-tasks.mjs')
-    expect(seen[1]).toBe(seen[0])
-    it_.allowLeftovers()
-  })
-
-  it('gives a job up at once where its error says so', async () => {
-    await startWorker()
-    const job = await it_.hub().enqueue('ending:1.0', { how: 'final' }, { tracked: true })
-    expect(await failure(job.result({ timeoutMs: 15_000 }))).toMatchObject({ message: 'never' })
-    it_.allowLeftovers()
-  })
-
   it('has middleware around it in the main thread', async () => {
     const worker = makeWorker()
     worker.use(next => async (request, ctx) => {
@@ -116,40 +91,6 @@ describe('a handler in a thread', () => {
   })
 })
 
-describe('what it logs', () => {
-  it.each(['ends', 'dies'])('is all written before its run ends, when it %s', async how => {
-    let lines = 0
-    let atEnd = 0
-    const worker = makeWorker()
-    worker.use(next => async (request, ctx) => {
-      const log = { ...ctx.log, info: () => lines++ }
-      const { id, task, from, attempt, isJob, us, signal } = ctx
-      const own = {
-        id,
-        task,
-        from,
-        attempt,
-        isJob,
-        us,
-        signal,
-        call: ctx.call.bind(ctx),
-        progress: ctx.progress.bind(ctx),
-      }
-      try {
-        return await next(request, { ...own, remainingMs: () => ctx.remainingMs(), log })
-      } finally {
-        atEnd = lines
-      }
-    })
-    await worker.start()
-    await it_
-      .hub()
-      .call('chatty:1.0', { lines: 5000, how })
-      .catch(() => undefined)
-    expect(atEnd).toBe(5000)
-  })
-})
-
 describe('a call that it makes', () => {
   it('goes through the main thread, with the time that is left', async () => {
     await startWorker()
@@ -160,19 +101,6 @@ describe('a call that it makes', () => {
     expect(answer).toMatchObject({ args: { a: 1 }, isMainThread: true })
     expect(answer.remainingMs).toBeLessThanOrEqual(13_000)
     expect(await hub.call('calling:1.0', { task: 'echo:1.0' })).toMatchObject({ answer: { args: {} } })
-  })
-
-  it('passes the trace on', async () => {
-    // Before anybody sends anything: ioredis takes a line that comes with the answer to MONITOR for a disorder.
-    const monitor = await it_.redis.monitor()
-    it_.onEnd(() => monitor.disconnect())
-    await startWorker()
-    const pushes: string[] = []
-    monitor.on('monitor', (_time: string, args: string[]) => pushes.push(args.join(' ')))
-    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
-    await it_.hub().call('calling:1.0', { task: 'echo:1.0' }, { traceparent })
-    const nested = pushes.filter(text => text.includes('"task":"echo:1.0"') && /RPUSH/i.test(text))
-    expect(nested.some(text => text.includes(traceparent))).toBe(true)
   })
 
   it('fails as in the main thread', async () => {

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { defineTask, Hub, type HubOptions, Worker } from '../../src/index.ts'
 import { installPackages, mayInstallPackages, onPath } from '../../tools/apt.mjs'
-import { freePort, startServer } from '../../tools/redis-server.mjs'
+import { onFreePort, startServer } from '../../tools/redis-server.mjs'
 
 let folder: string
 let server: Awaited<ReturnType<typeof startServer>>
@@ -27,10 +27,12 @@ const makeCertificates = () => {
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'pshub-tls-'))
   makeCertificates()
-  port = await freePort()
   const files = ['--tls-cert-file', file('redis.pem'), '--tls-key-file', file('redis.key')]
-  const args = ['--tls-port', String(port), ...files, '--tls-ca-cert-file', file('ca.pem'), '--tls-auth-clients', 'no']
-  server = await startServer({ args })
+  const authority = ['--tls-ca-cert-file', file('ca.pem'), '--tls-auth-clients', 'no']
+  server = await onFreePort(async (free: number) => {
+    port = free
+    return startServer({ args: ['--tls-port', String(free), ...files, ...authority] })
+  })
 }, 60_000)
 afterAll(async () => {
   await server.stop()

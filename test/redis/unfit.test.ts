@@ -1,12 +1,15 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { describe, expect, it, vi } from 'vitest'
-import { ConfigError, defineTask, type EventMap, Worker } from '../../src/index.ts'
+import { ConfigError, defineTask, type EventMap, Worker, type WorkerOptions } from '../../src/index.ts'
 import { findUnfit } from '../../src/redis/boot-check.ts'
 import { Connection } from '../../src/redis/connection.ts'
-import { isDispensable, isOfClusters, type Role, roles, usesOf } from '../../src/redis/rights.ts'
+import { type Role, roles } from '../../src/redis/rights.ts'
 import { missingRights } from '../../src/redis/rights-check.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { Inspect } from '../../src/worker/roles/inspect.ts'
-import { freePort, startServer } from '../../tools/redis-server.mjs'
+import { startServer } from '../../tools/redis-server.mjs'
 import { useRights } from '../support/acl-users.ts'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 
@@ -37,52 +40,23 @@ describe('the look at rights', () => {
     const denied = await rights.denied()
     expect(denied).toEqual(asksByItself(role) ? ['app command fcall'] : [])
   })
-
-  it.each(roles)('names each command that a %s lacks, and the rule that grants it', async role => {
-    const client = await asking('~* +@all')
-    const keys = makeKeys(server.namespace)
-    const ofRole = usesOf(role, keys, '*', '*')
-    for (const command of new Set(ofRole.flatMap(({ commands }) => commands))) {
-      // These are asked by their own commands, of which the name of a connection is none.
-      if (asksByItself(role) && command === 'CLIENT|SETNAME') continue
-      await rights.user('app', `${rights.rules(role)} -${command.toLowerCase()}`)
-      const missing = await missingRights(client, role, keys, 'q')
-      if (isOfClusters({ command, key: undefined })) {
-        // This server is none: nobody needs it here.
-        expect(missing, command).toBeUndefined()
-        continue
-      }
-      expect(missing?.what, command).toContain(command)
-      const uses = ofRole.filter(({ commands }) => commands.includes(command))
-      expect(missing?.isNeeded, command).toBe(uses.some(({ key }) => !isDispensable({ command, key }, keys)))
-      await server.redis.call('ACL', ...missing!.grant.split(' ').slice(1))
-      expect(await missingRights(client, role, keys, 'q'), command).toBeUndefined()
-    }
-    await rights.denied()
-  })
-
-  it.each(roles)('names each key that a %s lacks', async role => {
-    const client = await asking('~* +@all')
-    const keys = makeKeys(server.namespace)
-    const rules = rights.rules(role).split(' ')
-    for (const pattern of rules.filter(rule => rule.includes('~'))) {
-      await rights.user('app', rules.filter(rule => rule !== pattern).join(' '))
-      const missing = await missingRights(client, role, keys, 'q')
-      const key = pattern.replace(/^(%R)?~/, '').replace(/^(\w+):\{\*\}:/, '$1:{q}:')
-      if (isOfClusters({ command: 'any', key })) {
-        expect(missing, pattern).toBeUndefined()
-        continue
-      }
-      const isNeeded = !isDispensable({ command: 'any', key }, keys)
-      expect(missing, pattern).toMatchObject({ isNeeded, what: expect.stringContaining(` on ${key}`) })
-    }
-    await rights.denied()
-  })
 })
 
 describe('a worker', () => {
-  const make = (redis: string) => {
-    const worker = new Worker({ redis, namespace: server.namespace, queue: 'q', logLevel: 'silent', tasks: [echo] })
+  /** The place of a server that is not there yet: a socket of its own, where nobody else can come to be before it. */
+  const place = () => {
+    const dir = mkdtempSync(join(tmpdir(), 'pshub-unfit-'))
+    server.onEnd(() => rmSync(dir, { recursive: true }))
+    return join(dir, 'redis')
+  }
+  const make = (redis: WorkerOptions['redis']) => {
+    const worker = new Worker({
+      redis: redis!,
+      namespace: server.namespace,
+      queue: 'q',
+      logLevel: 'silent',
+      tasks: [echo],
+    })
     server.onEnd(() => worker.stop({ graceMs: 100 }))
     const problems: EventMap['problem'][] = []
     worker.events.on('problem', problem => problems.push(problem))
@@ -94,7 +68,7 @@ describe('a worker', () => {
     const refused = worker.start()
     await expect(refused).rejects.toThrow(ConfigError)
     await expect(refused).rejects.toThrow(
-      /^This Redis cannot be used: this user may not serve a queue: it lacks LPOP on t\d+:\{q\}:calls, LPOP on t\d+:\{q\}:jobs, .*\. What grants it: ACL/,
+      /^This Redis cannot be used: this user may not serve a queue: it lacks LPOP on \S+:\{q\}:calls, LPOP on \S+:\{q\}:jobs, .*\. What grants it: ACL/,
     )
     expect(await server.keys()).toEqual([])
   })
@@ -108,16 +82,19 @@ describe('a worker', () => {
   })
 
   it('for which Redis came late looks then: it serves nothing until the server is fit, and says why once', async () => {
-    const port = await freePort()
-    const { worker, problems } = make(`redis://127.0.0.1:${port}`)
+    const path = place()
+    const { worker, problems } = make({ path })
     await worker.start()
-    const late = await startServer({ port, args: ['--maxmemory-policy', 'allkeys-lru'] })
+    const late = await startServer({ args: ['--unixsocket', path, '--maxmemory-policy', 'allkeys-lru'] })
     server.onEnd(() => late.stop())
-    const redis = server.redis.duplicate({ port })
+    const redis = server.redis.duplicate({ port: late.port })
     server.onEnd(() => redis.disconnect())
     await eventually(() => problems.length > 0)
-    // Long enough for another look.
-    await new Promise(resolve => setTimeout(resolve, 1300))
+    // It looks with INFO, as this does.
+    const asked = async () => Number(/cmdstat_info:calls=(\d+)/.exec(await redis.info('commandstats'))![1])
+    const before = await asked()
+    let own = 0
+    await eventually(async () => (await asked()) - before - ++own > 1)
     expect(problems).toEqual([
       { where: 'redis', reason: expect.stringMatching(/^This Redis cannot be used: maxmemory-policy is allkeys-lru/) },
     ])
@@ -134,12 +111,12 @@ describe('a worker', () => {
   })
 
   it('that is stopped before Redis was fit leaves nothing and complains of nothing more', async () => {
-    const port = await freePort()
-    const { worker, problems } = make(`redis://app:secret@127.0.0.1:${port}`)
+    const path = place()
+    const { worker, problems } = make({ path, username: 'app', password: 'secret' })
     await worker.start()
-    const late = await startServer({ port })
+    const late = await startServer({ args: ['--unixsocket', path] })
     server.onEnd(() => late.stop())
-    const redis = server.redis.duplicate({ port })
+    const redis = server.redis.duplicate({ port: late.port })
     server.onEnd(() => redis.disconnect())
     await redis.call(
       'ACL',

@@ -129,7 +129,7 @@ describe('who may do what', () => {
     expect(Object.keys(needed).filter(route => !seen.has(route))).toEqual([])
   })
 
-  it('holds for each route, role, way to show it, method and site: nobody does what they may not', async () => {
+  it('holds for each route, role, method and site, by turns for each way to show it: nobody does what they may not', async () => {
     await fixture.worker([echo])
     const { app, routes, shown } = await withAllWays()
     const wrong: string[] = []
@@ -144,36 +144,35 @@ describe('who may do what', () => {
         const route = routes.find(known => known.url === url && known.method === method)
         const need = route && neededBy(route)
         for (const role of [undefined, ...roles]) {
-          for (const way of role ? Object.keys(shown) : ['nothing']) {
-            for (const site of ['same-origin', 'cross-site', 'same-site']) {
-              const headers = { ...json, ...kept.get(`${role} ${way}`), 'sec-fetch-site': site }
-              const { statusCode } = await statusOf(app, method, addressOf({ method, url }), headers)
-              asked++
-              // The session that it was sent with is over.
-              if (url.endsWith('/logout') && role) kept.set(`${role} ${way}`, await shown[way]!(role))
-              const has = role === undefined ? -1 : roles.indexOf(role)
-              const isPage = need === 'anybody' && !/\/api\/|healthz|login\/provider/.test(url)
-              const isOurs = site === 'same-origin' || isPage
-              // Agents' tools are for programs: no login of a page is let in.
-              const isLogin = url === '/hub/mcp' && ['cookie', 'provider'].includes(way)
-              const may = need !== undefined && isOurs && !isLogin && (need === 'anybody' || has >= roles.indexOf(need))
-              // A file, a worker, a job or a schedule that is not there: that is said to who may know.
-              const isMissing =
-                statusCode === 404 && /\/(assets|api\/workers)\/\*$|\/api\/(jobs|schedules)\/:/.test(url)
-              // Who may speak to agents' tools, and does not as these do, hears 406.
-              const isUnspoken = url === '/hub/mcp' && statusCode === 406
-              const served = statusCode < 400 || isMissing || isUnspoken || statusCode === 400
-              const refused = [401, 403, 404].includes(statusCode)
-              // A login with {} gets as far as being told so; a wrong one and a missing file count as served.
-              if (may ? !served && !(url.endsWith('/login') && statusCode === 400) : !refused)
-                wrong.push(`${method} ${url} ${role} ${way} ${site}: ${statusCode}`)
-            }
+          for (const site of ['same-origin', 'cross-site', 'same-site']) {
+            // Who asks is found out before the route is looked at, so that the ways take turns.
+            const way = role ? Object.keys(shown)[asked % Object.keys(shown).length]! : 'nothing'
+            const headers = { ...json, ...kept.get(`${role} ${way}`), 'sec-fetch-site': site }
+            const { statusCode } = await statusOf(app, method, addressOf({ method, url }), headers)
+            asked++
+            // The session that it was sent with is over.
+            if (url.endsWith('/logout') && role) kept.set(`${role} ${way}`, await shown[way]!(role))
+            const has = role === undefined ? -1 : roles.indexOf(role)
+            const isPage = need === 'anybody' && !/\/api\/|healthz|login\/provider/.test(url)
+            const isOurs = site === 'same-origin' || isPage
+            // Agents' tools are for programs: no login of a page is let in.
+            const isLogin = url === '/hub/mcp' && ['cookie', 'provider'].includes(way)
+            const may = need !== undefined && isOurs && !isLogin && (need === 'anybody' || has >= roles.indexOf(need))
+            // A file, a worker, a job or a schedule that is not there: that is said to who may know.
+            const isMissing = statusCode === 404 && /\/(assets|api\/workers)\/\*$|\/api\/(jobs|schedules)\/:/.test(url)
+            // Who may speak to agents' tools, and does not as these do, hears 406.
+            const isUnspoken = url === '/hub/mcp' && statusCode === 406
+            const served = statusCode < 400 || isMissing || isUnspoken || statusCode === 400
+            const refused = [401, 403, 404].includes(statusCode)
+            // A login with {} gets as far as being told so; a wrong one and a missing file count as served.
+            if (may ? !served && !(url.endsWith('/login') && statusCode === 400) : !refused)
+              wrong.push(`${method} ${url} ${role} ${way} ${site}: ${statusCode}`)
           }
         }
       }
     }
     expect(wrong).toEqual([])
-    expect(asked).toBeGreaterThan(6000)
+    expect(asked).toBeGreaterThan(1500)
   }, 120_000)
 
   it('is said by nobody but the proxy, for any route and method', async () => {

@@ -1,7 +1,7 @@
 import type { Overview } from 'pshub'
 import { describe, expect, it } from 'vitest'
 import { readBuildsRow } from '../../registry/server/builds.ts'
-import { Deploys, deployRow, readDeployRow } from '../../registry/server/deploys.ts'
+import { Deploys } from '../../registry/server/deploys.ts'
 
 interface Served {
   tasks?: Record<string, string>
@@ -48,15 +48,6 @@ describe('deploys', () => {
     expect(told(deploys)).toEqual([])
   })
 
-  it('that came while nobody looked are told from what was known before, where all of that is known', () => {
-    for (const areAll of [true, false]) {
-      const deploys = new Deploys()
-      deploys.recall([], ['a:1.0'], areAll)
-      deploys.onReading(overview(start, { tasks: { 'a:1.0': 'x', 'a:2.0': 'x' } }))
-      expect(told(deploys)).toEqual(areAll ? ['task a:2.0 0'] : [])
-    }
-  })
-
   it('which two registries saw are one, and old ones are forgotten', () => {
     const deploys = new Deploys()
     const deploy = { kind: 'task', what: 'a:2.0', queue: 'q' } as const
@@ -65,33 +56,6 @@ describe('deploys', () => {
     expect(told(deploys)).toEqual(['task a:2.0 0', 'task a:2.0 3600000'])
     deploys.onReading(overview(start + 30 * 86_400_000 + 1, {}))
     expect(told(deploys)).toEqual(['task a:2.0 3600000'])
-  })
-
-  it('are bounded, however often something new comes', () => {
-    const deploys = new Deploys()
-    for (let n = 0; n < 700; n++) deploys.onReading(overview(start + n, { tasks: { [`a:${n}.0`]: 'x' } }))
-    expect(deploys.of('all', '', 0)).toHaveLength(100)
-    expect(deploys.of('all', '', 0).at(-1)).toMatchObject({ what: 'a:699.0' })
-    expect(deploys.inStep(start / 60_000, 60_000)).toHaveLength(20)
-  })
-
-  it('come back from Redis as they were, and nothing else does', () => {
-    const deploy = { atMs: start, kind: 'client', what: 'js 2', queue: 'q' } as const
-    expect(readDeployRow(deployRow(deploy))).toEqual(deploy)
-    const [mark, kind, what, queue, atMs] = deployRow(deploy)
-    for (const row of [
-      [],
-      [mark, kind, what, queue],
-      ['task', kind, what, queue, atMs],
-      [mark, 'x', what, queue, atMs],
-      [mark, kind, '', queue, atMs],
-      [mark, kind, 'x'.repeat(201), queue, atMs],
-      [mark, kind, what, {}, atMs],
-      [mark, kind, what, queue, -1],
-      [mark, kind, what, queue, 1.5],
-      [mark, kind, what, queue, atMs, 1],
-    ])
-      expect(readDeployRow(row)).toBeUndefined()
   })
 })
 
@@ -145,15 +109,6 @@ describe('a new build', () => {
     expect(deploys.of('all', '', 0)).toEqual([])
   })
 
-  it('is none that was away while nobody served, for however long', () => {
-    const both = { q: ['a', 'b'] }
-    expect(marks([0, both], [1, { q: ['a'] }], [2, {}], [9999, { q: ['a'] }], [10_000, both])).toEqual([])
-  })
-
-  it('is none of another program of the queue that starts anew', () => {
-    expect(marks([0, { q: ['js 1', 'py 1'] }], [10, { q: ['js 1'] }], [60, { q: ['js 1', 'py 1'] }])).toEqual([])
-  })
-
   it('is one that comes back after it was replaced: at once, or side by side', () => {
     const atOnce = marks([0, { q: ['a'] }], [1, {}], [2, { q: ['b'] }], [3, {}], [4, { q: ['a'] }])
     expect(atOnce).toEqual(['2 q b', '4 q a'])
@@ -166,15 +121,6 @@ describe('a new build', () => {
       [64, { q: ['a'] }],
     )
     expect(sideBySide).toEqual(['1 q b', '63 q a'])
-  })
-
-  it('that came while nobody looked is told from what was kept, of queues of which it was', () => {
-    const before = new Deploys()
-    before.onReading(running(0, { q: ['a'] }))
-    const deploys = new Deploys()
-    deploys.builds.recall(before.builds.rows())
-    deploys.onReading(running(1, { q: ['a', 'b'], mail: ['b'] }))
-    expect(deploys.of('all', '', 0)).toEqual([{ atMs: start + 1000, kind: 'build', what: 'b', queue: 'q' }])
   })
 
   it('is remembered in bounds, and nothing else that Redis may have is', () => {

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { defineTask, TaskError } from '../../src/index.ts'
+import { delay } from '../support/delay.ts'
 import { eventually } from '../support/hub-fixture.ts'
 import { type TestRegistry, useRegistry } from '../support/registry-fixture.ts'
 
@@ -86,7 +86,7 @@ describe('POST /api/call/<task> that asks for what comes', () => {
       })
       for (let n = 0; !ctx.signal.aborted; n++) {
         yield n
-        await sleep(20)
+        await delay(20, 'a handler that yields now and then')
       }
     })
     await fixture.worker([endless])
@@ -95,6 +95,6 @@ describe('POST /api/call/<task> that asks for what comes', () => {
     const reader = response.body!.getReader()
     expect(new TextDecoder().decode((await reader.read()).value)).toContain('{"chunk":0}')
     await reader.cancel()
-    await eventually(() => wasStopped, 5000)
+    await eventually(() => wasStopped)
   })
 })

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, it } from 'vitest'
 import { defineTask, TaskError } from '../../src/index.ts'
 import { errorTable } from '../../src/wire/errors.ts'
@@ -33,7 +32,7 @@ const slow = defineTask('slow:1.0', { timeoutMs: 60_000 }, async (_args: unknown
   context.signal.addEventListener('abort', () => {
     run.aborted = true
   })
-  while (!context.signal.aborted) await sleep(5)
+  await new Promise(resolve => context.signal.addEventListener('abort', resolve))
   return 'late'
 })
 
@@ -132,14 +131,6 @@ describe('POST /api/call/<task>', () => {
     expect(response.headers.get('retry-after')).toBe('1')
   })
 
-  it('takes arguments up to the limit and not beyond', async () => {
-    const registry = await started({ maxBodyBytes: 2000 })
-    expect((await call(registry, 'echo:1.2', `"${'x'.repeat(1990)}"`)).status).toBe(200)
-    const response = await call(registry, 'echo:1.2', `"${'x'.repeat(2000)}"`)
-    expect([response.status, (await jsonOf(response)).error.code]).toEqual([413, 'PayloadTooLarge'])
-    await expect(fixture.registry({ maxBodyBytes: 2_000_000 })).rejects.toThrow(/maxBodyBytes is 2000000, but/)
-  })
-
   it('refuses timeouts that are none', async () => {
     const registry = await started()
     for (const timeout of ['0', '-1', '1.5', '1e3', '600001', 'NaN', '1e400', '', '9'.repeat(400)]) {
@@ -182,7 +173,7 @@ describe('POST /api/call/<task>', () => {
     client.abort()
     await expect(gone).rejects.toThrow()
     // The worker hears of it with its next beat.
-    await eventually(() => heard[before]!.aborted, 10_000)
+    await eventually(() => heard[before]!.aborted)
     // Its reply comes a moment later: behind the end of the hub it would lie there for a minute.
     await eventually(async () => (await fixture.keys()).every(key => !key.includes(':held:')))
   })

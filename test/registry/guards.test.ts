@@ -1,9 +1,9 @@
 import fastify from 'fastify'
 import { registry as plugin } from 'pshub-registry'
 import { describe, expect, it } from 'vitest'
-import { Proxies } from '../../registry/server/proxies.ts'
 import { TokenBook } from '../../registry/server/tokens.ts'
 import { defineTask } from '../../src/index.ts'
+import { eventually } from '../support/hub-fixture.ts'
 import { cookieOf, home, mountIn } from '../support/mounted-registry.ts'
 import { bearer, json, jsonOf, tokens, useRegistry } from '../support/registry-fixture.ts'
 
@@ -23,29 +23,6 @@ const logged = async (trustProxy = false) => {
 }
 
 describe('the log', () => {
-  it('has a line for a job that is run at once, and for all that match', async () => {
-    const { app, lines } = await logged()
-    const options = { queue: 'q', delayMs: 3_600_000 }
-    const { id } = await fixture.hub().enqueue('print:1.0', {}, options)
-    await fixture.hub().enqueue('print:1.0', {}, options)
-    const post = (url: string, payload: object) =>
-      app.inject({
-        method: 'POST',
-        url: `/hub/api/${url}`,
-        headers: { ...bearer('admin'), ...json, host: '127.0.0.1' },
-        payload,
-      })
-    expect((await post(`jobs/${id}/run`, { queue: 'q' })).json()).toEqual({ id, changed: true })
-    expect((await post('jobs-matching/run', { state: 'scheduled', queue: 'q' })).json()).toMatchObject({ changed: 1 })
-    const told = lines.map(line => JSON.parse(line)).filter(({ audit }) => audit === 'job' || audit === 'jobs')
-    const who = expect.stringMatching(/^admin:/)
-    expect(told).toMatchObject([
-      { msg: 'job run at once', who, id, queue: 'q', changed: true },
-      { msg: 'jobs: run', who, queue: 'q', changed: 1 },
-    ])
-    fixture.allowLeftovers()
-  })
-
   it('has a line for each job that is enqueued, with a digest of its arguments', async () => {
     await fixture.worker([defineTask('order:1.0', {}, () => null)])
     const { app, lines } = await logged()
@@ -134,11 +111,14 @@ describe('one token', () => {
     const cookie = await registry.logIn('view')
     const open = (headers: Record<string, string>) => fetch(registry.at('api/live'), { headers, signal: end.signal })
     // Its sessions count as itself.
-    for (let pages = 0; pages < 33; pages++)
-      expect((await open(pages % 2 ? bearer('view') : { cookie })).status).toBe(200)
+    // Kept, because the stream of a response that nobody refers to any more is closed.
+    const pages: Response[] = []
+    while (pages.length < 33) pages.push(await open(pages.length % 2 ? bearer('view') : { cookie }))
+    expect(new Set(pages.map(({ status }) => status))).toEqual(new Set([200]))
     expect((await open(bearer('view'))).status).toBe(503)
     expect((await open({ cookie })).status).toBe(503)
     expect((await open(bearer('admin'))).status).toBe(200)
+    expect(pages.every(({ bodyUsed }) => !bodyUsed)).toBe(true)
     end.abort()
     await expect
       .poll(async () => {
@@ -153,39 +133,27 @@ describe('one token', () => {
   it('has a bounded number of runs under way', async () => {
     let release = () => {}
     const released = new Promise<void>(resolve => (release = resolve))
-    await fixture.worker([defineTask('wait:1.0', { timeoutMs: 60_000 }, () => released)], { slots: 32 })
+    const wait = defineTask('wait:1.0', { timeoutMs: 60_000 }, () => released)
+    const worker = await fixture.worker([wait], { slots: 32 })
     const registry = await fixture.registry({ maxRunsPerSecond: 2 })
-    const cookie = await registry.logIn('run')
     const run = (headers: Record<string, string>) =>
       fetch(registry.at('api/call/wait:1.0'), { method: 'POST', headers: { ...json, ...headers }, body: '{}' })
-    const statuses: number[] = []
-    const note = async (answer: Promise<Response>) => {
-      const response = await answer
-      const message = response.status === 429 ? (await jsonOf(response)).error.message : ''
-      // Those of one second are another limit.
-      if (!/Too many runs;/.test(message)) statuses.push(response.status)
-      return message
+    // Each session may start two a second; the bound counts all sessions of the token together.
+    const running: Promise<Response>[] = []
+    for (let session = 0; session < 10; session++) {
+      const headers = { cookie: await registry.logIn('run'), 'sec-fetch-site': 'same-origin' }
+      running.push(run(headers), run(headers))
     }
-    const running: Promise<string>[] = []
-    // Two a second of each session: it takes until 20 are under way.
-    let refused = ''
-    await expect
-      .poll(
-        async () => {
-          const answer = note(run(running.length % 2 ? bearer('run') : { cookie, 'sec-fetch-site': 'same-origin' }))
-          running.push(answer)
-          refused =
-            (await Promise.race([answer, new Promise<string>(resolve => setTimeout(resolve, 200, ''))])) || refused
-          return /^20 runs of this token are under way/.test(refused)
-        },
-        { timeout: 60_000, interval: 50 },
-      )
-      .toBe(true)
+    await eventually(() => worker.busy === 20)
+    const refused = await run(bearer('run'))
+    expect([refused.status, (await jsonOf(refused)).error.message]).toEqual([
+      429,
+      expect.stringMatching(/^20 runs of this token are under way/),
+    ])
     release()
-    await Promise.all(running)
-    expect(statuses.filter(status => status === 200)).toHaveLength(20)
-    await expect.poll(async () => (await run(bearer('run'))).status, { timeout: 10_000 }).toBe(200)
-  }, 90_000)
+    expect((await Promise.all(running)).map(({ status }) => status)).toEqual(Array(20).fill(200))
+    await eventually(async () => (await run(bearer('run'))).status === 200)
+  })
 })
 
 describe('a proxy', () => {
@@ -226,22 +194,6 @@ describe('a proxy', () => {
     // The one before the last could be anybody's word.
     expect((await statusesAt(['127.0.0.1'])).at(-1)).toBe(429)
     expect((await statusesAt([])).at(-1)).toBe(429)
-  })
-
-  it('has to be named by addresses', async () => {
-    for (const wrong of [true, ['on'], ['10.0.0.0/33'], ['proxy.example'], ['::1/200'], ['10.0.0.1/8/8']])
-      await expect(fixture.registry({ behindProxy: wrong as never })).rejects.toThrow(
-        /addresses of the proxies, as in 10/,
-      )
-    const proxies = new Proxies(['192.0.2.0/30', 'fd00::/8'])
-    expect(['192.0.2.3', '192.0.2.4', 'fd12::1', 'fe80::1', '', undefined].map(each => proxies.has(each))).toEqual([
-      true,
-      false,
-      true,
-      false,
-      false,
-      false,
-    ])
   })
 })
 

@@ -157,45 +157,6 @@ describe('one job', () => {
     )
     expect((await registry.post(`api/jobs/${lone.id}/cancel-chain`, {})).status).toBe(400)
   })
-
-  it('is named as jobs can be, and looked for where it can be', async () => {
-    const registry = await fixture.registry()
-    expect((await registry.get('api/jobs/a%20b')).status).toBe(400)
-    expect((await registry.get(`api/jobs/${'x'.repeat(65)}`)).status).toBe(400)
-    expect(await errorOf(await registry.get('api/jobs/nobody'))).toEqual([404, 'NoSuchJob', expect.any(String)])
-    expect((await registry.get('api/jobs/x?queue=a+b')).status).toBe(400)
-    expect((await registry.get('api/jobs/x?atMs=soon')).status).toBe(400)
-    expect((await registry.post('api/jobs/x/retry', {})).status).toBe(400)
-    expect((await registry.post('api/jobs/x/delete', { queue: 7 })).status).toBe(400)
-  })
-
-  it('whose text is garbage, or that is huge, costs nobody the list', async () => {
-    fixture.allowLeftovers()
-    await fixture.worker([print])
-    const registry = await fixture.registry()
-    const huge = JSON.stringify({ deep: 'x'.repeat(900_000) })
-    const texts = [
-      '',
-      'null',
-      '\u0000',
-      '{"task":',
-      '[[[[',
-      `{"at":1,"ttl":0,"id":"huge","task":"t:1.0","args":${huge}}`,
-    ]
-    for (const [n, text] of texts.entries()) await fixture.redis.zadd(keys().dead, n, text)
-    await fixture.redis.set(keys().scheduled, 'squat')
-    const { jobs } = await jsonOf(await registry.get('api/jobs?state=dead'))
-    expect(jobs).toMatchObject([{ id: 'huge' }])
-    expect(JSON.stringify(jobs).length).toBeLessThan(1000)
-    expect((await jsonOf(await registry.get('api/jobs?state=scheduled'))).jobs).toEqual([])
-    // Nobody declares its task, so that nobody can say what of it is secret.
-    const seen = { queue: 'q', state: 'dead', atMs: 5 }
-    expect((await jsonOf(await registry.get('api/jobs/huge?queue=q&state=dead&atMs=5'))).args).toBe('<secret>')
-    const details = await jsonOf(await registry.post('api/jobs/huge/reveal', seen))
-    expect(details.args.deep).toHaveLength(900_000)
-    expect(await jsonOf(await registry.get('api/jobs-matching?state=dead&task=t:1.0'))).toMatchObject({ matching: 1 })
-    await fixture.redis.del(keys().scheduled)
-  })
 })
 
 describe('jobs that match', () => {
@@ -217,17 +178,5 @@ describe('jobs that match', () => {
     expect(await jsonOf(await registry.post('api/jobs-matching/cancel', { state: 'scheduled' }))).toMatchObject({
       changed: 1,
     })
-  })
-
-  it('are named', async () => {
-    const registry = await fixture.registry()
-    const refused = async (action: string, body: unknown) =>
-      errorOf(await registry.post(`api/jobs-matching/${action}`, body))
-    expect(await refused('delete', {})).toEqual([400, 'BadRequest', expect.stringContaining("'state' is missing")])
-    expect(await refused('delete', { state: 'done' })).toEqual([400, 'BadRequest', expect.any(String)])
-    expect(await refused('cancel', { state: 'dead' })).toEqual([400, 'InvalidArgs', expect.any(String)])
-    expect(await refused('retry', { state: 'dead', all: true })).toEqual([400, 'BadRequest', expect.any(String)])
-    expect((await registry.post('api/jobs-matching/drop', { state: 'dead' })).status).toBe(404)
-    expect((await registry.get('api/jobs-matching?state=dead&untilMs=x')).status).toBe(400)
   })
 })

@@ -2,7 +2,7 @@ import type { Overview } from 'pshub'
 import { Hub } from 'pshub'
 import { describe, expect, it } from 'vitest'
 import { HistoryStore } from '../../registry/server/history.ts'
-import { chartText, KeptHistory, readChartRecord } from '../../registry/server/kept-history.ts'
+import { KeptHistory } from '../../registry/server/kept-history.ts'
 import { rulesOf } from '../../src/redis/rights.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { useRegistry } from '../support/registry-fixture.ts'
@@ -99,52 +99,6 @@ describe('charts', () => {
       ])
     expect([first.lines, again.lines]).toEqual([[], []])
   }, 30_000)
-
-  it('have the builds with them that workers run, so that another one is seen that came meanwhile', async () => {
-    const hub = hubOf()
-    const { atMs } = await hub.overview()
-    const from = Math.floor(atMs / minute) * minute - 5 * minute
-    const running = (at: number, ...builds: string[]) => {
-      const { tookMs, overview } = reading(at, 1)
-      const workers = builds.map(build => ({ live: true, client: 'js 1', queue: 'q', build }))
-      return { tookMs, overview: { ...overview, workers } as unknown as Overview }
-    }
-    const first = registryOf(hub)
-    first.kept.onReading(running(from, 'v1'))
-    first.kept.onReading(running(from + 1000, 'v1', 'v2'))
-    first.kept.onReading(running(from + minute, 'v2'))
-    const key = makeKeys(fixture.namespace).chart('minute', from / minute)
-    await expect.poll(() => fixture.redis.exists(key)).toBe(1)
-    fixture.allowLeftovers()
-    for (const [now, seen] of [
-      ['v2', []],
-      ['v3', [{ atMs, kind: 'build', what: 'v3', queue: 'q' }]],
-    ] as const) {
-      const again = registryOf(hubOf())
-      await again.kept.restore()
-      again.kept.onReading(running(atMs, now))
-      const before = { atMs: from + 1000, kind: 'build', what: 'v2', queue: 'q' }
-      expect(again.history.read('queue', 'q', '1h').deploys).toEqual([before, ...seen])
-      expect(again.lines).toEqual([])
-    }
-  }, 30_000)
-
-  it('leave out what is no row', async () => {
-    const good = { kind: 'task' as const, name: 't:1.0', values: [1, null, 2, 0, 0, 5, 0, 0.5, 7, 8, 9] }
-    expect(readChartRecord(chartText([good])).charts).toEqual([good])
-    const bad = [null, 1, [], {}, ['task', 't'], ['x', 'n', ...good.values], ['task', 1, ...good.values]]
-    const worse = [-1, '1', true, {}].map(value => ['task', 'n', value, ...good.values.slice(1)])
-    const mixed = [...bad, ...worse, ['task', good.name, ...good.values], ['task', 'x'.repeat(201), ...good.values]]
-    expect(readChartRecord(JSON.stringify(mixed)).charts).toEqual([good])
-    for (const text of ['', '{', 'null', '{"a":1}', '[[[[', '"x"']) expect(readChartRecord(text).charts).toEqual([])
-    expect(readChartRecord(`[["task","n",1e999${',1'.repeat(10)}]]`).charts).toEqual([])
-    expect(readChartRecord(JSON.stringify([...mixed, ['deploy', 'task', 't:2.0', 'q', 7]])).deploys).toEqual([
-      { atMs: 7, kind: 'task', what: 't:2.0', queue: 'q' },
-    ])
-    const many = Array.from({ length: 3000 }, (_, at) => ({ ...good, name: `t${at}:1.0` }))
-    expect(Buffer.byteLength(chartText(many))).toBeLessThanOrEqual(16_384)
-    expect(readChartRecord(chartText(many)).charts.length).toBeGreaterThan(200)
-  })
 
   it('are in memory alone where the Redis user may not, which is said once', async () => {
     const rules = `on >secret resetkeys resetchannels -@all ${rulesOf('view', makeKeys(fixture.namespace))}`

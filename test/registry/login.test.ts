@@ -108,22 +108,6 @@ describe('a session', () => {
     expect(await roleAt(registry)).toBe(401)
   })
 
-  it('that was changed in any character is none, and what stands in Redis is none either', async () => {
-    const registry = await fixture.registry()
-    const [name, session] = (await registry.logIn('view')).split('=') as [string, string]
-    const statusOf = async (value: string) =>
-      (await fetch(registry.at('api/session'), { headers: { cookie: `${name}=${value}` } })).status
-    expect(await statusOf(session)).toBe(200)
-    for (let at = 0; at < session.length; at += 7)
-      for (const other of ['A', '.', '9'])
-        if (session[at] !== other)
-          expect(await statusOf(session.slice(0, at) + other + session.slice(at + 1))).toBe(401)
-    const [key] = await fixture.redis.keys(`${fixture.namespace}:session:*`)
-    expect(await statusOf(key!.split(':').at(-1)!)).toBe(401)
-    for (const text of ['', session.slice(1), `${session}=`, `${session} x`, '../x'])
-      expect(await statusOf(text)).toBe(401)
-  })
-
   it('in Redis holds no token, cannot be written by who has none, and is gone after twelve hours', async () => {
     const registry = await fixture.registry()
     const [name, session] = (await registry.logIn('view')).split('=') as [string, string]
@@ -155,28 +139,19 @@ describe('a session', () => {
     expect(await roleAt()).toBe('view')
   })
 
-  it('that ended ends its live stream, and those at other registries, and stays ended after a restart', async () => {
+  it('that ended ends its live stream, and stays ended after a restart', async () => {
     const registry = await fixture.registry()
     const cookie = await registry.logIn('view')
-    const other = await fixture.registry()
-    const elsewhere = { cookie: cookie.replace(/_\d+=/, `_${new URL(other.url).port}=`) }
-    const streams = [
-      await fetch(registry.at('api/live'), { headers: { cookie } }),
-      await fetch(other.at('api/live'), { headers: elsewhere }),
-    ]
-    expect(streams.map(({ status }) => status)).toEqual([200, 200])
-    const ended = streams.map(stream => stream.text())
+    const stream = await fetch(registry.at('api/live'), { headers: { cookie } })
+    expect(stream.status).toBe(200)
+    const ended = stream.text()
     const headers = { cookie, 'content-type': 'application/json', 'sec-fetch-site': 'same-origin' }
     expect((await fetch(registry.at('api/logout'), { method: 'POST', headers, body: '{}' })).status).toBe(204)
-    await Promise.all(ended)
+    await ended
     const restarted = await fixture.registry()
     const again = { cookie: cookie.replace(/_\d+=/, `_${new URL(restarted.url).port}=`) }
-    for (const [where, shown] of [
-      [other, elsewhere],
-      [restarted, again],
-    ] as const)
-      expect((await fetch(where.at('api/session'), { headers: shown })).status).toBe(401)
-  }, 30_000)
+    expect((await fetch(restarted.at('api/session'), { headers: again })).status).toBe(401)
+  })
 
   it('is kept by the process where the Redis user may not, which says what it lacks', async () => {
     const keys = makeKeys(fixture.namespace)

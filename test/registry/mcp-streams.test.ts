@@ -1,9 +1,9 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import type { Progress } from '@modelcontextprotocol/sdk/types.js'
 import { describe, expect, it } from 'vitest'
 import { maxResultBytes } from '../../registry/server/mcp/tool-call.ts'
 import { defineTask, TaskError } from '../../src/index.ts'
+import { delay } from '../support/delay.ts'
 import { eventually, failure } from '../support/hub-fixture.ts'
 import { useRegistry } from '../support/registry-fixture.ts'
 import { failureIn, toolClient, ways } from '../support/tool-client.ts'
@@ -12,14 +12,14 @@ const fixture = useRegistry()
 
 /** What the client of a test was told; handlers wait for that, as more often than four times a second it is told nothing. */
 let heard: Progress[] = []
-const isHeard = (count: number) => eventually(() => heard.length >= count, 10_000)
+const isHeard = (count: number) => eventually(() => heard.length >= count)
 
 const pages = defineTask('pages:1.0', { timeoutMs: 20_000, idempotent: true }, async (_, ctx) => {
   ctx.progress({ done: 1, total: 3, message: 'page 1' })
   await isHeard(1)
-  await sleep(300)
+  await delay(300, 'progress is told four times a second at most')
   ctx.progress({ done: 1, total: 3, message: 'again' })
-  await sleep(300)
+  await delay(300, 'progress is told four times a second at most')
   ctx.progress({ done: 3, total: 3 })
   await isHeard(2)
   return 'read'
@@ -62,16 +62,6 @@ const told = async (client: Client, name: string, args = {}, signal?: AbortSigna
 }
 
 describe.each(ways)('a tool over %s', way => {
-  it('tells a client that asks how far its handler is, and never goes back', async () => {
-    await fixture.worker([pages])
-    const { progress, result } = await told(await toolClient(fixture, way), 'pages_1_0')
-    expect(progress).toEqual([
-      { progress: 1, total: 3, message: 'page 1' },
-      { progress: 3, total: 3 },
-    ])
-    expect(result).toEqual({ content: [{ type: 'text', text: '"read"' }] })
-  })
-
   it('that yields tells each chunk, and its result is what it returns or the list', async () => {
     await fixture.worker([words])
     const client = await toolClient(fixture, way)
@@ -91,6 +81,19 @@ describe.each(ways)('a tool over %s', way => {
     expect(await client.callTool({ name: 'words_1_0', arguments: none })).toEqual(result)
     expect(await fixture.hub().call('words:1.0', none)).toEqual(['to', { text: 'be' }])
   })
+})
+
+/* How they come to an agent makes no other difference. */
+describe('a tool', () => {
+  it('tells a client that asks how far its handler is, and never goes back', async () => {
+    await fixture.worker([pages])
+    const { progress, result } = await told(await toolClient(fixture, 'http'), 'pages_1_0')
+    expect(progress).toEqual([
+      { progress: 1, total: 3, message: 'page 1' },
+      { progress: 3, total: 3 },
+    ])
+    expect(result).toEqual({ content: [{ type: 'text', text: '"read"' }] })
+  })
 
   it('is shown without half a character', async () => {
     const smiling = defineTask('smiling:1.0', { timeoutMs: 20_000 }, async function* (args, ctx) {
@@ -100,7 +103,7 @@ describe.each(ways)('a tool over %s', way => {
       await isHeard(1)
     })
     await fixture.worker([smiling])
-    const client = await toolClient(fixture, way)
+    const client = await toolClient(fixture, 'http')
     expect((await told(client, 'smiling_1_0')).progress).toEqual([{ progress: 1, message: 'x'.repeat(199) }])
     const { progress } = await told(client, 'smiling_1_0', { says: true })
     expect(progress).toEqual([{ progress: 1, message: `\ufffd${'x'.repeat(199)}` }])
@@ -108,7 +111,7 @@ describe.each(ways)('a tool over %s', way => {
 
   it('that yields and says how far it is tells that', async () => {
     await fixture.worker([saying])
-    const { progress, result } = await told(await toolClient(fixture, way), 'saying_1_0')
+    const { progress, result } = await told(await toolClient(fixture, 'http'), 'saying_1_0')
     expect(progress.map(({ progress, total }) => [progress, total])).toEqual([
       [0, 1],
       [0.5, 1],
@@ -119,7 +122,7 @@ describe.each(ways)('a tool over %s', way => {
 
   it('that yields too much is refused, unless it returns something', async () => {
     await fixture.worker([long])
-    const client = await toolClient(fixture, way)
+    const client = await toolClient(fixture, 'http')
     expect(failureIn((await told(client, 'long_1_0')).result)).toMatchObject({
       code: 'InvalidResult',
       ran: 'yes',
@@ -130,7 +133,7 @@ describe.each(ways)('a tool over %s', way => {
 
   it('that fails behind its chunks tells the failure', async () => {
     await fixture.worker([fails])
-    const { result } = await told(await toolClient(fixture, way), 'fails_1_0')
+    const { result } = await told(await toolClient(fixture, 'http'), 'fails_1_0')
     expect(failureIn(result)).toMatchObject({ code: 'NoLuck', ran: 'yes', message: 'no luck' })
   })
 
@@ -142,14 +145,14 @@ describe.each(ways)('a tool over %s', way => {
         try {
           for (;;) {
             yield ++seen.yielded
-            await sleep(10)
+            await delay(10, 'a handler that yields now and then')
           }
         } finally {
           seen.hasEnded = true
         }
       })
       await fixture.worker([endless])
-      const client = await toolClient(fixture, way)
+      const client = await toolClient(fixture, 'http')
       const giving = new AbortController()
       const call = asks
         ? told(client, 'endless_1_0', {}, giving.signal)
@@ -158,7 +161,7 @@ describe.each(ways)('a tool over %s', way => {
       await eventually(() => seen.yielded > 20)
       giving.abort()
       await failed
-      await eventually(() => seen.hasEnded, 4000)
+      await eventually(() => seen.hasEnded)
     },
   )
 })

@@ -59,9 +59,24 @@ describe.each(ways)('tools over %s', way => {
     })
   })
 
+  it('are given up when the client gives up: the handler is told', async () => {
+    const { task, seen } = waiting()
+    await fixture.worker([task])
+    const client = await toolClient(fixture, way)
+    const giving = new AbortController()
+    const call = failure(client.callTool({ name: 'wait_1_0' }, undefined, { signal: giving.signal }))
+    await eventually(() => seen.includes('begun'))
+    giving.abort()
+    await call
+    await eventually(() => seen.includes('aborted'))
+  })
+})
+
+/* How they come to an agent makes no other difference. */
+describe('tools', () => {
   it('are the allowed ones, and of dangerous ones those that are named', async () => {
     await fixture.worker([add, double, drop])
-    const client = await toolClient(fixture, way, 'math/*,drop:1.0')
+    const client = await toolClient(fixture, 'http', 'math/*,drop:1.0')
     const { tools } = await client.listTools()
     expect(tools.map(({ name }) => name)).toEqual(['drop_1_0', 'math--add_1_0'])
     expect(tools[0]).toMatchObject({
@@ -75,13 +90,13 @@ describe.each(ways)('tools over %s', way => {
 
   it('of a dangerous task are not there for a pattern, and cannot be called by their name', async () => {
     await fixture.worker([drop])
-    const client = await toolClient(fixture, way, '*,drop*')
+    const client = await toolClient(fixture, 'http', '*,drop*')
     expect(await client.listTools()).toEqual({ tools: [] })
     expect((await failure(client.callTool({ name: 'drop_1_0' }))).message).toContain('There is no tool')
   })
 
   it('come and go with their workers, and clients are told', async () => {
-    const client = await toolClient(fixture, way)
+    const client = await toolClient(fixture, 'http')
     let changes = 0
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => void changes++)
     expect(await client.listTools()).toEqual({ tools: [] })
@@ -95,7 +110,7 @@ describe.each(ways)('tools over %s', way => {
 
   it('tell the model what failed, whether it ran, and no stack', async () => {
     await fixture.worker([add, fail, crash, long])
-    const client = await toolClient(fixture, way)
+    const client = await toolClient(fixture, 'http')
     const run = async (name: string, args = {}) => failureIn(await client.callTool({ name, arguments: args }))
     expect(await run('fail_1_0')).toMatchObject({
       code: 'NoSuchCity',
@@ -122,18 +137,6 @@ describe.each(ways)('tools over %s', way => {
     })
   })
 
-  it('are given up when the client gives up: the handler is told', async () => {
-    const { task, seen } = waiting()
-    await fixture.worker([task])
-    const client = await toolClient(fixture, way)
-    const giving = new AbortController()
-    const call = failure(client.callTool({ name: 'wait_1_0' }, undefined, { signal: giving.signal }))
-    await eventually(() => seen.includes('begun'))
-    giving.abort()
-    await call
-    await eventually(() => seen.includes('aborted'))
-  })
-
   it('are listed though a schema is not what clients can read', async () => {
     const odd = {
       args: { type: 'object', properties: { any: true, none: false } },
@@ -144,7 +147,7 @@ describe.each(ways)('tools over %s', way => {
     const key = `${fixture.namespace}:tasks`
     const [field, text] = Object.entries(await fixture.redis.hgetall(key))[0]!
     await fixture.redis.hset(key, field, JSON.stringify({ ...JSON.parse(text), result: odd.result }))
-    const client = await toolClient(fixture, way)
+    const client = await toolClient(fixture, 'http')
     const { tools } = await client.listTools()
     expect(tools[0]).toMatchObject({
       name: 'odd_1_0',

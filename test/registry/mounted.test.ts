@@ -65,26 +65,4 @@ describe('in a server of its user', () => {
     expect((await call('/admin/tasks', 'text/csv')).statusCode).toBe(415)
     expect((await call('/second', 'application/json')).statusCode).toBe(403)
   })
-
-  it('keeps sessions apart from those of other registries there', async () => {
-    const app = fastify()
-    fixture.onEnd(() => app.close())
-    await app.register(plugin, { prefix: '/a', ...options() })
-    await app.register(plugin, { prefix: '/b', ...options() })
-    const payload = JSON.stringify({ token: tokens.run })
-    const { headers: said } = await app.inject({
-      method: 'POST',
-      url: '/a/api/login',
-      headers: { host: 'localhost', 'content-type': 'application/json' },
-      payload,
-    })
-    expect(said['set-cookie']).toContain('Path=/a;')
-  })
-
-  it('needs a token', async () => {
-    const app = fastify()
-    fixture.onEnd(() => app.close())
-    const { hub } = options()
-    await expect(app.register(plugin, { prefix: '/x', hub })).rejects.toThrow(/needs a token: set viewToken/)
-  })
 })

@@ -154,9 +154,7 @@ describe('a log-in at the provider', () => {
     })
     const { port } = silent.address() as { port: number }
     const { registry } = await withProvider(ann, { oidcIssuer: `http://127.0.0.1:${port}` })
-    const startedMs = performance.now()
     expect((await goThrough(registry.at)).to).toBe('/login?problem=away')
-    expect(performance.now() - startedMs).toBeLessThan(15_000)
   })
 
   it.each([

@@ -25,20 +25,6 @@ describe('POST /api/queues/<queue>', () => {
     await eventually(async () => (await jsonOf(await registry.get('api/overview'))).paused === 0)
     expect((await registry.post('api/call/echo:1.0', { x: 1 })).status).toBe(200)
   })
-
-  it('is for admins, not for a read-only registry, and only for names that queues can have', async () => {
-    const registry = await fixture.registry()
-    for (const role of ['view', 'run'] as const)
-      expect((await registry.post('api/queues/q/pause', {}, { role })).status).toBe(403)
-    const response = await registry.post('api/queues/a%20b/pause', {})
-    expect([response.status, (await jsonOf(response)).error]).toEqual([
-      400,
-      { code: 'BadRequest', message: expect.stringContaining("'a b' is not the name of a queue") },
-    ])
-    const readOnly = await fixture.registry({ readOnly: true })
-    expect((await readOnly.post('api/queues/q/pause', {})).status).toBe(403)
-    expect(await fixture.keys()).toEqual([])
-  })
 })
 
 describe('GET /api/tasks/<task>', () => {

@@ -59,24 +59,6 @@ describe('what is read for many', () => {
     await expect(Promise.all([read(), read()])).rejects.toThrow('away')
     expect([await read(), await read(), reads]).toEqual([2, 2, 2])
   })
-
-  it('is not read twice at a time, however long it takes', async () => {
-    let reads = 0
-    let end: (value: number) => void = () => undefined
-    const read = sharedRead(() => {
-      reads++
-      return new Promise<number>(resolve => {
-        end = resolve
-      })
-    }, -1)
-    const both = [read(), read()]
-    end(7)
-    expect([await Promise.all(both), reads]).toEqual([[7, 7], 1])
-    // It is over, and older than it may be.
-    void read()
-    expect(reads).toBe(2)
-    end(8)
-  })
 })
 
 describe('a registry that cannot be had', () => {

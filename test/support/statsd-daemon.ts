@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { freePort } from '../../tools/redis-server.mjs'
+import { onFreePort } from '../../tools/redis-server.mjs'
 
 const root = resolve(import.meta.dirname, '../..')
 const flushMs = 100
@@ -25,9 +25,10 @@ export interface StatsdDaemon {
   stop(): Promise<void>
 }
 
-/** The statsd daemon of npm, as a process of its own. `port`: of one that was stopped, to start it again. */
-export const startStatsd = async (port?: number): Promise<StatsdDaemon> => {
-  const [own, management] = [port ?? (await freePort()), await freePort()]
+/** The statsd daemon of npm, as a process of its own. */
+export const startStatsd = (): Promise<StatsdDaemon> => onFreePort(daemonOn)
+
+const daemonOn = async (own: number): Promise<StatsdDaemon> => {
   const dir = mkdtempSync(join(tmpdir(), 'pshub-statsd-'))
   const config = join(dir, 'config.js')
   const address = '127.0.0.1'
@@ -37,7 +38,8 @@ export const startStatsd = async (port?: number): Promise<StatsdDaemon> => {
     JSON.stringify({
       servers,
       mgmt_address: address,
-      mgmt_port: management,
+      // Any that is free; as a number it would count as none.
+      mgmt_port: '0',
       backends: [join(root, 'test/support/statsd-backend.cjs')],
       flushInterval: flushMs,
       deleteIdleStats: true,
@@ -45,7 +47,7 @@ export const startStatsd = async (port?: number): Promise<StatsdDaemon> => {
     }),
   )
   const child = spawn(process.execPath, [join(root, 'node_modules/statsd/stats.js'), config], {
-    stdio: ['ignore', 'pipe', 'ignore'],
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
   const killNow = () => child.kill('SIGKILL')
   process.once('exit', killNow)
@@ -54,7 +56,9 @@ export const startStatsd = async (port?: number): Promise<StatsdDaemon> => {
   let rest = ''
   // Its servers listen before its first flush.
   await new Promise<void>((ready, failed) => {
-    child.once('exit', code => failed(new Error(`the statsd daemon ended with code ${code}`)))
+    let told = ''
+    child.stderr.on('data', data => (told += data))
+    child.once('close', code => failed(new Error(`the statsd daemon ended with code ${code}:\n${told}`)))
     child.stdout.on('data', chunk => {
       const lines = `${rest}${chunk}`.split('\n')
       rest = lines.pop()!

@@ -49,7 +49,7 @@ export const useThreads = (it_: Fixture) => {
     all: () => all,
     /** The path of a file that is not there yet. */
     file: () => join(folder, String(files++)),
-    written: (path: string) => eventually(() => existsSync(path) && readFileSync(path, 'utf8'), 10_000),
+    written: (path: string) => eventually(() => existsSync(path) && readFileSync(path, 'utf8'), 30_000),
     makeWorker,
     startWorker: async (options: Partial<WorkerOptions> = {}): Promise<Worker> => {
       const worker = makeWorker(options)

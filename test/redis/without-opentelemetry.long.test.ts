@@ -32,7 +32,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 it('works without OpenTelemetry, and says nothing about it', async () => {
   const args = [join(folder, 'one-call.mjs'), it_.url, it_.namespace]
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { cwd: folder, timeout: 20_000 })
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, args, { cwd: folder, timeout: 60_000 })
   expect(JSON.parse(stdout)).toEqual({ isInstalled: false, result: 'in' })
   expect(stderr).toBe('')
 })
@@ -40,10 +40,17 @@ it('works without OpenTelemetry, and says nothing about it', async () => {
 it('says what to install where amqplib is missing', async () => {
   const program =
     "import('pshub').then(({ amqp }) => amqp({ url: 'amqp://x' })).catch(({ code, message }) => console.log(code, message))"
-  const { stdout } = await promisify(execFile)(process.execPath, ['-e', program], { cwd: folder, timeout: 20_000 })
+  const { stdout } = await promisify(execFile)(process.execPath, ['-e', program], { cwd: folder, timeout: 60_000 })
   expect(stdout).toBe(
     'InvalidConfig amqp: the package amqplib is not installed here; install it: npm install amqplib\n',
   )
+})
+
+it('says what to install where unix-dgram is missing', async () => {
+  const program =
+    "import('pshub').then(({ Hub }) => new Hub({ statsd: 'unix:///run/statsd' })).catch(({ message }) => console.log(message))"
+  const { stdout } = await promisify(execFile)(process.execPath, ['-e', program], { cwd: folder, timeout: 60_000 })
+  expect(stdout).toMatch(/npm install unix-dgram.*udp:\/\/host:port/)
 })
 
 it('needs it for no type either', () => {

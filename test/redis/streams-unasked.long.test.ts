@@ -5,7 +5,7 @@ import { failure, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
 /** Else a worker that never comes back takes the test with it. */
-const guardMs = 8000
+const guardMs = 25_000
 
 describe('a handler that yields without end and waits for nothing, whose caller asked for no stream', () => {
   it.each([
@@ -23,17 +23,18 @@ describe('a handler that yields without end and waits for nothing, whose caller 
     ],
   ])('%s: is stopped at its deadline, and the worker answers others meanwhile', async (_, count) => {
     const seen = { yielded: 0 }
-    const endless = defineTask('endless:1.0', { timeoutMs: 1500 }, () => count(seen, monotonicMs() + guardMs))
+    const endless = defineTask('endless:1.0', { timeoutMs: 4000 }, () => count(seen, monotonicMs() + guardMs))
     const brief = defineTask('brief:1.0', {}, () => 'here')
     await it_.worker([endless, brief], { slots: 2 })
     const hub = it_.hub()
-    const from = monotonicMs()
-    const ended = failure(hub.call('endless:1.0'))
+    let hasEnded = false
+    const ended = failure(hub.call('endless:1.0')).finally(() => {
+      hasEnded = true
+    })
     while (seen.yielded === 0) await new Promise(resolve => setImmediate(resolve))
     expect(await hub.call('brief:1.0')).toBe('here')
-    expect(monotonicMs() - from).toBeLessThan(1500)
+    expect(hasEnded).toBe(false)
     expect(await ended).toMatchObject({ code: 'Timeout' })
-    expect(monotonicMs() - from).toBeLessThan(guardMs - 2000)
     const { yielded } = seen
     await hub.call('brief:1.0')
     expect(seen.yielded).toBe(yielded)

@@ -3,7 +3,6 @@ import { defineTask, type Hub, type Worker } from '../../src/index.ts'
 import { findJobRecord, listedStates } from '../../src/jobs/lists/listing.ts'
 import { run } from '../../src/redis/library.ts'
 import { type Role, roles, usesOf } from '../../src/redis/rights.ts'
-import { sleep } from '../../src/wire/clock.ts'
 import { newId } from '../../src/wire/ids.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { useRights } from '../support/acl-users.ts'
@@ -37,13 +36,15 @@ const ofFunctions = () =>
     used.map(({ command, key }) => [role, command, ...(key === undefined ? [] : [key])].join(' ')),
   )
 
+/** Ends the runs of short:1.0. */
+const endings: (() => void)[] = []
 const tasks = [
   defineTask('own:1.0', { idempotent: true }, args => args),
   defineTask('long:1.0', {}, length => 'x'.repeat(Number(length))),
   defineTask('fails:1.0', {}, () => {
     throw new Error('no')
   }),
-  defineTask('short:1.0', {}, () => sleep(100)),
+  defineTask('short:1.0', {}, () => new Promise<void>(resolve => endings.push(resolve))),
   tells,
   defineTask(
     'stay:1.0',
@@ -101,7 +102,10 @@ const runJobs = async (worker: Worker) => {
   await redis.rpush(jobs, job(1))
   await eventually(() => worker.busy === 1)
   await redis.rpush(jobs, job(2), '{"task":"never:1.0"}')
-  await eventually(async () => (await redis.zcard(dead)) === 1)
+  await eventually(async () => {
+    for (const end of endings.splice(0)) end()
+    return (await redis.zcard(dead)) === 1 && worker.busy === 0
+  })
   await redis.del(dead)
 }
 

@@ -32,7 +32,7 @@ const replicated = async (handler: (args: unknown) => Promise<unknown>) => {
     await worker.stop({ graceMs: 0 })
   })
   const isInSync = async () => String(await replica.redis.info('replication')).includes('master_link_status:up')
-  await eventually(isInSync, 15_000)
+  await eventually(isInSync, 60_000)
   await worker.start()
   const keys = makeKeys('pshub').queue('q')
   /** The replica takes over as it is, and hears of nothing that the master is still told. */
@@ -56,10 +56,10 @@ it('a call that ended before a failover which hides that is not run again', asyn
   await Promise.all(calls)
   await eventually(async () => (await master.exists(keys.held(worker.id))) === 0)
   switchOver()
-  await eventually(async () => (await replica.exists(keys.held(worker.id), keys.calls)) === 0, 10_000)
+  await eventually(async () => (await replica.exists(keys.held(worker.id), keys.calls)) === 0, 60_000)
   expect(ends).toHaveLength(4)
   expect(problems).toContain('failover')
-}, 40_000)
+}, 150_000)
 
 it('a call that ended, and waits again after a failover, is not run again by its worker', async () => {
   let runs = 0
@@ -79,7 +79,7 @@ it('a call that ended, and waits again after a failover, is not run again by its
     `{"at":${Date.now() * 1000},"ttl":60000,"id":"${id}","task":"task:1.0","args":{},"result_queue":"${reply}"}`,
   )
   switchOver()
-  const [, text] = (await replica.blpop(reply, 10))!
+  const [, text] = (await replica.blpop(reply, 60))!
   expect(JSON.parse(text)).toMatchObject({ id, ok: false, error: { code: 'WorkerLost' } })
   expect(runs).toBe(2)
-}, 40_000)
+}, 150_000)
