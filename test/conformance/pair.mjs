@@ -183,7 +183,7 @@ export class Pair {
   }
 
   /** The next reply on the list of a made-up hub. */
-  async replyTo(hubId, seconds = 8) {
+  async replyTo(hubId, seconds = 60) {
     const client = this.redis.duplicate()
     try {
       const popped = await client.blpop(`${this.namespace}:reply:{${hubId}}`, seconds)
@@ -220,10 +220,22 @@ const decoded = ({ result, ...outcome }) => ({
 })
 
 /** Resolves with what `look` finds once that is something. */
-export const eventually = async (look, what, patienceMs = 8000) => {
+export const eventually = async (look, what, patienceMs = 60_000) => {
   for (const end = performance.now() + patienceMs; ; await sleep(10)) {
     const found = await look()
     if (found) return found
     if (performance.now() > end) throw new Error(`${what} did not happen within ${patienceMs} ms`)
   }
 }
+
+/** Pauses the queue as PROTOCOL.md says anybody may; returns when, by Redis' clock. */
+export const pause = async pair => {
+  const [seconds, us] = await pair.redis.time()
+  const pausedMs = Number(seconds) * 1000 + Math.floor(Number(us) / 1000)
+  await pair.redis.set(pair.key('paused'), pausedMs, 'NX')
+  return pausedMs
+}
+
+/** Redis' clock at a worker's last beat. */
+export const seen = async (pair, { id }) =>
+  JSON.parse((await pair.redis.hget(`${pair.namespace}:stats`, id)) ?? '{}').seen

@@ -1,7 +1,7 @@
 // Jobs: enqueued by one language, run by the other; what becomes of them, and what either side tells of it.
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { eventually } from '../pair.mjs'
+import { eventually, pause, seen } from '../pair.mjs'
 
 export const entry = (task, args = {}, options = {}) => ({ task, args: JSON.stringify(args), options })
 /** Where the caller's language serves. */
@@ -14,7 +14,7 @@ export const enqueue = async (pair, task, args, options) => {
 }
 
 const resultOf = (pair, { job }, queue = pair.queue, caller = undefined) =>
-  pair.jobs('result', { job, queue, timeout_ms: 15_000 }, caller)
+  pair.jobs('result', { job, queue, timeout_ms: 90_000 }, caller)
 
 export const wellDone = async (pair, job, queue, caller) => {
   const { ok: isOk, result, error } = await resultOf(pair, job, queue, caller)
@@ -102,10 +102,12 @@ const flows = [
       equal((await statusOf(pair, late)).state, 'scheduled')
       await wellDone(pair, late)
       ok(performance.now() - startedAt >= 595, `after ${performance.now() - startedAt} ms`)
-      await pair.redis.set(pair.key('paused'), String(Date.now()))
+      const [card] = await pair.workerCards()
+      const pausedMs = await pause(pair)
       // The worker hears of it with its next beat.
-      await sleep(1300)
+      await eventually(async () => (await seen(pair, card)) > pausedMs, 'its beat')
       const expiring = await enqueue(pair, 'echo:1.0', { token: 'expired' }, { expires_ms: 100, tracked: true })
+      // It expires meanwhile.
       await sleep(150)
       await pair.redis.del(pair.key('paused'))
       equal((await resultOf(pair, expiring)).error.code, 'Expired')
@@ -115,10 +117,10 @@ const flows = [
   {
     name: 'job: cancelled while it waits, and while it runs',
     run: async pair => {
-      const waiting = await enqueue(pair, 'echo:1.0', { token: 'kept away' }, { delay_ms: 700, tracked: true })
+      const waiting = await enqueue(pair, 'echo:1.0', { token: 'kept away' }, { delay_ms: 3000, tracked: true })
       equal((await pair.jobs('cancel', { job: waiting.job, queue: pair.queue })).cancelled, true)
       equal((await resultOf(pair, waiting)).error.code, 'Aborted')
-      const running = await enqueue(pair, 'slow:1.0', { ms: 15_000, token: 'running' }, { tracked: true })
+      const running = await enqueue(pair, 'slow:1.0', { ms: 90_000, token: 'running' }, { tracked: true })
       await eventually(() => pair.starts('running'), 'the start')
       equal((await pair.jobs('cancel', { job: running.job, queue: pair.queue })).cancelled, false)
       // What a handler still returns counts.
@@ -131,7 +133,7 @@ const flows = [
     name: 'job: one of a kind at a time, whichever language asks',
     run: async pair => {
       const caller = await pair.startOtherCaller()
-      const unique = { unique: true, delay_ms: 2000 }
+      const unique = { unique: true, delay_ms: 4000 }
       const first = await enqueue(pair, 'echo:1.0', { b: [1.5], a: 'é' }, unique)
       const twin = await pair.jobs('enqueue', entry('echo:1.0', { a: 'é', b: [1.5] }, unique), caller)
       deepEqual([first.twin, twin.twin, twin.job], [false, true, first.job])

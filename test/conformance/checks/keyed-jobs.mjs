@@ -30,7 +30,7 @@ export const keyedJobChecks = [
       const jobs = { a: [], b: [], c: [] }
       for (let n = 0; n < 24; n++) {
         const name = 'abc'[n % 3]
-        const job = entry('ordered:1.0', { ms: 40, token: `${name} ${n}` }, { key: keys[name], tracked: true })
+        const job = entry('ordered:1.0', { ms: 100, token: `${name} ${n}` }, { key: keys[name], tracked: true })
         const answer = await both.jobs('enqueue', job, callers[Math.floor(n / 3) % 2])
         ok(answer.ok, JSON.stringify(answer.error))
         jobs[name].push({ token: `${name} ${n}`, job: answer.job })
@@ -52,7 +52,7 @@ export const keyedJobChecks = [
     name: 'key: one that fails holds the next one of its key, and no other',
     run: async pair => {
       const both = await withBoth(pair)
-      await enqueue(both, 'ordered:1.0', { fails: 2, token: 'held 1' }, { key: 'a', backoff: 600 })
+      await enqueue(both, 'ordered:1.0', { fails: 2, token: 'held 1' }, { key: 'a', backoff: 1000 })
       const next = await enqueue(both, 'ordered:1.0', { token: 'held 2' }, { key: 'a', tracked: true })
       const other = await enqueue(both, 'ordered:1.0', { token: 'free' }, { key: 'b', tracked: true })
       await wellDone(both, other)
@@ -120,7 +120,7 @@ export const keyedJobChecks = [
       const two = await pair.fresh({})
       await two.startWorker()
       const options = { key: 'a', tracked: true }
-      const first = await enqueue(two, 'ordered:1.0', { ms: 700, token: 'lost 1' }, options)
+      const first = await enqueue(two, 'ordered:1.0', { ms: 1500, token: 'lost 1' }, options)
       const next = await enqueue(two, 'ordered:1.0', { token: 'lost 2' }, options)
       await eventually(() => two.starts('lost 1'), 'the start')
       await (await two.holder()).kill()

@@ -14,7 +14,7 @@ const told = async (pair, code, count) => {
       found = refusals.find(refusal => refusal.code === code)
       return found?.count === count
     }
-    await eventually(isThere, `the record of ${count} calls that were refused as ${code}`, 10_000)
+    await eventually(isThere, `the record of ${count} calls that were refused as ${code}`)
     return found
   } finally {
     await reader.close()
@@ -27,7 +27,7 @@ export const refusedCallChecks = [
     side: 'caller',
     run: async pair => {
       const narrow = await pair.fresh({ worker: { env: { PSHUB_SLOTS: '1', PSHUB_MAX_BACKLOG: '3' } } })
-      const outcomes = await narrow.batch('slow:1.0', Array(12).fill({ ms: 150 }), { timeout_ms: 8000 })
+      const outcomes = await narrow.batch('slow:1.0', Array(12).fill({ ms: 150 }), { timeout_ms: 60_000 })
       const refused = outcomes.filter(({ error }) => error?.code === 'Overloaded')
       ok(refused.length > 0)
       const full = await told(narrow, 'Overloaded', refused.length)

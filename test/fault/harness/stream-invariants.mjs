@@ -1,6 +1,7 @@
 // What must hold of streams whatever happens, beside what holds of every call.
 import { blockedMs, ms } from './invariants.mjs'
 import { isTouched } from './measures.mjs'
+import { stalledMs } from './stalls.mjs'
 
 const violation = (invariant, what, token) => ({ invariant, what, token })
 
@@ -49,10 +50,11 @@ export const unread = (history, { calmMs = 3000, unreadMs } = {}) =>
       const byDeadline = call.at + timeoutMs * 1000
       const us = allowance => Math.max(overAt, wokenAt) + allowance * 1000
       const soon = settles[0] === undefined ? us(missedMs) : us(unreadMs ?? heardMs)
-      const isExcused = unreadMs === undefined && settles[0] && isTouched(call, history.marks, calmMs)
+      const isExcused = unreadMs === undefined && settles[0] && isTouched(history, call, calmMs)
       const limit = isExcused ? Math.max(soon, byDeadline + heardMs * 1000) : soon
       const end = run.end ?? history.marks.end ?? 0
-      const lateMs = ms(end - limit) - blockedMs(history.lags.get(run.by) ?? [], overAt, end)
+      const lostMs = Math.max(blockedMs(history.lags.get(run.by) ?? [], overAt, end), stalledMs(history, overAt, end))
+      const lateMs = ms(end - limit) - lostMs
       return lateMs > 0
         ? [violation('unread', `its handler ran on for nobody, ${Math.round(lateMs)} ms too long`, token)]
         : []
