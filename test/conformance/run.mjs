@@ -66,7 +66,7 @@ for (const name of positionals) {
 
 const checkMs = 180_000
 /** Pairs beside each other: they wait for leases and deadlines more than they compute. */
-const pairsAtOnce = 2
+const pairsAtOnce = 3
 
 const runCheck = async (check, pair) => {
   let timer
@@ -130,26 +130,28 @@ const tell = ({ caller, worker, results }) => {
   }
 }
 
-const ofPairs = [
-  ...valueChecks,
-  ...outcomeChecks,
-  ...streamChecks,
-  ...refusedCallChecks,
-  ...jobChecks,
-  ...keyedJobChecks,
-  ...faultChecks,
-]
+const ofCalls = [...valueChecks, ...outcomeChecks, ...streamChecks, ...refusedCallChecks]
+const ofJobs = [...jobChecks, ...keyedJobChecks]
 /** The state of these is kept by the functions in Redis, whatever the languages: in the ring one pair shows it. */
 const ofFirstPair = [...mergedJobChecks, ...shardChecks]
 /** What one side sends or answers, whoever the other side is. */
 const ofOneSide = [...workerChecks, ...transcriptChecks]
+
+/** Those of one side come before jobs, which start further workers. */
+const checksOf = ({ hasMerged, hasOwn }) => [
+  ...ofCalls,
+  ...(hasOwn ? ofOneSide : []),
+  ...ofJobs,
+  ...(hasMerged ? ofFirstPair : []),
+  ...faultChecks,
+]
 
 /** Each language is caller once and worker once, so each check of one side meets each language as well. */
 const ring = () =>
   languages.map((caller, at) => ({
     caller,
     worker: languages[(at + 1) % languages.length],
-    checks: [...ofPairs, ...ofOneSide, ...(at === 0 ? ofFirstPair : [])],
+    checks: checksOf({ hasMerged: at === 0, hasOwn: true }),
   }))
 
 /** A check with a `side` needs processes of its own: it runs once for each language on that side, beside the first language. */
@@ -161,8 +163,7 @@ const isTriedWith = (caller, worker) => {
 const allPairs = () =>
   languages.flatMap(worker =>
     languages.map(caller => {
-      const own = caller === worker ? ofOneSide : []
-      const checks = [...ofPairs, ...own, ...ofFirstPair].filter(isTriedWith(caller, worker))
+      const checks = checksOf({ hasMerged: true, hasOwn: caller === worker }).filter(isTriedWith(caller, worker))
       return { caller, worker, checks }
     }),
   )
