@@ -15,8 +15,8 @@ const handledOf = (pair, key) => runsOf(pair).flatMap(run => run.get(key) ?? [])
 /** A worker of each language serves one queue, and a caller of each enqueues. */
 const withBoth = async pair => {
   const both = await pair.fresh({})
-  await both.startOtherWorker(both.queue)
-  return { both, callers: [both.caller, await both.startOtherCaller()] }
+  await both.otherWorker(both.queue)
+  return { both, callers: [both.caller, await both.otherCaller()] }
 }
 
 /** The same, but what is enqueued waits for `serve`: the task is known, and nobody takes anything yet. */
@@ -25,9 +25,9 @@ const withCallers = async pair => {
   await both.worker.end()
   const serve = async () => {
     await both.startWorker()
-    await both.startOtherWorker(both.queue)
+    await both.otherWorker(both.queue)
   }
-  return { both, callers: [both.caller, await both.startOtherCaller()], serve }
+  return { both, callers: [both.caller, await both.otherCaller()], serve }
 }
 
 /** What workers hold, at one moment: which keys, in which worker's hands. */

@@ -1,6 +1,5 @@
 // Each error class, with what it says about whether the handler ran; deadlines, expiry and cancellation.
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../pair.mjs'
 
 /** The error of a call that must fail so. */
@@ -131,35 +130,19 @@ export const outcomeChecks = [
     },
   },
   {
-    name: 'Overloaded: the list is at the limit that its worker declared',
-    side: 'both',
-    run: async pair => {
-      const narrow = await pair.fresh({ worker: { env: { PSHUB_SLOTS: '1', PSHUB_MAX_BACKLOG: '3' } } })
-      const outcomes = await narrow.batch('slow:1.0', Array(12).fill({ ms: 150 }), { timeout_ms: 60_000 })
-      const codes = outcomes.map(outcome => (outcome.ok ? 'ok' : outcome.error.code))
-      ok(codes.filter(code => code === 'ok').length >= 3, codes.join())
-      ok(codes.includes('Overloaded') && codes.every(code => code === 'ok' || code === 'Overloaded'), codes.join())
-      const refused = outcomes.find(outcome => !outcome.ok)
-      deepEqual([refused.error.ran, refused.error.retryable, refused.error.status], ['no', true, 429])
-    },
-  },
-  {
     name: 'NotEnqueued, before its deadline, and calls again when Redis is back',
     side: 'caller',
     run: async pair => {
-      const cut = await pair.fresh()
-      const proxy = await cut.proxy()
-      await cut.open({ caller: { url: proxy.url } })
-      equal((await cut.call('add:1.0', { x: 1, y: 1 })).result, 2)
-      proxy.refuse = true
-      proxy.cut()
+      const cut = await pair.proxied()
+      cut.callers.refuse = true
+      cut.callers.cut()
       const { ms } = await failure(
         cut.call('echo:1.0', { token: 'not-sent' }, { timeout_ms: 60_000 }),
         'NotEnqueued',
         'no',
       )
       ok(ms < 60_000, `after ${ms} ms`)
-      proxy.refuse = false
+      cut.callers.heal()
       await eventually(async () => (await cut.call('add:1.0', { x: 1, y: 1 })).ok, 'a call after the outage')
       equal(cut.starts('not-sent'), 0)
     },
@@ -168,13 +151,10 @@ export const outcomeChecks = [
     name: 'OutcomeUnknown: the push was not answered by the deadline',
     side: 'caller',
     run: async pair => {
-      const deaf = await pair.fresh()
-      const proxy = await deaf.proxy()
-      await deaf.open({ caller: { url: proxy.url } })
-      equal((await deaf.call('echo:1.0', 1)).result, 1)
-      proxy.dropToClient = true
-      await failure(deaf.call('echo:1.0', { token: 'in-doubt' }, { timeout_ms: 1500 }), 'OutcomeUnknown', 'maybe')
-      proxy.heal()
+      const cut = await pair.proxied()
+      cut.callers.dropToClient = true
+      await failure(cut.call('echo:1.0', { token: 'in-doubt' }, { timeout_ms: 1500 }), 'OutcomeUnknown', 'maybe')
+      cut.callers.heal()
     },
   },
   {
@@ -189,17 +169,6 @@ export const outcomeChecks = [
       await closed.close()
       await failure(running.outcome, 'Aborted', 'maybe')
       await failure(closed.call('add:1.0', { x: 1, y: 1 }), 'HubClosed', 'no')
-    },
-  },
-  {
-    name: 'NoWorkers: the last one has left',
-    side: 'both',
-    run: async pair => {
-      const left = await pair.fresh({})
-      equal((await left.call('add:1.0', { x: 1, y: 1 })).result, 2)
-      equal((await left.worker.kill('SIGTERM')).code, 0)
-      await sleep(2100)
-      await failure(left.call('add:1.0', { x: 1, y: 1 }), 'NoWorkers', 'no')
     },
   },
 ]
