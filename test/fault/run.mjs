@@ -15,6 +15,7 @@ const { values } = parseArgs({
     quick: { type: 'boolean', default: false },
     planted: { type: 'boolean', default: false },
     bug: { type: 'string' },
+    'rows-only': { type: 'boolean', default: false },
     'at-once': { type: 'string', default: '1' },
     keep: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
@@ -27,6 +28,7 @@ Runs all rows of the fault table, then every planted bug in the row that must sh
 
   --subset          the rows that npm test runs, without planted bugs; checks that the planted bugs still fit the code
   --only F04,F13    only these rows; no planted bugs unless --planted is given too
+  --rows-only       no planted bugs
   --planted         only planted bugs, each in the row that must show it
   --bug 'no reconcile'  only the planted bugs whose names contain this text
   --worker python   workers in another language, for these rows
@@ -148,7 +150,8 @@ console.log(`seed ${seed}`)
 const chosen = chosenRows()
 const isShown = ({ row, name }) =>
   name.includes(values.bug ?? '') && chosen.some(({ id, ...its }) => id === row && lackOf(its) === undefined)
-const hasPlanted = !workerCommand && !callerCommand && (values.planted || (!values.only && !values.subset))
+const hasPlanted =
+  !workerCommand && !callerCommand && (values.planted || !(values.only || values.subset || values['rows-only']))
 // First of all: a bug that no longer fits the code is found at once.
 for (const bug of [...bugs, ...jobBugs]) fits(bug)
 const planted = hasPlanted ? bugs.filter(isShown) : []
