@@ -13,8 +13,8 @@ import { watchStalls } from './stalls.mjs'
 
 const stageName = 'stage'
 const startMs = 30_000
-/** Calls per second: half of what two workers of four slots can serve, so that a backlog drains on a busy machine too. */
-const defaultRate = 150
+/** Calls per second: a third of what two workers of four slots can serve, so that a backlog drains on a busy machine too. */
+const defaultRate = 100
 
 export class Stage extends Ground {
   folder = mkdtempSync(join(tmpdir(), 'pshub-fault-'))
