@@ -9,7 +9,6 @@ import { failoverRows } from './failovers.mjs'
 import { foreignRows } from './foreign.mjs'
 import { garbageRows } from './garbage.mjs'
 import { heavyRows } from './heavy.mjs'
-import { massRows } from './mass.mjs'
 import { outageRows } from './outages.mjs'
 import { overloadRows } from './overload.mjs'
 import { promotionRows } from './promotions.mjs'
@@ -34,7 +33,7 @@ const all = [
   ...streamRows,
 ]
 
-export const rows = [...all.sort((a, b) => a.id.localeCompare(b.id)), ...massRows]
+export const rows = all.sort((a, b) => a.id.localeCompare(b.id))
 
 /** What npm test runs: one row of each kind. npm run test:all runs all of them. */
 export const subset = ['F01', 'F13', 'F21', 'F32', 'F37-adopt', 'F38', 'F41-streams']
