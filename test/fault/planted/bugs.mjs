@@ -108,9 +108,9 @@ export const bugs = [
     row: 'F13',
     breaks: ['I14'],
     isOfCallers: true,
-    what: 'a connection that was lost is made again after 12 s',
+    what: 'a connection that was lost is made again after 20 s',
     edits: [
-      ['redis/node-connection.js', 'await sleep(backoffMs(this.#attempt++), signal)', 'await sleep(12_000, signal)'],
+      ['redis/node-connection.js', 'await sleep(backoffMs(this.#attempt++), signal)', 'await sleep(20_000, signal)'],
     ],
   },
   ...streamBugs,
