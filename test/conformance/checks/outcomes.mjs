@@ -152,6 +152,8 @@ export const outcomeChecks = [
     side: 'caller',
     run: async pair => {
       const cut = await pair.proxied()
+      // Where its task is must be known: that is asked for in answers, too.
+      equal((await cut.call('echo:1.0', 1)).result, 1)
       cut.callers.dropToClient = true
       await failure(cut.call('echo:1.0', { token: 'in-doubt' }, { timeout_ms: 1500 }), 'OutcomeUnknown', 'maybe')
       cut.callers.heal()
