@@ -207,6 +207,10 @@ describe('I14', () => {
     expect(recovery(past(...phases, ...calls(i => (i < 40 ? 'Timeout' : 'OK'))), {}).found).toHaveLength(1)
     expect(recovery(past(...phases, ...calls(() => 'Timeout')), {}).found).toHaveLength(2)
     expect(recovery(past(...phases), {}).found).not.toEqual([])
+    const isRight = ({ code }: { code: string }) => (code === 'TaskFailed' ? true : undefined)
+    const failing = past(...phases, ...calls(i => (i % 5 === 4 ? 'TaskFailed' : 'OK')))
+    expect(recovery(failing, {}).found).toHaveLength(1)
+    expect(recovery(failing, { isRight }).found).toEqual([])
   })
 })
 
