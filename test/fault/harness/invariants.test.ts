@@ -257,6 +257,8 @@ describe('classes', () => {
     expect(classes(late('Overloaded', lag(7000, 200)), {})).toMatchObject({ starved: 0, wrong: [{}] })
     expect(classes(late('Timeout', lag(2000, 600)), {})).toMatchObject({ starved: 0, wrong: [{}] })
     expect(classes(late('WorkerLost', lag(7000, 600)), {})).toMatchObject({ starved: 0, wrong: [{}] })
+    const long = past(...phases, lag(7000, 3000), attempt(6000, 'a', { timeoutMs: 15_000 }), settle(21_000, 'Timeout'))
+    expect(classes(long, {})).toMatchObject({ starved: 0, wrong: [{}] })
     const blocked = { blocksWorkers: true }
     expect(classes(late('Timeout', lag(7000, 600)), blocked)).toMatchObject({ starved: 0, wrong: [{}] })
   })

@@ -41,16 +41,19 @@ const waited = ['Timeout', 'Expired', 'Overloaded', 'NotEnqueued']
 /** Share of the time without a processor; for a refusal half of it: 150 ms are enough for a list to stand, and be kept short. */
 const starvedShare = 0.1
 const beforeUs = 3_000_000
+/** What waited for that long, without what the machine took, was not late but lost. */
+const enoughMs = 5000
 
 /**
  * Whether a process got no processor for a good part of the time in which this call waited, and shortly before: then
  * nobody could have served it in time. That is told apart and not hidden; it excuses lateness alone, and no other class.
  */
-const isStarved = ({ lags }, { at, settles: [settle], act }, { blocksWorkers = false }) => {
+const isStarved = (history, { at, settles: [settle], act }, { blocksWorkers = false }) => {
   if (act || !waited.includes(settle?.code)) return false
+  if (ms(settle.t - at) - stalledMs(history, at, settle.t) > enoughMs) return false
   const from = at - beforeUs
   const share = settle.code === 'Overloaded' ? starvedShare / 2 : starvedShare
-  return [...lags].some(([name, own]) => {
+  return [...history.lags].some(([name, own]) => {
     const isOnPurpose = blocksWorkers && name.startsWith('worker')
     return !isOnPurpose && blockedMs(own, from, settle.t) >= share * ms(settle.t - from)
   })
