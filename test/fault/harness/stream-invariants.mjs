@@ -53,7 +53,9 @@ export const unread = (history, { calmMs = 3000, unreadMs } = {}) =>
       const isExcused = unreadMs === undefined && settles[0] && isTouched(history, call, calmMs)
       const limit = isExcused ? Math.max(soon, byDeadline + heardMs * 1000) : soon
       const end = run.end ?? history.marks.end ?? 0
-      const lostMs = Math.max(blockedMs(history.lags.get(run.by) ?? [], overAt, end), stalledMs(history, overAt, end))
+      // It was told at that time; what the machine took before is nothing to it.
+      const toldAt = Math.max(overAt, wokenAt)
+      const lostMs = Math.max(blockedMs(history.lags.get(run.by) ?? [], overAt, end), stalledMs(history, toldAt, end))
       const lateMs = ms(end - limit) - lostMs
       return lateMs > 0
         ? [violation('unread', `its handler ran on for nobody, ${Math.round(lateMs)} ms too long`, token)]
