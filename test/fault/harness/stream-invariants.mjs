@@ -11,6 +11,8 @@ const window = 256
 const heardMs = 3000
 /** A caller that dies is missed for 10 s after what it said last, which holds for 10 s; its worker asks every 2 s. */
 const missedMs = 24_000
+/** A handler is told within a few steps: the machine can delay each of them, and not all that lies between. */
+const mostStalledMs = 10_000
 
 const streamsOf = ({ calls }) => [...calls.values()].filter(({ stream }) => stream !== undefined)
 
@@ -55,7 +57,8 @@ export const unread = (history, { calmMs = 3000, unreadMs } = {}) =>
       const end = run.end ?? history.marks.end ?? 0
       // It was told at that time; what the machine took before is nothing to it.
       const toldAt = Math.max(overAt, wokenAt)
-      const lostMs = Math.max(blockedMs(history.lags.get(run.by) ?? [], overAt, end), stalledMs(history, toldAt, end))
+      const stalled = Math.min(mostStalledMs, stalledMs(history, toldAt, end))
+      const lostMs = Math.max(blockedMs(history.lags.get(run.by) ?? [], overAt, end), stalled)
       const lateMs = ms(end - limit) - lostMs
       return lateMs > 0
         ? [violation('unread', `its handler ran on for nobody, ${Math.round(lateMs)} ms too long`, token)]

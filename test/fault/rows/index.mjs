@@ -1,5 +1,5 @@
 // The fault table. A row: `id`, `title`; `load` (see caller-process.mjs); `inject(stage)` begins the fault, which lasts
-// `faultMs`, and `heal(stage)` ends it, beside what the proxies heal by themselves; `expect`: see measures.mjs;
+// `faultMs` (`isStretched`: without what the machine took of it), and `heal(stage)` ends it, beside what the proxies heal by themselves; `expect`: see measures.mjs;
 // `check(stage)` looks for more, and `report(history)` says more; `needs()` throws why it cannot be run here.
 import { callerRows } from './callers.mjs'
 import { clusterRows } from './clusters.mjs'
