@@ -258,12 +258,16 @@ export const eventually = async (look, what, patienceMs = 60_000) => {
   }
 }
 
-/** Pauses the queue as PROTOCOL.md says anybody may; returns when, by Redis' clock. */
-export const pause = async pair => {
+const beatMs = 1000
+const waitMs = 2000
+
+/** Pauses the queue as PROTOCOL.md says anybody may; resolves when its worker, whose card this is, takes nothing any more. */
+export const pause = async (pair, card) => {
   const [seconds, us] = await pair.redis.time()
   const pausedMs = Number(seconds) * 1000 + Math.floor(Number(us) / 1000)
   await pair.redis.set(pair.key('paused'), pausedMs, 'NX')
-  return pausedMs
+  // A worker that cannot end its wait for the bell takes what comes for as long as that lasts.
+  await eventually(async () => (await seen(pair, card)) > pausedMs + beatMs + waitMs, 'the end of its wait')
 }
 
 /** Redis' clock at a worker's last beat. */

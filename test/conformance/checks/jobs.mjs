@@ -1,7 +1,7 @@
 // Jobs: enqueued by one language, run by the other; what becomes of them, and what either side tells of it.
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { eventually, pause, seen } from '../pair.mjs'
+import { eventually, pause } from '../pair.mjs'
 
 export const entry = (task, args = {}, options = {}) => ({ task, args: JSON.stringify(args), options })
 /** Where the caller's language serves. */
@@ -102,10 +102,10 @@ const flows = [
       equal((await statusOf(pair, late)).state, 'scheduled')
       await wellDone(pair, late)
       ok(performance.now() - startedAt >= 595, `after ${performance.now() - startedAt} ms`)
-      const [card] = await pair.workerCards()
-      const pausedMs = await pause(pair)
-      // The worker hears of it with its next beat.
-      await eventually(async () => (await seen(pair, card)) > pausedMs, 'its beat')
+      await pause(
+        pair,
+        (await pair.workerCards()).find(({ pid }) => pid === pair.worker.pid),
+      )
       const expiring = await enqueue(pair, 'echo:1.0', { token: 'expired' }, { expires_ms: 100, tracked: true })
       // It expires meanwhile.
       await sleep(150)
