@@ -73,7 +73,11 @@ export const streamChecks = [
   {
     name: 'streams: the deadline ends them',
     run: async pair => {
-      const { ok: isOk, chunks, error } = await pair.stream('yields:1.0', { count: 100_000, ms: 5 }, { timeoutMs: 500 })
+      const {
+        ok: isOk,
+        chunks,
+        error,
+      } = await pair.stream('yields:1.0', { count: 100_000, ms: 5 }, { timeoutMs: 2000 })
       equal(isOk, false)
       equal(error.code, 'Timeout')
       deepEqual(JSON.parse(chunks), upTo(JSON.parse(chunks).length))

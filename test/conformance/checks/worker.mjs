@@ -103,7 +103,7 @@ export const workerChecks = [
       let waiting
       try {
         equal((await running).ok, true)
-        const late = await pair.call('echo:1.0', { token: 'too late' }, { timeout_ms: 500 })
+        const late = await pair.call('echo:1.0', { token: 'too late' }, { timeout_ms: 1500 })
         equal(late.error?.code, 'Timeout')
         waiting = pair.call('echo:1.0', { token: 'resumed' }, { timeout_ms: 90_000 })
         await eventually(async () => (await pair.waiting()) === 2, 'both in the list')
