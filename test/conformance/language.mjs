@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { root } from '../../tools/prepare.mjs'
 
-const startMs = 20_000
+const startMs = 60_000
 
 /** Where a language's conformance.json may be: of the project's own ones by name, of any other by its folder. */
 const foldersOf = name => [

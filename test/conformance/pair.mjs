@@ -1,4 +1,5 @@
 // A caller of one language and a worker of another on one Redis, in a namespace of their own.
+import { equal } from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,6 +14,7 @@ export class Pair {
   #members = []
   #proxies = []
   #fresh = []
+  #shared = new Map()
 
   /** @param stage `{ server, redis, folder }` */
   constructor(stage, callerLanguage, workerLanguage) {
@@ -37,14 +39,42 @@ export class Pair {
     return this
   }
 
+  /** What several checks use, made when the first of them asks: to start a process costs more than most checks. */
+  shared(name, make) {
+    if (!this.#shared.has(name)) this.#shared.set(name, make())
+    return this.#shared.get(name)
+  }
+
   /** A worker of the caller's language, for another queue. */
-  startOtherWorker(queue) {
-    return this.startWorker({ language: this.languages.caller, env: { PSHUB_QUEUE: queue } })
+  otherWorker(queue) {
+    const options = { language: this.languages.caller, env: { PSHUB_QUEUE: queue } }
+    return this.shared(`worker of ${queue}`, () => this.startWorker(options))
   }
 
   /** A caller of the worker's language. */
-  startOtherCaller() {
-    return this.startCaller({ language: this.languages.worker })
+  otherCaller() {
+    return this.shared('caller', () => this.startCaller({ language: this.languages.worker }))
+  }
+
+  /** Two workers and a caller with keys of their own. A check may kill one of the two. */
+  async twoWorkers() {
+    const two = await this.shared('two workers', () => this.fresh({}))
+    await two.startWorker()
+    return two
+  }
+
+  /** A caller and a worker with keys of their own, each behind a proxy through which all passes. */
+  async proxied() {
+    const cut = await this.shared('proxied', async () => {
+      const made = await this.fresh()
+      made.callers = await made.proxy()
+      made.workers = await made.proxy()
+      return made.open({ caller: { url: made.callers.url }, worker: { url: made.workers.url } })
+    })
+    for (const proxy of [cut.callers, cut.workers]) proxy.heal()
+    equal((await cut.call('add:1.0', { x: 1, y: 1 }, { timeout_ms: 60_000 })).result, 2)
+    await eventually(async () => (await cut.held()) === 0, 'the end of what is held')
+    return cut
   }
 
   async startCaller({ url = this.stage.server.url, env = {}, language = this.languages.caller } = {}) {
@@ -183,7 +213,7 @@ export class Pair {
   }
 
   /** The next reply on the list of a made-up hub. */
-  async replyTo(hubId, seconds = 8) {
+  async replyTo(hubId, seconds = 60) {
     const client = this.redis.duplicate()
     try {
       const popped = await client.blpop(`${this.namespace}:reply:{${hubId}}`, seconds)
@@ -220,10 +250,26 @@ const decoded = ({ result, ...outcome }) => ({
 })
 
 /** Resolves with what `look` finds once that is something. */
-export const eventually = async (look, what, patienceMs = 8000) => {
+export const eventually = async (look, what, patienceMs = 60_000) => {
   for (const end = performance.now() + patienceMs; ; await sleep(10)) {
     const found = await look()
     if (found) return found
     if (performance.now() > end) throw new Error(`${what} did not happen within ${patienceMs} ms`)
   }
 }
+
+const beatMs = 1000
+const waitMs = 2000
+
+/** Pauses the queue as PROTOCOL.md says anybody may; resolves when its worker, whose card this is, takes nothing any more. */
+export const pause = async (pair, card) => {
+  const [seconds, us] = await pair.redis.time()
+  const pausedMs = Number(seconds) * 1000 + Math.floor(Number(us) / 1000)
+  await pair.redis.set(pair.key('paused'), pausedMs, 'NX')
+  // A worker that cannot end its wait for the bell takes what comes for as long as that lasts.
+  await eventually(async () => (await seen(pair, card)) > pausedMs + beatMs + waitMs, 'the end of its wait')
+}
+
+/** Redis' clock at a worker's last beat. */
+export const seen = async (pair, { id }) =>
+  JSON.parse((await pair.redis.hget(`${pair.namespace}:stats`, id)) ?? '{}').seen

@@ -12,9 +12,9 @@ const { values } = parseArgs({
     seed: { type: 'string' },
     json: { type: 'string' },
     subset: { type: 'boolean', default: false },
-    retries: { type: 'string', default: '0' },
     quick: { type: 'boolean', default: false },
     planted: { type: 'boolean', default: false },
+    bug: { type: 'string' },
     'rows-only': { type: 'boolean', default: false },
     'at-once': { type: 'string', default: '1' },
     keep: { type: 'boolean', default: false },
@@ -23,17 +23,20 @@ const { values } = parseArgs({
 })
 if (values.help) {
   console.log(`npm run test:faults -- [options]
-  --only F04,F13    these rows alone, and no planted bugs unless --planted is given too
-  --worker python   workers of another language, for these rows
-  --caller python   callers of another language
-  --subset          those of npm test, and those that planted bugs are shown in
-  --seed 7          repeats a run's load and choices; the default is printed
+
+Runs all rows of the fault table, then every planted bug in the row that must show it.
+
+  --subset          the rows that npm test runs, without planted bugs; checks that the planted bugs still fit the code
+  --only F04,F13    only these rows; no planted bugs unless --planted is given too
+  --rows-only       no planted bugs
+  --planted         only planted bugs, each in the row that must show it
+  --bug 'no reconcile'  only the planted bugs whose names contain this text
+  --worker python   workers in another language, for these rows
+  --caller python   callers in another language
+  --seed 7          repeats the load and the choices of a run; the default is printed
   --json <file>     writes all results there
-  --planted         the planted bugs, and their rows without them
-  --rows-only       no planted bugs: it is only looked whether they still fit the code
   --quick           less time after each fault
-  --retries 1       a row with violations has another try
-  --at-once 2       so many rows beside each other; planted bugs that lose calls one by one
+  --at-once 2       runs this many rows at the same time; planted bugs that lose calls still run one by one
   --keep            keeps the journals of all trials, not only of those with violations`)
   process.exit(0)
 }
@@ -45,8 +48,8 @@ prepare()
 const { rows, subset } = await import('./rows/index.mjs')
 const { runTrial } = await import('./harness/trial.mjs')
 const { detailsOf, tableOf } = await import('./harness/report.mjs')
-const { bugs, plant } = await import('./planted/bugs.mjs')
-const { isSeen, noteSeen } = await import('./planted/seen.mjs')
+const { bugs, fits, plant } = await import('./planted/bugs.mjs')
+const { jobBugs } = await import('./planted/job-bugs.mjs')
 const { loadLanguage } = await import('../conformance/language.mjs')
 
 const seed = Number(values.seed ?? Date.now() % 1_000_000)
@@ -73,8 +76,7 @@ const workerCommand = languageOf(values.worker, 'faultWorker')
 const callerCommand = languageOf(values.caller, 'caller')
 
 const chosenRows = () => {
-  const shown = values['rows-only'] ? [] : bugs.map(({ row }) => row)
-  const wanted = values.subset ? [...subset, ...shown] : values.only?.split(',')
+  const wanted = values.subset ? subset : values.only?.split(',')
   const unknown = wanted?.filter(id => !rows.some(row => row.id === id)) ?? []
   if (unknown.length > 0) {
     console.error(`There is no row ${unknown.join(', ')}. Rows: ${rows.map(({ id }) => id).join(', ')}`)
@@ -83,23 +85,14 @@ const chosenRows = () => {
   return wanted ? rows.filter(({ id }) => wanted.includes(id)) : rows
 }
 
-const verdictOf = ({ violations }) => (violations.length === 0 ? 'ok' : `${violations.length} violations`)
-
-const tell = tries => {
-  tries.forEach((result, index) => {
-    if (index > 0) console.log(`${result.id} once more`)
-    console.log(`${result.id} ${result.title}: ${verdictOf(result)}, ${result.calls} calls, ${result.seconds} s`)
-    console.log(detailsOf(result))
-  })
+const tell = result => {
+  const { id, title, violations, calls, seconds } = result
+  const verdict = violations.length === 0 ? 'ok' : `${violations.length} violations`
+  console.log(`${id} ${title}: ${verdict}, ${calls} calls, ${seconds} s`)
+  console.log(detailsOf(result))
 }
 
-/** One row: all its tries, the last of which counts. */
-const tryRow = async row => {
-  const tries = [await runTrial(row, { seed, quick, keep, workerCommand, callerCommand })]
-  while (tries.length <= Number(values.retries) && tries.at(-1).violations.length > 0)
-    tries.push(await runTrial(row, { seed, quick, keep, workerCommand, callerCommand }))
-  return tries
-}
+const runRow = row => runTrial(row, { seed, quick, keep, workerCommand, callerCommand })
 
 /** Why a row cannot be run here, if it cannot. */
 const lackOf = ({ needs, isOwnOnly }) => {
@@ -121,14 +114,14 @@ const runnable = chosen =>
   })
 
 const runRows = async chosen => {
-  const tried = await fewAtOnce(runnable(chosen), rowsAtOnce, tryRow, tell)
-  const results = tried.map(tries => ({ ...tries.at(-1), tries: tries.length }))
-  console.log(`\n${tableOf(results)}\n`)
+  const results = await fewAtOnce(runnable(chosen), rowsAtOnce, runRow, tell)
+  if (results.length > 0) console.log(`\n${tableOf(results)}\n`)
   return results
 }
 
 /** The bug must be seen, by what it breaks, in the row made for it. */
-const runPlanted = async ({ bug, dist, remove }) => {
+const runPlanted = async bug => {
+  const { dist, remove } = plant(bug)
   const row = rows.find(({ id }) => id === bug.row)
   const options = {
     seed,
@@ -154,28 +147,21 @@ const tellPlanted = ({ title, violations }) => {
 }
 
 console.log(`seed ${seed}`)
-// First of all: a bug that no longer fits the code is found at once.
 const chosen = chosenRows()
-const isShown = ({ row }) => chosen.some(({ id, ...its }) => id === row && lackOf(its) === undefined)
-const hasPlanted = !workerCommand && !callerCommand && (values.planted || !values.only)
-const isLookedAt = bug => values['rows-only'] || isShown(bug)
-let planted = hasPlanted ? bugs.filter(isLookedAt).map(bug => ({ bug, ...plant(bug) })) : []
-if (values['rows-only']) {
-  for (const { remove } of planted) remove()
-  planted = []
-  console.log(
-    'Planted bugs fit the code; they were caught with this suite and these functions before, and are not run.',
-  )
-}
-// That a planted bug's row is clean without it belongs to the proof.
-const withoutBugs = values.planted ? chosen.filter(({ id }) => bugs.some(({ row }) => row === id)) : chosen
+const isShown = ({ row, name }) =>
+  name.includes(values.bug ?? '') && chosen.some(({ id, ...its }) => id === row && lackOf(its) === undefined)
+const hasPlanted =
+  !workerCommand && !callerCommand && (values.planted || !(values.only || values.subset || values['rows-only']))
+// First of all: a bug that no longer fits the code is found at once.
+for (const bug of [...bugs, ...jobBugs]) fits(bug)
+const planted = hasPlanted ? bugs.filter(isShown) : []
 // Alone, whatever is allowed: a call that was lost beside a process without processor would count as late only.
-const isAlone = ({ bug }) => bug.breaks.includes('lost')
+const isAlone = ({ breaks }) => breaks.includes('lost')
 const results = [
-  ...(await runRows(withoutBugs)),
+  ...(values.planted ? [] : await runRows(chosen)),
   ...(await fewAtOnce(planted.filter(isAlone), 1, runPlanted, tellPlanted)),
   ...(await fewAtOnce(
-    planted.filter(each => !isAlone(each)),
+    planted.filter(bug => !isAlone(bug)),
     rowsAtOnce,
     runPlanted,
     tellPlanted,
@@ -186,12 +172,7 @@ const bad = results.filter(({ violations }) => violations.length > 0)
 console.log(`${calls} calls, seed ${seed}`)
 console.log(`${results.length - bad.length} passed, ${bad.length} failed`)
 if (values.json) {
-  const retried = results.filter(({ tries, violations }) => tries > 1 && violations.length === 0).map(({ id }) => id)
-  const counts = { passed: results.length - bad.length, failed: bad.length, retried }
+  const counts = { passed: results.length - bad.length, failed: bad.length }
   writeFileSync(values.json, JSON.stringify({ seed, calls, ...counts, results }, null, 2))
-}
-if (planted.length === bugs.length && bad.length === 0 && !isSeen()) {
-  noteSeen()
-  console.log('All planted bugs were caught: test/fault/planted/seen.json says so now; commit it.')
 }
 process.exit(bad.length > 0 ? 1 : 0)

@@ -141,8 +141,9 @@ export class JobsModel {
       this.queues[queue]!.scheduled.add(id)
     } else if (outcome === 'dead') this.#bury(job, worker)
     else {
-      if (outcome === 'done' && following) this.#follow(queue, worker, following)
       this.#end(job, outcome, worker)
+      // What the end of its batch brings is enqueued before the next step: nobody is promised that order, and the functions keep it.
+      if (outcome === 'done' && following) this.#follow(queue, worker, following)
     }
   }
 

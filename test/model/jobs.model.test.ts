@@ -3,12 +3,14 @@ import { describe, expect, it } from 'vitest'
 import { useRedis } from '../support/hub-fixture.ts'
 import { runJobs } from './jobs-run.ts'
 import { anyRun } from './jobs-steps.ts'
+import { searchOf } from './search.ts'
 
 /**
  * What the functions make of jobs, against a small model: all of Redis is compared after each step, and at the end each job has come to
- * its end. A failure prints `seed` and `path`; PSHUB_MODEL_RUNS makes it search for longer.
+ * its end. See search.ts for longer searches, and to see a failure again.
  */
-const numRuns = Number(process.env.PSHUB_MODEL_RUNS ?? 400) / 4
+const search = searchOf(1 / 4)
+const { numRuns } = search
 const it_ = useRedis()
 let runs = 0
 
@@ -33,7 +35,7 @@ describe('jobs', () => {
       const agree = fc.asyncProperty(anyRun(), async steps => {
         for (const situation of await runJobs(it_.redis, `jobs${++runs}`, steps)) seen.add(situation)
       })
-      await fc.assert(agree, { numRuns })
+      await fc.assert(agree, search)
       if (numRuns < 100) return
       // The rarest comes up in some of 100 runs: one of 50 times it is still missing here.
       for (let more = 0; more < 8 && seen.size < situations.length; more++) await fc.assert(agree, { numRuns: 25 })

@@ -4,12 +4,14 @@ import { useRedis } from '../support/hub-fixture.ts'
 import { loadWithSetClock } from './keys-actors.ts'
 import { runKeys } from './keys-run.ts'
 import { anyKeySteps } from './keys-steps.ts'
+import { searchOf } from './search.ts'
 
 /**
  * What the functions make of keys, ordered and merged, against a small model: all of Redis is compared after each step, and at the end nothing
- * is left of any key. A failure prints `seed` and `path`; PSHUB_MODEL_RUNS makes it search for longer.
+ * is left of any key. See search.ts for longer searches, and to see a failure again.
  */
-const numRuns = Number(process.env.PSHUB_MODEL_RUNS ?? 400) / 2
+const search = searchOf(1 / 2)
+const { numRuns } = search
 const it_ = useRedis()
 let runs = 0
 
@@ -38,7 +40,7 @@ describe('keys', () => {
       const agree = fc.asyncProperty(anyKeySteps(), async steps => {
         for (const situation of await runKeys(it_.redis, `keys${++runs}`, steps)) seen.add(situation)
       })
-      await fc.assert(agree, { numRuns })
+      await fc.assert(agree, search)
       if (numRuns < 100) return
       for (let more = 0; more < 8 && seen.size < situations.length; more++) await fc.assert(agree, { numRuns: 25 })
       expect([...seen].sort()).toEqual(situations)

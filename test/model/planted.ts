@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import fc from 'fast-check'
 import { functionOf, libraryText, type Operation } from '../../src/redis/library.ts'
 import type { PlantedBugs } from './planted-bugs.ts'
 
@@ -26,3 +27,22 @@ export const eachBug = (bugs: PlantedBugs) =>
       library: () => changedLibrary(operation, from, to),
     })),
   )
+
+/** The runs are the same each time; PSHUB_MODEL_SEED begins others. */
+const seed = Number(process.env.PSHUB_MODEL_SEED ?? 20)
+
+/**
+ * The first of so many runs that fails, or undefined. What fails with a bug must pass without it, or the search has found something
+ * else.
+ */
+export const firstFailing = async <Run>(
+  runs: fc.Arbitrary<Run>,
+  numRuns: number,
+  perform: (run: Run) => Promise<unknown>,
+): Promise<Run | undefined> => {
+  const property = fc.asyncProperty(runs, async each => {
+    await perform(each)
+  })
+  const { counterexample } = await fc.check(property, { seed, numRuns, endOnFailure: true })
+  return counterexample?.[0]
+}

@@ -1,7 +1,7 @@
 // Jobs: enqueued by one language, run by the other; what becomes of them, and what either side tells of it.
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { eventually } from '../pair.mjs'
+import { eventually, pause } from '../pair.mjs'
 
 export const entry = (task, args = {}, options = {}) => ({ task, args: JSON.stringify(args), options })
 /** Where the caller's language serves. */
@@ -14,7 +14,7 @@ export const enqueue = async (pair, task, args, options) => {
 }
 
 const resultOf = (pair, { job }, queue = pair.queue, caller = undefined) =>
-  pair.jobs('result', { job, queue, timeout_ms: 15_000 }, caller)
+  pair.jobs('result', { job, queue, timeout_ms: 90_000 }, caller)
 
 export const wellDone = async (pair, job, queue, caller) => {
   const { ok: isOk, result, error } = await resultOf(pair, job, queue, caller)
@@ -42,7 +42,7 @@ const flows = [
       deepEqual(await wellDone(pair, job), { x: 1, token: 'job' })
       equal(pair.starts('job'), 1)
       const waiting = await enqueue(pair, 'echo:1.0', [1], { tracked: true, delay_ms: 400 })
-      const awaited = wellDone(pair, waiting, pair.queue, await pair.startOtherCaller())
+      const awaited = wellDone(pair, waiting, pair.queue, await pair.otherCaller())
       deepEqual(await awaited, [1])
       equal((await statusOf(pair, waiting)).state, 'done')
       equal(await pair.held(), 0)
@@ -102,10 +102,12 @@ const flows = [
       equal((await statusOf(pair, late)).state, 'scheduled')
       await wellDone(pair, late)
       ok(performance.now() - startedAt >= 595, `after ${performance.now() - startedAt} ms`)
-      await pair.redis.set(pair.key('paused'), String(Date.now()))
-      // The worker hears of it with its next beat.
-      await sleep(1300)
+      await pause(
+        pair,
+        (await pair.workerCards()).find(({ pid }) => pid === pair.worker.pid),
+      )
       const expiring = await enqueue(pair, 'echo:1.0', { token: 'expired' }, { expires_ms: 100, tracked: true })
+      // It expires meanwhile.
       await sleep(150)
       await pair.redis.del(pair.key('paused'))
       equal((await resultOf(pair, expiring)).error.code, 'Expired')
@@ -115,10 +117,10 @@ const flows = [
   {
     name: 'job: cancelled while it waits, and while it runs',
     run: async pair => {
-      const waiting = await enqueue(pair, 'echo:1.0', { token: 'kept away' }, { delay_ms: 700, tracked: true })
+      const waiting = await enqueue(pair, 'echo:1.0', { token: 'kept away' }, { delay_ms: 3000, tracked: true })
       equal((await pair.jobs('cancel', { job: waiting.job, queue: pair.queue })).cancelled, true)
       equal((await resultOf(pair, waiting)).error.code, 'Aborted')
-      const running = await enqueue(pair, 'slow:1.0', { ms: 15_000, token: 'running' }, { tracked: true })
+      const running = await enqueue(pair, 'slow:1.0', { ms: 90_000, token: 'running' }, { tracked: true })
       await eventually(() => pair.starts('running'), 'the start')
       equal((await pair.jobs('cancel', { job: running.job, queue: pair.queue })).cancelled, false)
       // What a handler still returns counts.
@@ -130,8 +132,8 @@ const flows = [
   {
     name: 'job: one of a kind at a time, whichever language asks',
     run: async pair => {
-      const caller = await pair.startOtherCaller()
-      const unique = { unique: true, delay_ms: 2000 }
+      const caller = await pair.otherCaller()
+      const unique = { unique: true, delay_ms: 4000 }
       const first = await enqueue(pair, 'echo:1.0', { b: [1.5], a: 'é' }, unique)
       const twin = await pair.jobs('enqueue', entry('echo:1.0', { a: 'é', b: [1.5] }, unique), caller)
       deepEqual([first.twin, twin.twin, twin.job], [false, true, first.job])
@@ -150,7 +152,7 @@ const together = [
   {
     name: 'chain: through workers of both languages',
     run: async pair => {
-      await pair.startOtherWorker(other)
+      await pair.otherWorker(other)
       const entries = [
         entry('flaky:1.0', { fails: 1 }, { queue: pair.queue }),
         entry('echo:1.0', { n: 9 }, { queue: other, pass: 'first' }),
@@ -167,7 +169,7 @@ const together = [
   {
     name: 'chain: held by a dead step, and going on with it',
     run: async pair => {
-      await pair.startOtherWorker(other)
+      await pair.otherWorker(other)
       const dying = entry('flaky:1.0', { fails: 9 }, { queue: other, retries: 0 })
       const entries = [dying, entry('echo:1.0', {}, { queue: pair.queue, pass: 'was' })]
       const chain = await pair.jobs('chain', { entries })
@@ -181,7 +183,7 @@ const together = [
   {
     name: 'batch: counted over workers of both languages, and followed once',
     run: async pair => {
-      await pair.startOtherWorker(other)
+      await pair.otherWorker(other)
       const queues = [pair.queue, other]
       const entries = Array.from({ length: 10 }, (_, n) => entry('echo:1.0', { n }, { queue: queues[n % 2] }))
       const then = entry('echo:1.0', { token: 'after' }, { queue: pair.queue })
@@ -205,7 +207,7 @@ const together = [
       const made = await pair.jobs('schedule', args)
       ok(made.ok, JSON.stringify(made.error))
       await eventually(() => pair.starts('tick') >= 2, 'two of its times')
-      const { schedules } = await pair.jobs('schedules', { queue: pair.queue }, await pair.startOtherCaller())
+      const { schedules } = await pair.jobs('schedules', { queue: pair.queue }, await pair.otherCaller())
       deepEqual(
         schedules.map(({ name, cron }) => [name, cron]),
         [['each-second', '* * * * * *']],
@@ -223,8 +225,7 @@ const faults = [
     name: 'worker killed: another one runs its job',
     side: 'worker',
     run: async pair => {
-      const two = await pair.fresh({})
-      await two.startWorker()
+      const two = await pair.twoWorkers()
       const job = await enqueue(two, 'slow:1.0', { ms: 1500, token: 'killed' }, { tracked: true })
       await eventually(() => two.starts('killed'), 'the start')
       const killed = await two.holder()
@@ -251,12 +252,10 @@ const faults = [
     name: 'connections cut: jobs come once each, and run',
     side: 'both',
     run: async pair => {
-      const two = await pair.fresh()
-      const [callers, workers] = [await two.proxy(), await two.proxy()]
-      await two.open({ caller: { url: callers.url }, worker: { url: workers.url } })
+      const two = await pair.proxied()
       const jobs = []
       for (let n = 0; n < 30; n++) {
-        if (n % 10 === 5) for (const proxy of [callers, workers]) proxy.cut()
+        if (n % 10 === 5) for (const proxy of [two.callers, two.workers]) proxy.cut()
         jobs.push(
           await pair.jobs(
             'enqueue',

@@ -6,7 +6,7 @@ import { enqueue, entry, wellDone, wellDoneLater } from './jobs.mjs'
 /** A worker of each language serves one queue. */
 const withBoth = async pair => {
   const both = await pair.fresh({})
-  await both.startOtherWorker(both.queue)
+  await both.otherWorker(both.queue)
   return both
 }
 
@@ -24,13 +24,13 @@ export const keyedJobChecks = [
     name: 'key: one job of it at a time, in the order in which both languages enqueued them, and others beside them',
     run: async pair => {
       const both = await withBoth(pair)
-      const callers = [both.caller, await both.startOtherCaller()]
+      const callers = [both.caller, await both.otherCaller()]
       // As either language may write them: what is a text's own is a key's own.
       const keys = { a: 'order-17', b: 'ü 😀 \u2028/\u007f', c: '{"c"}:[1]\\\n\u0001' }
       const jobs = { a: [], b: [], c: [] }
       for (let n = 0; n < 24; n++) {
         const name = 'abc'[n % 3]
-        const job = entry('ordered:1.0', { ms: 40, token: `${name} ${n}` }, { key: keys[name], tracked: true })
+        const job = entry('ordered:1.0', { ms: 100, token: `${name} ${n}` }, { key: keys[name], tracked: true })
         const answer = await both.jobs('enqueue', job, callers[Math.floor(n / 3) % 2])
         ok(answer.ok, JSON.stringify(answer.error))
         jobs[name].push({ token: `${name} ${n}`, job: answer.job })
@@ -52,7 +52,7 @@ export const keyedJobChecks = [
     name: 'key: one that fails holds the next one of its key, and no other',
     run: async pair => {
       const both = await withBoth(pair)
-      await enqueue(both, 'ordered:1.0', { fails: 2, token: 'held 1' }, { key: 'a', backoff: 600 })
+      await enqueue(both, 'ordered:1.0', { fails: 2, token: 'held 1' }, { key: 'a', backoff: 1000 })
       const next = await enqueue(both, 'ordered:1.0', { token: 'held 2' }, { key: 'a', tracked: true })
       const other = await enqueue(both, 'ordered:1.0', { token: 'free' }, { key: 'b', tracked: true })
       await wellDone(both, other)
@@ -78,7 +78,7 @@ export const keyedJobChecks = [
   {
     name: 'key: of steps of a chain through both languages, of jobs of a batch, and of a schedule',
     run: async pair => {
-      await pair.startOtherWorker('other')
+      await pair.otherWorker('other')
       const keyed = entry('ordered:1.0', {}, { key: 'a', pass: 'was' })
       const chain = await pair.jobs('chain', { entries: [entry('echo:1.0', {}, { queue: 'other' }), keyed] })
       ok(chain.ok, JSON.stringify(chain.error))
@@ -117,10 +117,9 @@ export const keyedJobChecks = [
     name: 'worker killed: its job with a key runs again before the next one',
     side: 'worker',
     run: async pair => {
-      const two = await pair.fresh({})
-      await two.startWorker()
+      const two = await pair.twoWorkers()
       const options = { key: 'a', tracked: true }
-      const first = await enqueue(two, 'ordered:1.0', { ms: 700, token: 'lost 1' }, options)
+      const first = await enqueue(two, 'ordered:1.0', { ms: 1500, token: 'lost 1' }, options)
       const next = await enqueue(two, 'ordered:1.0', { token: 'lost 2' }, options)
       await eventually(() => two.starts('lost 1'), 'the start')
       await (await two.holder()).kill()

@@ -1,6 +1,5 @@
 // Each error class, with what it says about whether the handler ran; deadlines, expiry and cancellation.
 import { deepEqual, equal, ok } from 'node:assert/strict'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../pair.mjs'
 
 /** The error of a call that must fail so. */
@@ -15,6 +14,16 @@ const failure = async (outcome, code, ran) => {
 const untilNothingIsHeld = pair => eventually(async () => (await pair.held()) === 0, 'the end of what is held')
 
 const untilBusy = (pair, count) => eventually(async () => (await pair.held()) === count, `${count} requests that run`)
+
+/** Has every slot of the worker taken by a handler that runs until its call is cancelled. */
+const fill = async pair => {
+  const calls = Array.from({ length: 4 }, () => pair.start('slow:1.0', { ms: 120_000 }, { timeout_ms: 120_000 }))
+  await untilBusy(pair, 4)
+  return async () => {
+    for (const { id } of calls) await pair.cancel(id)
+    for (const { outcome } of calls) await failure(outcome, 'Aborted', 'maybe')
+  }
+}
 
 export const outcomeChecks = [
   {
@@ -64,20 +73,23 @@ export const outcomeChecks = [
     },
   },
   {
-    name: 'Timeout, in time, and its handler is told',
+    name: 'Timeout, not before its time, and its handler is told',
     run: async pair => {
-      const { ms } = await failure(pair.call('slow:1.0', { ms: 15_000 }, { timeout_ms: 400 }), 'Timeout', 'maybe')
-      ok(ms >= 390 && ms <= 650, `after ${ms} ms`)
+      // The handler would go on for longer than anybody waits for its end here.
+      const call = pair.call('slow:1.0', { ms: 120_000 }, { timeout_ms: 2000 })
+      const { ms } = await failure(call, 'Timeout', 'maybe')
+      ok(ms >= 1990, `after ${ms} ms`)
       await untilNothingIsHeld(pair)
     },
   },
   {
     name: 'a handler that does not listen is given up',
     run: async pair => {
-      const calls = Array.from({ length: 4 }, () => ({ ms: 5000 }))
-      const outcomes = await pair.batch('deaf:1.0', calls, { timeout_ms: 300 })
+      const calls = Array.from({ length: 4 }, () => ({ ms: 12_000 }))
+      const outcomes = await pair.batch('deaf:1.0', calls, { timeout_ms: 2000 })
       ok(outcomes.every(({ error }) => error?.code === 'Timeout'))
-      const { result } = await pair.call('add:1.0', { x: 1, y: 1 }, { timeout_ms: 4000 })
+      // They keep their slots for longer, if they are not given up.
+      const { result } = await pair.call('add:1.0', { x: 1, y: 1 }, { timeout_ms: 9000 })
       equal(result, 2)
     },
   },
@@ -85,10 +97,9 @@ export const outcomeChecks = [
     name: 'what expired in the list is never started',
     run: async pair => {
       await untilNothingIsHeld(pair)
-      const before = pair.batch('slow:1.0', Array(4).fill({ ms: 900 }), { timeout_ms: 10_000 })
-      await untilBusy(pair, 4)
-      await failure(pair.call('echo:1.0', { token: 'too-late' }, { timeout_ms: 250 }), 'Timeout', 'maybe')
-      ok((await before).every(outcome => outcome.ok))
+      const release = await fill(pair)
+      await failure(pair.call('echo:1.0', { token: 'too-late' }, { timeout_ms: 1000 }), 'Timeout', 'maybe')
+      await release()
       equal((await pair.call('add:1.0', { x: 1, y: 1 })).result, 2)
       equal(pair.starts('too-late'), 0)
     },
@@ -97,11 +108,10 @@ export const outcomeChecks = [
     name: 'Aborted: the handler is told',
     run: async pair => {
       await untilNothingIsHeld(pair)
-      const { id, outcome } = pair.start('slow:1.0', { ms: 15_000 }, { timeout_ms: 15_000 })
+      const { id, outcome } = pair.start('slow:1.0', { ms: 120_000 }, { timeout_ms: 120_000 })
       await untilBusy(pair, 1)
       await pair.cancel(id)
-      const { ms } = await failure(outcome, 'Aborted', 'maybe')
-      ok(ms < 5000)
+      await failure(outcome, 'Aborted', 'maybe')
       await untilNothingIsHeld(pair)
     },
   },
@@ -109,47 +119,30 @@ export const outcomeChecks = [
     name: 'Aborted: a waiting request leaves the list',
     run: async pair => {
       await untilNothingIsHeld(pair)
-      const before = pair.batch('slow:1.0', Array(4).fill({ ms: 1200 }), { timeout_ms: 10_000 })
-      await untilBusy(pair, 4)
-      const { id, outcome } = pair.start('echo:1.0', { token: 'taken-back' }, { timeout_ms: 15_000 })
+      const release = await fill(pair)
+      const { id, outcome } = pair.start('echo:1.0', { token: 'taken-back' }, { timeout_ms: 120_000 })
       await eventually(async () => (await pair.waiting()) === 1, 'the push')
       await pair.cancel(id)
       await failure(outcome, 'Aborted', 'maybe')
-      await eventually(async () => (await pair.waiting()) === 0, 'its removal', 800)
-      await before
+      await eventually(async () => (await pair.waiting()) === 0, 'its removal')
+      await release()
       equal(pair.starts('taken-back'), 0)
     },
   },
   {
-    name: 'Overloaded: the list is at the limit that its worker declared',
-    side: 'both',
-    run: async pair => {
-      const narrow = await pair.fresh({ worker: { env: { PSHUB_SLOTS: '1', PSHUB_MAX_BACKLOG: '3' } } })
-      const outcomes = await narrow.batch('slow:1.0', Array(12).fill({ ms: 150 }), { timeout_ms: 8000 })
-      const codes = outcomes.map(outcome => (outcome.ok ? 'ok' : outcome.error.code))
-      ok(codes.filter(code => code === 'ok').length >= 3, codes.join())
-      ok(codes.includes('Overloaded') && codes.every(code => code === 'ok' || code === 'Overloaded'), codes.join())
-      const refused = outcomes.find(outcome => !outcome.ok)
-      deepEqual([refused.error.ran, refused.error.retryable, refused.error.status], ['no', true, 429])
-    },
-  },
-  {
-    name: 'NotEnqueued, after a second, and calls again when Redis is back',
+    name: 'NotEnqueued, before its deadline, and calls again when Redis is back',
     side: 'caller',
     run: async pair => {
-      const cut = await pair.fresh()
-      const proxy = await cut.proxy()
-      await cut.open({ caller: { url: proxy.url } })
-      equal((await cut.call('add:1.0', { x: 1, y: 1 })).result, 2)
-      proxy.refuse = true
-      proxy.cut()
+      const cut = await pair.proxied()
+      cut.callers.refuse = true
+      cut.callers.cut()
       const { ms } = await failure(
-        cut.call('echo:1.0', { token: 'not-sent' }, { timeout_ms: 10_000 }),
+        cut.call('echo:1.0', { token: 'not-sent' }, { timeout_ms: 60_000 }),
         'NotEnqueued',
         'no',
       )
-      ok(ms < 2000, `after ${ms} ms`)
-      proxy.refuse = false
+      ok(ms < 60_000, `after ${ms} ms`)
+      cut.callers.heal()
       await eventually(async () => (await cut.call('add:1.0', { x: 1, y: 1 })).ok, 'a call after the outage')
       equal(cut.starts('not-sent'), 0)
     },
@@ -158,13 +151,12 @@ export const outcomeChecks = [
     name: 'OutcomeUnknown: the push was not answered by the deadline',
     side: 'caller',
     run: async pair => {
-      const deaf = await pair.fresh()
-      const proxy = await deaf.proxy()
-      await deaf.open({ caller: { url: proxy.url } })
-      equal((await deaf.call('echo:1.0', 1)).result, 1)
-      proxy.dropToClient = true
-      await failure(deaf.call('echo:1.0', { token: 'in-doubt' }, { timeout_ms: 600 }), 'OutcomeUnknown', 'maybe')
-      proxy.heal()
+      const cut = await pair.proxied()
+      // Where its task is must be known: that is asked for in answers, too.
+      equal((await cut.call('echo:1.0', 1)).result, 1)
+      cut.callers.dropToClient = true
+      await failure(cut.call('echo:1.0', { token: 'in-doubt' }, { timeout_ms: 1500 }), 'OutcomeUnknown', 'maybe')
+      cut.callers.heal()
     },
   },
   {
@@ -174,22 +166,11 @@ export const outcomeChecks = [
       const closed = await pair.fresh({})
       equal((await closed.call('add:1.0', { x: 1, y: 1 })).result, 2)
       await untilNothingIsHeld(closed)
-      const running = closed.start('slow:1.0', { ms: 10_000 }, { timeout_ms: 10_000 })
+      const running = closed.start('slow:1.0', { ms: 60_000 }, { timeout_ms: 60_000 })
       await untilBusy(closed, 1)
       await closed.close()
       await failure(running.outcome, 'Aborted', 'maybe')
       await failure(closed.call('add:1.0', { x: 1, y: 1 }), 'HubClosed', 'no')
-    },
-  },
-  {
-    name: 'NoWorkers: the last one has left',
-    side: 'both',
-    run: async pair => {
-      const left = await pair.fresh({})
-      equal((await left.call('add:1.0', { x: 1, y: 1 })).result, 2)
-      equal((await left.worker.kill('SIGTERM')).code, 0)
-      await sleep(2100)
-      await failure(left.call('add:1.0', { x: 1, y: 1 }), 'NoWorkers', 'no')
     },
   },
 ]

@@ -47,7 +47,7 @@ export const streamChecks = [
     name: 'streams: progress comes to who asks for it',
     run: async pair => {
       // The end of the stream may overtake what was said just before, as a reply may.
-      const { progress } = await pair.stream('yields:1.0', { count: 1, ms: 300, progress: true }, { progress: true })
+      const { progress } = await pair.stream('yields:1.0', { count: 1, ms: 800, progress: true }, { progress: true })
       deepEqual(JSON.parse(progress), [{ done: 1, total: 2, message: 'half' }])
     },
   },
@@ -55,7 +55,7 @@ export const streamChecks = [
     name: 'progress of a call comes to who asks for it, and to nobody else',
     run: async pair => {
       // Its reply may overtake what was said just before.
-      const args = { count: 1, ms: 300, progress: true }
+      const args = { count: 1, ms: 800, progress: true }
       const { result, progress } = await pair.call('yields:1.0', args, { progress: true })
       deepEqual([result, JSON.parse(progress)], [[1], [{ done: 1, total: 2, message: 'half' }]])
       equal((await pair.call('yields:1.0', args)).progress, undefined)
@@ -73,7 +73,11 @@ export const streamChecks = [
   {
     name: 'streams: the deadline ends them',
     run: async pair => {
-      const { ok: isOk, chunks, error } = await pair.stream('yields:1.0', { count: 100_000, ms: 5 }, { timeoutMs: 500 })
+      const {
+        ok: isOk,
+        chunks,
+        error,
+      } = await pair.stream('yields:1.0', { count: 100_000, ms: 5 }, { timeoutMs: 2000 })
       equal(isOk, false)
       equal(error.code, 'Timeout')
       deepEqual(JSON.parse(chunks), upTo(JSON.parse(chunks).length))

@@ -86,7 +86,7 @@ export const valueChecks = [
     name: 'a batch of 300 calls',
     run: async pair => {
       const list = Array.from({ length: 300 }, (_, x) => ({ x, y: 1000 }))
-      const outcomes = await pair.batch('add:1.0', list, { timeout_ms: 15_000 })
+      const outcomes = await pair.batch('add:1.0', list, { timeout_ms: 60_000 })
       deepEqual(
         outcomes.map(({ result, error }) => result ?? error.code),
         list.map(({ x, y }) => x + y),
@@ -100,7 +100,7 @@ export const valueChecks = [
       let isOver = false
       let most = 0
       const begunAt = performance.now()
-      const outcomes = pair.batch('slow:1.0', list, { timeout_ms: 15_000 }).finally(() => {
+      const outcomes = pair.batch('slow:1.0', list, { timeout_ms: 60_000 }).finally(() => {
         isOver = true
       })
       while (!isOver) most = Math.max(most, await pair.held())
@@ -127,7 +127,7 @@ export const valueChecks = [
     name: 'nested calls inherit deadline and trace',
     run: async pair => {
       const trace = '4bf92f3577b34da6a3ce929d0e0e4736'
-      const options = { timeout_ms: 4000, traceparent: `00-${trace}-00f067aa0ba902b7-01` }
+      const options = { timeout_ms: 30_000, traceparent: `00-${trace}-00f067aa0ba902b7-01` }
       const call = pair.call('nested:1.0', { depth: 2, ms: 500 }, options)
       const texts = await eventually(async () => {
         const held = await pair.heldTexts()
@@ -136,7 +136,7 @@ export const valueChecks = [
       for (const text of texts) ok(JSON.parse(text).traceparent?.split('-')[1] === trace, text)
       const { result, error } = await call
       ok(result, JSON.stringify(error))
-      ok(result.left_ms > 0 && result.left_ms < 3500, `${result.left_ms} ms were left`)
+      ok(result.left_ms > 0 && result.left_ms < 29_500, `${result.left_ms} ms were left`)
     },
   },
   {

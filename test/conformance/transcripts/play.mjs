@@ -8,7 +8,7 @@ import { ScriptedRedis } from './scripted-redis.mjs'
 
 const { defaults, transcripts } = JSON.parse(readFileSync(join(root, 'clients/vectors/transcripts.json'), 'utf8'))
 
-const patienceMs = 15_000
+const patienceMs = 60_000
 
 /** Whether a value has all that a pattern has: members that it does not name may be anything. */
 const holds = (value, pattern) =>

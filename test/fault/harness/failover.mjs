@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { ensureServer, freePort, startServer } from '../../../tools/redis-server.mjs'
+import { ensureServer, onFreePort, startServer } from '../../../tools/redis-server.mjs'
 
 export const masterName = 'mm'
 const sentinelCount = 3
@@ -103,8 +103,9 @@ export const addSentinels = async stage => {
   if (!(await stage.until(knowsAll, patienceMs))) throw new Error('the sentinels do not find each other')
 }
 
-const startSentinel = async stage => {
-  const port = await freePort()
+const startSentinel = stage => onFreePort(port => startSentinelOn(port, stage))
+
+const startSentinelOn = async (port, stage) => {
   const dir = mkdtempSync(join(tmpdir(), 'pshub-sentinel-'))
   const conf = join(dir, 'sentinel.conf')
   const settings = [
@@ -116,9 +117,13 @@ const startSentinel = async stage => {
     `sentinel failover-timeout ${masterName} 5000`,
   ]
   writeFileSync(conf, `${settings.join('\n')}\n`)
-  const child = spawn(ensureServer(), [conf, '--sentinel'], { stdio: 'ignore' })
+  const child = spawn(ensureServer(), [conf, '--sentinel'], { stdio: ['ignore', 'pipe', 'ignore'] })
   const killNow = () => child.kill('SIGKILL')
   process.once('exit', killNow)
+  let log = ''
+  child.stdout.on('data', chunk => {
+    log = (log + chunk).slice(-10_000)
+  })
   const exited = new Promise(resolve => child.once('exit', resolve))
   const sentinel = {
     port,
@@ -129,11 +134,15 @@ const startSentinel = async stage => {
       rmSync(dir, { recursive: true, force: true })
     },
   }
-  stage.others.push(sentinel)
   const probe = new Redis({ port, retryStrategy: () => 50, maxRetriesPerRequest: null })
   probe.on('error', () => undefined)
-  await probe.ping()
-  probe.disconnect()
+  const failed = exited.then(() => {
+    throw new Error(`a sentinel ended:\n${log}`)
+  })
+  // It ends again, when nobody waits here any more.
+  failed.catch(() => undefined)
+  await Promise.race([probe.ping(), failed]).finally(() => probe.disconnect())
+  stage.others.push(sentinel)
   return sentinel
 }
 

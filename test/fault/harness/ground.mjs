@@ -3,9 +3,12 @@ import { writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { fakeClock } from '../../../tools/faketime.mjs'
-import { freePort, startServer } from '../../../tools/redis-server.mjs'
+import { startServer } from '../../../tools/redis-server.mjs'
 import { ChaosProxy } from '../../support/chaos-proxy.mjs'
 import { addCluster, mastersOf } from './clusters.mjs'
+
+/** Nothing ever listens there. */
+const nobodysPort = 1
 
 export const serverArgs = ['--appendonly', 'yes', '--appendfsync', 'everysec', '--enable-debug-command', 'local']
 
@@ -28,11 +31,10 @@ export class Ground {
   async stand({ nodes, isAway = false, proxies = 2, clockFile } = {}) {
     this.#clockFile = clockFile
     if (clockFile) writeFileSync(clockFile, '+0')
-    this.port = await freePort()
     if (nodes) await addCluster(this, nodes, serverArgs)
     else if (!isAway) await this.startRedis()
-    this.proxies = await Promise.all(Array.from({ length: proxies }, () => ChaosProxy.start(this.port)))
-    this.redis ??= this.clientOf(this.port)
+    this.proxies = await Promise.all(Array.from({ length: proxies }, () => ChaosProxy.start(this.port ?? nobodysPort)))
+    this.redis ??= this.clientOf(this.port ?? nobodysPort)
     if (!isAway) await this.redis.connect()
   }
 
@@ -55,8 +57,17 @@ export class Ground {
   async startRedis(args = []) {
     const env = this.#clockFile ? fakeClock(this.#clockFile) : {}
     const all = [...serverArgs, ...args]
-    this.server = await startServer({ port: this.port, dir: this.server?.dir, args: all, env })
+    const options = { dir: this.server?.dir, args: all, env }
+    const start = port => startServer({ ...options, port })
+    this.server = await start(this.port).catch(error => {
+      // Somebody took its port while it was away.
+      if (!/Address already in use/i.test(error.message)) throw error
+      return start(undefined)
+    })
     this.journal('redis', { what: 'started' })
+    const isMoved = this.redis && this.server.port !== this.port
+    this.port = this.server.port
+    if (isMoved) await this.#lookAt(this.port)
   }
 
   /** Sets Redis' clock, and waits until it has noticed. Returns whether it has. */
@@ -79,18 +90,42 @@ export class Ground {
     this.others = [...this.others.filter(other => other !== server), this.server]
     this.server = server
     this.port = server.port
-    for (const proxy of this.proxies) proxy.switchTo(server.port)
-    this.redis.disconnect()
-    this.redis = this.clientOf(server.port)
-    await this.redis.connect()
+    await this.#lookAt(server.port)
     this.journal('redis', { what: 'moved', port: server.port })
   }
 
+  async #lookAt(port) {
+    for (const proxy of this.proxies) proxy.switchTo(port)
+    this.redis.disconnect()
+    this.redis = this.clientOf(port)
+    await this.redis.connect()
+  }
+
+  /** For how long processes have waited for a processor so far; see stalls.mjs. */
+  get stalledMs() {
+    return 0
+  }
+
+  /** Whether so much time has passed, without what the machine took of it. */
+  timer(ms) {
+    const end = performance.now() + ms - this.stalledMs
+    return () => performance.now() - this.stalledMs >= end
+  }
+
   async until(look, patienceMs) {
-    for (const end = performance.now() + patienceMs; performance.now() < end; await sleep(20)) {
+    const isOver = this.timer(patienceMs)
+    do {
       if (await Promise.resolve(look()).catch(() => false)) return true
-    }
+      await sleep(20)
+    } while (!isOver())
     return false
+  }
+
+  /** Resolves when so much time has passed, without what the machine took of it. */
+  async pass(ms) {
+    const isOver = this.timer(ms)
+    await sleep(ms)
+    while (!isOver()) await sleep(20)
   }
 
   /** To be done when all is over. */

@@ -11,6 +11,7 @@ export const historyOf = events => {
     calls,
     runs,
     lags: new Map(),
+    stalls: [],
     samples: [],
     marks: {},
     processes: new Map(),
@@ -59,6 +60,7 @@ const readers = {
     if (!lags.has(by)) lags.set(by, [])
     lags.get(by).push({ from: t - ms * 1000, to: t })
   },
+  stalled: ({ stalls }, { t, from, ms }) => stalls.push({ from, to: t, ms }),
   sample: ({ samples }, event) => samples.push(event),
   hello(history, { by, worker, slots }) {
     const process = processOf(history, by)

@@ -1,6 +1,8 @@
 // What must hold whatever happens, as functions from a trial's history to violations. They know nothing of Redis or
 // processes, so that hand-written histories can show that each of them finds what it is for.
 
+import { stalledMs } from './stalls.mjs'
+
 const settleGraceMs = 250
 const lateStartMs = 100
 const wedgeMs = 6000
@@ -118,17 +120,20 @@ const ownTimeOf = (redisUs, clocks) => {
 }
 
 /** I10: nothing starts after its deadline, on Redis' clock; what its process could do nothing about does not count. */
-export const lateStarts = ({ runs, lags, clocks }) =>
-  [...runs.values()].flatMap(({ token, by, at, pushedUs, ttlMs }) => {
+export const lateStarts = history => {
+  const { runs, lags, clocks } = history
+  return [...runs.values()].flatMap(({ token, by, at, pushedUs, ttlMs }) => {
     if (pushedUs === undefined || ttlMs === undefined) {
       return String(token).startsWith('hand-') ? [] : [violation('I10', 'its deadline was not seen', token)]
     }
     const deadline = ownTimeOf(pushedUs, clocks) + ttlMs * 1000
-    const lateMs = ms(at - deadline) - blockedMs(lags.get(by) ?? [], deadline, at)
+    const lostMs = Math.max(blockedMs(lags.get(by) ?? [], deadline, at), stalledMs(history, deadline, at))
+    const lateMs = ms(at - deadline) - lostMs
     return ttlMs > 0 && lateMs > lateStartMs
       ? [violation('I10', `started ${Math.round(lateMs)} ms after its deadline`, token)]
       : []
   })
+}
 
 /** I11: a worker never runs more than it has slots. */
 export const slots = ({ runs, processes }) => {
@@ -155,7 +160,8 @@ export const slots = ({ runs, processes }) => {
 }
 
 /** Backlog, idle slots and no start for 6 s, outside the fault; or what was held not settling when the load is over. */
-export const wedges = ({ samples, runs, processes, marks }) => {
+export const wedges = history => {
+  const { samples, runs, processes, marks } = history
   const found = []
   const starts = [...runs.values()].map(({ at }) => at)
   const size = [...processes.values()].reduce((sum, { slots = 0 }) => sum + slots, 0)
@@ -164,8 +170,9 @@ export const wedges = ({ samples, runs, processes, marks }) => {
     const inFault = t >= (marks.fault ?? Infinity) && t <= (marks.healed ?? Infinity)
     if (!(backlog > 0) || inFault) since = undefined
     else since ??= t
-    if (since === undefined || t - since < wedgeMs * 1000) continue
-    const from = t - wedgeMs * 1000
+    if (since === undefined || ms(t - since) < wedgeMs) continue
+    const from = t - (wedgeMs + stalledMs(history, since, t)) * 1000
+    if (since > from) continue
     const running = [...runs.values()].filter(run => run.at < from && !(run.end < t)).length
     if (running < size && !starts.some(at => at >= from && at <= t)) {
       found.push(violation('I14', `${backlog} waited for 6 s with idle slots`))

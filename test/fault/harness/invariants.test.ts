@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import * as invariants from './invariants.mjs'
-import { between, classes, detection, recovery } from './measures.mjs'
+import { classes, detection, recovery } from './measures.mjs'
+import { stalledMs } from './stalls.mjs'
 import { attempt, type Event, end, hello, mark, past, settle, start, what } from './written-history.ts'
 
 const good = past(hello, attempt(10), start(12), end(20), settle(21, 'OK', 'a', { run: 'r-a' }))
@@ -102,14 +103,75 @@ it("I10: a deadline is counted by Redis' clock as it was when the request was pu
   expect(invariants.lateStarts(startedAt(3650, 21_500_000))).toHaveLength(1)
 })
 
-it('the longest time without a start, less what some process got no processor for', () => {
-  const lags = new Map([
-    ['worker1', [{ from: 1_000_000, to: 1_400_000 }]],
-    ['caller1', [{ from: 1_300_000, to: 1_600_000 }]],
-  ])
-  expect(between([0, 900_000, 2_000_000, 2_100_000], new Map())).toBe(1100)
-  expect(between([0, 900_000, 2_000_000, 2_100_000], lags)).toBe(900)
-  expect(between([0], lags)).toBe(0)
+describe('what the machine took', () => {
+  const phases = [mark('fault', 0), mark('healed', 1000)]
+  /** A tenth of a second in which processes together waited for so long. */
+  const stall = (t: number, ms = 60) => ({ e: 'stalled', t, from: (t - 100) * 1000, ms })
+  const stalls = (from: number, to: number, ms?: number) =>
+    Array.from({ length: (to - from) / 100 }, (_, i) => stall(from + (i + 1) * 100, ms))
+
+  it('is told for a part of the time, and is at most four fifths of it', () => {
+    const history = past(stall(1000), stall(1200, 900))
+    expect(stalledMs(history, 0, 5_000_000)).toBeCloseTo(140)
+    expect(stalledMs(history, 950_000, 1_150_000)).toBeCloseTo(70)
+    expect(stalledMs(history, 1_000_000, 1_100_000)).toBe(0)
+  })
+
+  it('prolongs the wait for the first success, and for a share of them', () => {
+    const firstAt = (ms: number, ...more: Event[]) => {
+      const calls = Array.from({ length: 200 }, (_, i) => {
+        const t = 1000 + i * 100
+        return [attempt(t, `c${i}`), settle(t + 10, t < 1000 + ms ? 'Timeout' : 'OK', `c${i}`)]
+      })
+      return past(...phases, mark('paused', 21_000), ...more, ...calls.flat())
+    }
+    const expected = { recoverMs: 10_000 }
+    expect(recovery(firstAt(2900), expected).found).toEqual([])
+    expect(what(recovery(firstAt(5300), expected).found)).toEqual([
+      'the first success came after 5.3 s, without what the machine took',
+    ])
+    expect(recovery(firstAt(5300, ...stalls(1000, 7000)), expected).found).toEqual([])
+    // Later than the busiest machine can make it.
+    expect(what(recovery(firstAt(16_000, ...stalls(1000, 20_000, 900)), expected).found)).toEqual([
+      'the first success came after 3.2 s, without what the machine took',
+    ])
+    expect(recovery(firstAt(30_000, ...stalls(1000, 20_000, 900)), expected).found).toHaveLength(2)
+    expect(recovery(firstAt(12_000, ...stalls(1000, 2000)), expected).found).toHaveLength(2)
+    expect(recovery(firstAt(12_000, ...stalls(1000, 14_000, 900)), expected).found).toEqual([])
+  })
+
+  it('is not waited out while a planted bug is looked for: late is what is late by then', () => {
+    const seen = (until: number) => ({
+      ...past(...phases, attempt(1100), settle(1200, 'Timeout')),
+      seenUntil: until * 1000,
+    })
+    expect(recovery(seen(3500), {}).found).toEqual([])
+    expect(what(recovery(seen(4200), {}).found)).toEqual([
+      'no call has succeeded for 3.2 s, without what the machine took',
+    ])
+  })
+
+  it('prolongs a deadline, the notice of a death, and the rest of a backlog', () => {
+    expect(invariants.lateStarts(past(attempt(0), start(2250)))).toHaveLength(1)
+    expect(invariants.lateStarts(past(attempt(0), start(2250), ...stalls(2000, 2300)))).toEqual([])
+    const died = (...more: Event[]) => {
+      const kill = { e: 'kill', t: 1000, name: 'worker1' }
+      const adopted = { e: 'adopted', by: 'worker2', t: 8000, worker: 'w', count: 1 }
+      return detection(past(hello, kill, adopted, mark('end', 20_000), ...more), {}).found
+    }
+    expect(died()).toHaveLength(1)
+    expect(died(...stalls(1000, 4000))).toEqual([])
+    const samples = Array.from({ length: 32 }, (_, i) => ({ e: 'sample', t: i * 200, backlog: 3, held: {} }))
+    expect(invariants.wedges(past(hello, ...samples))).toHaveLength(1)
+    expect(invariants.wedges(past(hello, ...samples, ...stalls(0, 1000)))).toEqual([])
+  })
+
+  it('excuses a lease that ran out while no beat could be sent, and no other one', () => {
+    const adopted = { e: 'adopted', by: 'worker2', t: 6000, worker: 'w', count: 1 }
+    const over = mark('end', 20_000)
+    expect(detection(past(hello, adopted, over, ...stalls(1000, 2000)), {}).falseDeaths).toBe(1)
+    expect(detection(past(hello, adopted, over, ...stalls(1000, 6000)), {}).falseDeaths).toBe(0)
+  })
 })
 
 it('I11: more runs than slots', () => {
@@ -145,6 +207,10 @@ describe('I14', () => {
     expect(recovery(past(...phases, ...calls(i => (i < 40 ? 'Timeout' : 'OK'))), {}).found).toHaveLength(1)
     expect(recovery(past(...phases, ...calls(() => 'Timeout')), {}).found).toHaveLength(2)
     expect(recovery(past(...phases), {}).found).not.toEqual([])
+    const isRight = ({ code }: { code: string }) => (code === 'TaskFailed' ? true : undefined)
+    const failing = past(...phases, ...calls(i => (i % 5 === 4 ? 'TaskFailed' : 'OK')))
+    expect(recovery(failing, {}).found).toHaveLength(1)
+    expect(recovery(failing, { isRight }).found).toEqual([])
   })
 })
 
@@ -191,6 +257,8 @@ describe('classes', () => {
     expect(classes(late('Overloaded', lag(7000, 200)), {})).toMatchObject({ starved: 0, wrong: [{}] })
     expect(classes(late('Timeout', lag(2000, 600)), {})).toMatchObject({ starved: 0, wrong: [{}] })
     expect(classes(late('WorkerLost', lag(7000, 600)), {})).toMatchObject({ starved: 0, wrong: [{}] })
+    const long = past(...phases, lag(7000, 3000), attempt(6000, 'a', { timeoutMs: 15_000 }), settle(21_000, 'Timeout'))
+    expect(classes(long, {})).toMatchObject({ starved: 0, wrong: [{}] })
     const blocked = { blocksWorkers: true }
     expect(classes(late('Timeout', lag(7000, 600)), blocked)).toMatchObject({ starved: 0, wrong: [{}] })
   })

@@ -1,6 +1,7 @@
 // What a trial measures beside the invariants, held against what its row expects.
 
 import { blockedMs, ms } from './invariants.mjs'
+import { stalledMs } from './stalls.mjs'
 
 /**
  * What a row expects.
@@ -28,9 +29,11 @@ import { blockedMs, ms } from './invariants.mjs'
 const bucketUs = 500_000
 
 /** The calls that a fault can excuse: under way between its beginning and a little after its end. */
-export const isTouched = (call, { fault, healed }, calmMs) => {
+export const isTouched = (history, call, calmMs) => {
+  const { fault, healed } = history.marks
   const settledAt = call.settles[0]?.t ?? Infinity
-  return settledAt >= fault - 100_000 && call.at <= healed + calmMs * 1000
+  if (settledAt < fault - 100_000) return false
+  return call.at <= healed || ms(call.at - healed) - stalledMs(history, healed, call.at) <= calmMs
 }
 
 /** Classes of calls that waited for too long, for a connection too, or would have had to. */
@@ -38,27 +41,27 @@ const waited = ['Timeout', 'Expired', 'Overloaded', 'NotEnqueued']
 /** Share of the time without a processor; for a refusal half of it: 150 ms are enough for a list to stand, and be kept short. */
 const starvedShare = 0.1
 const beforeUs = 3_000_000
+/** What waited for that long, without what the machine took, was not late but lost. */
+const enoughMs = 5000
 
 /**
  * Whether a process got no processor for a good part of the time in which this call waited, and shortly before: then
  * nobody could have served it in time. That is told apart and not hidden; it excuses lateness alone, and no other class.
  */
-const isStarved = ({ lags }, { at, settles: [settle], act }, { blocksWorkers = false }) => {
+const isStarved = (history, { at, settles: [settle], act }, { blocksWorkers = false }) => {
   if (act || !waited.includes(settle?.code)) return false
+  if (ms(settle.t - at) - stalledMs(history, at, settle.t) > enoughMs) return false
   const from = at - beforeUs
   const share = settle.code === 'Overloaded' ? starvedShare / 2 : starvedShare
-  return [...lags].some(([name, own]) => {
+  return [...history.lags].some(([name, own]) => {
     const isOnPurpose = blocksWorkers && name.startsWith('worker')
     return !isOnPurpose && blockedMs(own, from, settle.t) >= share * ms(settle.t - from)
   })
 }
 
-/** The longest time between two of these, milliseconds, less what any process got no processor for. */
-export const between = (times, lags) => {
-  const gaps = times.slice(1).map((time, i) => {
-    const blocked = [...lags.values()].map(own => blockedMs(own, times[i], time))
-    return ms(time - times[i]) - Math.max(0, ...blocked)
-  })
+/** The longest time between two of these, milliseconds, less what was lost of it. */
+export const between = (times, lostMs = () => 0) => {
+  const gaps = times.slice(1).map((time, i) => ms(time - times[i]) - lostMs(times[i], time))
   return Math.max(0, ...gaps)
 }
 
@@ -83,7 +86,7 @@ export const classes = (history, expected) => {
     } = call
     const code = settle?.code ?? (isOver(history, call) ? 'killed' : 'none')
     counts[code] = (counts[code] ?? 0) + 1
-    const touched = isTouched(call, history.marks, calmMs)
+    const touched = isTouched(history, call, calmMs)
     const what = `${code}${touched ? '' : ' without a fault'} ${settle?.message ?? ''}`
     const asTold = isRight?.({ ...call, code })
     if (asTold === true || code === 'killed') continue
@@ -114,14 +117,17 @@ const isPromised = ({ idempotent, runs, at, timeoutMs }, code, { promised, allow
 }
 
 /**
- * Seconds from the end of the fault until at least 95 % of the calls made succeed again, and stay so.
+ * Seconds from the end of the fault until at least 95 % of the calls made succeed again, and stay so. What is allowed does not count
+ * the time in which the machine gave processes no processor. Before the load is over, a success that is not there yet is only late.
  * @param {any} history
  * @param {Expectations} expected
  */
 export const recovery = (history, expected) => {
   const { calls, marks } = history
   const { recoverMs = 10_000, firstOkMs = 3000, steady = 0.95 } = expected
-  const after = [...calls.values()].filter(({ at, act }) => at >= marks.healed && at < marks.paused && !act)
+  const isWhole = marks.paused !== undefined
+  const until = marks.paused ?? history.seenUntil
+  const after = [...calls.values()].filter(({ at, act }) => at >= marks.healed && at < until && !act)
   const firstOk = Math.min(
     ...after.filter(({ settles: [settle] }) => settle?.code === 'OK').map(({ settles: [settle] }) => settle.t),
   )
@@ -130,16 +136,23 @@ export const recovery = (history, expected) => {
     if (isStarved(history, call, expected)) continue
     const bucket = (buckets[Math.floor((call.at - marks.healed) / bucketUs)] ??= { all: 0, ok: 0 })
     bucket.all++
-    if (call.settles[0]?.code === 'OK') bucket.ok++
+    const code = call.settles[0]?.code
+    // Some are made to fail.
+    if (code === 'OK' || expected.isRight?.({ ...call, code }) === true) bucket.ok++
   }
   const lastBad = buckets.findLastIndex(bucket => bucket && bucket.ok < steady * bucket.all)
   const firstOkSeconds = (firstOk - marks.healed) / 1e6
   const seconds = lastBad === buckets.length - 1 ? Infinity : ((lastBad + 1) * bucketUs) / 1e6
+  const takenMs = to => ms(to - marks.healed) - stalledMs(history, marks.healed, to)
   const found = []
   const say = what => found.push({ invariant: 'I14', what })
-  if (after.length === 0) say('no call was made after the fault')
-  if (firstOkSeconds * 1000 > firstOkMs) say(`the first success came ${firstOkSeconds.toFixed(1)} s after the fault`)
-  if (seconds * 1000 > recoverMs)
+  if (isWhole && after.length === 0) say('no call was made after the fault')
+  if (isWhole && firstOk === Infinity) say('no call succeeded after the fault')
+  else if (takenMs(Math.min(firstOk, until)) > firstOkMs) {
+    const what = firstOk === Infinity ? 'no call has succeeded for' : 'the first success came after'
+    say(`${what} ${(takenMs(Math.min(firstOk, until)) / 1000).toFixed(1)} s, without what the machine took`)
+  }
+  if (seconds === Infinity ? isWhole : takenMs(marks.healed + seconds * 1e6) > recoverMs)
     say(`not back to ${steady * 100} % ${Number.isFinite(seconds) ? `for ${seconds} s` : 'at all'}`)
   return { found, seconds, firstOkSeconds }
 }
@@ -152,7 +165,8 @@ const longestGapMs = 3000
  * `outageSeconds`: the longest time without any call that ended well.
  * @param {any} history
  */
-export const service = ({ calls, runs, processes, promotions, marks, lags }) => {
+export const service = history => {
+  const { calls, runs, processes, promotions, marks } = history
   const oks = [...calls.values()].flatMap(({ by, settles: [settle] }) =>
     settle?.code === 'OK' ? [{ by, at: settle.t }] : [],
   )
@@ -167,27 +181,25 @@ export const service = ({ calls, runs, processes, promotions, marks, lags }) => 
       if (isGone || but.includes(name) || !/^(caller|worker)/.test(name)) continue
       const own = signs.filter(({ by, at }) => by === name && at >= promotion && at < until)
       const first = Math.min(until, ...own.map(({ at }) => at))
-      const ms = between([promotion, first], new Map([[name, lags.get(name) ?? []]]))
-      gapMs = Math.max(gapMs ?? 0, ms)
-      if (ms > longestGapMs)
+      const tookMs = ms(first - promotion) - stalledMs(history, promotion, first)
+      gapMs = Math.max(gapMs ?? 0, tookMs)
+      if (tookMs > longestGapMs)
         found.push({
           invariant: 'I14',
-          what: `${name} had no service for ${(ms / 1000).toFixed(1)} s after a promotion`,
+          what: `${name} had no service for ${(tookMs / 1000).toFixed(1)} s after a promotion`,
         })
     }
   }
   const times = oks.map(({ at }) => at).filter(at => at >= marks.fault - 1_000_000 && at < marks.paused)
-  const outageMs =
-    promotions.length > 0
-      ? between(
-          times.sort((a, b) => a - b),
-          new Map(),
-        )
-      : undefined
+  const outageMs = promotions.length > 0 ? between(times.sort((a, b) => a - b)) : undefined
   return { found, gapSeconds: seconds(gapMs), outageSeconds: seconds(outageMs) }
 }
 
 const seconds = ms => (ms === undefined ? undefined : ms / 1000)
+
+/** What a worker's lease is where nobody says otherwise, and how much of it the machine must have taken for the worker to lose it. */
+const leaseMs = 5000
+const excusedBeatMs = 2000
 
 /**
  * I16: how soon a worker that died was noticed, and whether one that lived was taken for dead.
@@ -203,9 +215,10 @@ export const detection = (history, expected) => {
   for (const { name, killedAt, workerIds } of processes.values()) {
     if (killedAt === undefined || workerIds.length === 0) continue
     const adoption = adoptions.find(({ worker }) => worker === workerIds.at(-1))
-    const lateMs = adoption ? ms(adoption.at - killedAt) : Infinity
+    const takenMs = to => ms(to - killedAt) - stalledMs(history, killedAt, to)
+    const lateMs = adoption ? takenMs(adoption.at) : Infinity
     if (adoption) times.push(lateMs)
-    const couldBe = marks.end - killedAt > detectMs * 1000
+    const couldBe = takenMs(marks.end) > detectMs
     if (deaths === 'noticed' && lateMs > detectMs && couldBe) {
       found.push({ invariant: 'I16', what: `the death of ${name} was noticed after ${(lateMs / 1000).toFixed(1)} s` })
     }
@@ -218,7 +231,9 @@ export const detection = (history, expected) => {
     // Somebody wrote a lease by hand.
     if (!process) return false
     const ends = [process.killedAt, process.exitedAt, process.signals[0]?.at]
-    return !ends.some(end => end <= at)
+    // A beat that could not be sent for that long is no fault of its worker.
+    const isStalled = stalledMs(history, at - leaseMs * 1000, at) > excusedBeatMs
+    return !ends.some(end => end <= at) && !isStalled
   }
   const wrongly = new Set([...adoptions, ...leaseLosses].filter(isFalse).map(({ worker }) => worker))
   if (wrongly.size > falseDeaths) {

@@ -9,11 +9,12 @@ import { historyOf } from './history.mjs'
 import { nowUs, openJournal, readJournal, readJournals } from './journal.mjs'
 import { startMember } from './member.mjs'
 import { seeded, seedOf } from './random.mjs'
+import { watchStalls } from './stalls.mjs'
 
 const stageName = 'stage'
 const startMs = 30_000
-/** Calls per second: half of what two workers of four slots can serve, so that a backlog drains on a busy machine too. */
-const defaultRate = 150
+/** Calls per second: a third of what two workers of four slots can serve, so that a backlog drains on a busy machine too. */
+const defaultRate = 100
 
 export class Stage extends Ground {
   folder = mkdtempSync(join(tmpdir(), 'pshub-fault-'))
@@ -30,6 +31,11 @@ export class Stage extends Ground {
   found = []
   #loops = new Set()
   #started = 0
+  #stalls = watchStalls(
+    () => this.#pids(),
+    nowUs,
+    stall => this.journal('stalled', stall),
+  )
 
   /** @param row what is tried, see rows/; `dist`: the pshub that workers run, `callerDist` that callers do; `workerCommand`, `callerCommand`: they are of another language */
   constructor(row, { seed, dist = join(root, 'dist'), callerDist = join(root, 'dist'), workerCommand, callerCommand }) {
@@ -53,6 +59,15 @@ export class Stage extends Ground {
     // Its first call is what connects a hub, and is given a second: on a busy machine that is not always enough.
     const isConnected = async caller => (await caller.order('overview')).tasks !== undefined
     if (!redisAway) await Promise.all(this.callers.map(caller => this.until(() => isConnected(caller), startMs)))
+  }
+
+  get stalledMs() {
+    return this.#stalls.totalMs
+  }
+
+  #pids() {
+    const members = this.members.filter(({ isGone }) => !isGone)
+    return [...members, this.server, ...this.others].flatMap(each => each?.pid ?? [])
   }
 
   get callerProxy() {
@@ -191,10 +206,9 @@ export class Stage extends Ground {
 
   /** Resolves with an event of this kind that a process wrote; rejects when it takes too long. */
   async untilEvent(name, isIt, patienceMs) {
-    for (const end = performance.now() + patienceMs; performance.now() < end; await sleep(20)) {
-      const found = readJournal(this.folder, name).find(isIt)
-      if (found) return found
-    }
+    let found
+    await this.until(() => (found = readJournal(this.folder, name).find(isIt)), patienceMs)
+    if (found) return found
     throw new Error(`${name} did not write what was waited for within ${patienceMs} ms: ${this.logOf(name)}`)
   }
 
@@ -205,6 +219,7 @@ export class Stage extends Ground {
 
   /** Ends everything by force; what should have ended by itself was judged before. */
   async close({ keep = false } = {}) {
+    this.#stalls.stop()
     await this.endLoops()
     for (const member of this.members.filter(({ isGone }) => !isGone)) {
       member.signal('SIGKILL')

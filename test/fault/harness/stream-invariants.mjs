@@ -1,6 +1,7 @@
 // What must hold of streams whatever happens, beside what holds of every call.
 import { blockedMs, ms } from './invariants.mjs'
 import { isTouched } from './measures.mjs'
+import { stalledMs } from './stalls.mjs'
 
 const violation = (invariant, what, token) => ({ invariant, what, token })
 
@@ -10,6 +11,8 @@ const window = 256
 const heardMs = 3000
 /** A caller that dies is missed for 10 s after what it said last, which holds for 10 s; its worker asks every 2 s. */
 const missedMs = 24_000
+/** A handler is told within a few steps: the machine can delay each of them, and not all that lies between. */
+const mostStalledMs = 10_000
 
 const streamsOf = ({ calls }) => [...calls.values()].filter(({ stream }) => stream !== undefined)
 
@@ -49,10 +52,14 @@ export const unread = (history, { calmMs = 3000, unreadMs } = {}) =>
       const byDeadline = call.at + timeoutMs * 1000
       const us = allowance => Math.max(overAt, wokenAt) + allowance * 1000
       const soon = settles[0] === undefined ? us(missedMs) : us(unreadMs ?? heardMs)
-      const isExcused = unreadMs === undefined && settles[0] && isTouched(call, history.marks, calmMs)
+      const isExcused = unreadMs === undefined && settles[0] && isTouched(history, call, calmMs)
       const limit = isExcused ? Math.max(soon, byDeadline + heardMs * 1000) : soon
       const end = run.end ?? history.marks.end ?? 0
-      const lateMs = ms(end - limit) - blockedMs(history.lags.get(run.by) ?? [], overAt, end)
+      // It was told at that time; what the machine took before is nothing to it.
+      const toldAt = Math.max(overAt, wokenAt)
+      const stalled = Math.min(mostStalledMs, stalledMs(history, toldAt, end))
+      const lostMs = Math.max(blockedMs(history.lags.get(run.by) ?? [], overAt, end), stalled)
+      const lateMs = ms(end - limit) - lostMs
       return lateMs > 0
         ? [violation('unread', `its handler ran on for nobody, ${Math.round(lateMs)} ms too long`, token)]
         : []

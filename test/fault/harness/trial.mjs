@@ -64,7 +64,7 @@ const playTrial = async (stage, row, { quick, expectsViolations, shows }) => {
   }
   mark('fault')
   await row.inject(stage)
-  await sleep(faultMs)
+  await (row.isStretched ? stage.pass(faultMs) : sleep(faultMs))
   await stage.endLoops()
   await row.heal?.(stage)
   for (const proxy of stage.proxies) proxy.heal()
@@ -76,7 +76,7 @@ const playTrial = async (stage, row, { quick, expectsViolations, shows }) => {
       await sampler.stop()
       return stage.found
     }
-  } else await sleep(leftMs)
+  } else await stage.pass(leftMs)
   mark('paused')
   await stage.pause()
   const found = await drain(stage, row, sampler, expectsViolations ? brokenDrainMs : drainMs)
@@ -87,7 +87,7 @@ const playTrial = async (stage, row, { quick, expectsViolations, shows }) => {
 
 /** Looks again and again, for so long; resolves as soon as one of these invariants was seen to be broken. */
 const isShown = async (stage, row, shows, patienceMs) => {
-  for (const end = performance.now() + patienceMs; performance.now() < end; ) {
+  for (const isOver = stage.timer(patienceMs); !isOver(); ) {
     await sleep(lookEveryMs)
     const { violations } = judge(stage, row, [], settledOnly(stage.history()))
     if (violations.some(({ invariant }) => shows.includes(invariant))) return true
@@ -99,7 +99,7 @@ const isShown = async (stage, row, shows, patienceMs) => {
 const settledOnly = history => {
   const before = nowUs() - lookEveryMs * 1000
   const calls = new Map([...history.calls].filter(([, { settles }]) => settles[0]?.t < before))
-  return { ...history, calls }
+  return { ...history, calls, seenUntil: before }
 }
 
 /** No new calls: all that are open settle, and nothing stays in Redis. */
@@ -121,9 +121,9 @@ const drain = async (stage, row, sampler, patienceMs) => {
 const dismiss = async (stage, row) => {
   const members = stage.members.filter(({ isGone }) => !isGone)
   for (const member of stage.callers) void member.order('close')
-  await Promise.race([Promise.all(stage.callers.map(({ exited }) => exited)), sleep(leaveMs)])
+  await Promise.race([Promise.all(stage.callers.map(({ exited }) => exited)), stage.pass(leaveMs)])
   for (const member of stage.workers) stage.signal(member, 'SIGTERM')
-  await Promise.race([Promise.all(members.map(({ exited }) => exited)), sleep(leaveMs)])
+  await Promise.race([Promise.all(members.map(({ exited }) => exited)), stage.pass(leaveMs)])
   const found = members
     .filter(({ isGone }) => !isGone)
     .map(({ name }) => ({ invariant: 'I13', what: `${name} did not end by itself` }))
@@ -131,7 +131,7 @@ const dismiss = async (stage, row) => {
   const cardsStay = stage.deaths > 0 || row.expect?.falseDeaths > 0
   // Only when they are gone: the server closes a connection a moment after its client.
   const masters = await stage.masters()
-  await stage.until(async () => (await leftClients(masters)).length === 0, 1000)
+  await stage.until(async () => (await leftClients(masters)).length === 0, 3000)
   return [...found, ...(await leftClients(masters)), ...(await leftKeys(masters, { workersLive: false, cardsStay }))]
 }
 

@@ -1,8 +1,10 @@
 // npm run test:faults:jobs: jobs of all kinds and schedules, while their workers and their Redis are killed, and what becomes of them.
+import { spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { prepare } from '../../../tools/prepare.mjs'
 import { loadLanguage } from '../../conformance/language.mjs'
+import { fewAtOnce } from '../../support/few-at-once.mjs'
 import { seeded } from '../harness/random.mjs'
 import { plant } from '../planted/bugs.mjs'
 import { jobBugs } from '../planted/job-bugs.mjs'
@@ -13,6 +15,22 @@ import { makeReshards } from './reshards.mjs'
 import { makeSchedules } from './schedules.mjs'
 import { makeStage } from './stage.mjs'
 import { strikes } from './strikes.mjs'
+
+/** A run with each bug, two at a time. Resolves with 1 where one was not caught. */
+const runAll = async list => {
+  const run = ({ name }) =>
+    new Promise(resolve => {
+      const args = [...process.argv.slice(1).filter(arg => arg !== '--planted' && arg !== 'all'), '--planted', name]
+      const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] })
+      let output = ''
+      child.stdout.on('data', chunk => (output += chunk))
+      child.once('close', code => resolve({ code, output }))
+    })
+  const results = await fewAtOnce(list, 2, run, ({ output }) => console.log(output.trim().split('\n').at(-1)))
+  const missed = results.filter(({ code }) => code !== 0).length
+  console.log(`${list.length - missed} passed, ${missed} failed`)
+  return missed > 0 ? 1 : 0
+}
 
 const { values } = parseArgs({
   options: {
@@ -53,7 +71,7 @@ if (values.help || !fault) {
   --merged 0.2          the share of merged jobs
   --keys 12             so many keys of each queue have these
   --burst 3             so many payloads of a key come at a time, at the most
-  --planted <name>      with a bug in it: passes when that is seen
+  --planted <name>      with a bug in it: passes when that is seen; 'all': one run with each of them
   --redis-every 0       so many seconds after each other Redis is killed, too; 0: never. Where the fault is one of Redis: that
   --reshard-every 0     so many seconds after each other the number of shards of each queue is changed, too; 0: never
   --durable             all is confirmed by a replica, and comes while it strikes, too
@@ -62,6 +80,7 @@ if (values.help || !fault) {
   process.exit(values.help ? 0 : 2)
 }
 prepare()
+if (values.planted === 'all') process.exit(await runAll(jobBugs))
 const bug = values.planted === undefined ? undefined : jobBugs.find(({ name }) => name === values.planted)
 if (values.planted !== undefined && !bug) {
   console.error(`There is no bug '${values.planted}'. Bugs: ${jobBugs.map(({ name }) => name).join(', ')}`)

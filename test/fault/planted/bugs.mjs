@@ -103,28 +103,47 @@ export const bugs = [
     what: 'what only others can run is handed back and taken again at once',
     edits: [['worker/roles/intake.js', 'return this.#restMs', 'return 0']],
   },
+  {
+    name: 'connects again too late',
+    row: 'F13',
+    breaks: ['I14'],
+    isOfCallers: true,
+    what: 'a connection that was lost is made again after 20 s',
+    edits: [
+      ['redis/node-connection.js', 'await sleep(backoffMs(this.#attempt++), signal)', 'await sleep(20_000, signal)'],
+    ],
+  },
   ...streamBugs,
 ]
 
-const replaceOnce = (text, find, replacement, file) => {
+const replaceOnce = (text, [file, find, replacement]) => {
   const parts = text.split(find)
   if (parts.length !== 2)
     throw new Error(`A planted bug does not fit any more: ${find} is ${parts.length - 1} times in ${file}.`)
   return parts.join(replacement)
 }
 
+/** The functions in Redis lie in the build as text in a module: a bug in one of them is planted into its source. */
+const sourceOf = file => join(root, file.endsWith('.lua') ? 'src' : 'dist', file)
+
+/** Throws where the code has changed so that the bug cannot be planted any more. */
+export const fits = ({ edits }) => {
+  const texts = new Map()
+  for (const edit of edits) {
+    const [file] = edit
+    texts.set(file, replaceOnce(texts.get(file) ?? readFileSync(sourceOf(file), 'utf8'), edit))
+  }
+  return texts
+}
+
 /** A copy of dist/ with the bug in it. */
-export const plant = ({ edits }) => {
+export const plant = bug => {
   const folder = mkdtempSync(join(tmpdir(), 'pshub-planted-'))
   for (const name of ['dist', 'package.json']) cpSync(join(root, name), join(folder, name), { recursive: true })
-  // The build has the functions of Redis as text in a module; a bug in one is planted into its file, and the module made again.
   const lua = join(folder, 'dist/queue/lua')
   cpSync(join(root, 'src/queue/lua'), lua, { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
-  for (const [file, find, replacement] of edits) {
-    const path = join(folder, 'dist', file)
-    writeFileSync(path, replaceOnce(readFileSync(path, 'utf8'), find, replacement, file))
-  }
+  for (const [file, text] of fits(bug)) writeFileSync(join(folder, 'dist', file), text)
   embedLua(lua, join(folder, 'dist'))
   return { dist: join(folder, 'dist'), remove: () => rmSync(folder, { recursive: true, force: true }) }
 }

@@ -1,5 +1,9 @@
 // Bugs in what becomes of merged jobs, to show that the suite for jobs finds them: `run.mjs --planted <name>` of test/fault/jobs.
 
+/** A first step with this next time and this job; then there is time to die. */
+const inTwoSteps = (next, job) =>
+  `if (!(await run(client, 'tick', [jobs, jobBell], [name, tickMs, ${next}, ${job}]))) return false; await new Promise(done => globalThis.setTimeout(done, 400));`
+
 /** As in bugs.mjs; `breaks`: how what it must be seen by begins; `reshards`: while the number of shards changes, every two seconds as nobody says otherwise. */
 export const jobBugs = [
   {
@@ -106,5 +110,115 @@ export const jobBugs = [
     breaks: ['lost', 'left behind', 'out of order'],
     reshards: true,
     edits: [['queue/resharding.js', 'quietMs < this.#quietMs;', 'quietMs < 0;']],
+  },
+  {
+    name: 'line that ignores what runs',
+    what: 'a job of a key can be taken while another one of it runs',
+    breaks: ['two at a time', 'out of order'],
+    edits: [
+      [
+        'queue/lua/shared-keyed.lua',
+        "if redis.pcall('HEXISTS', beside(jobs, 'running:' .. task), key) ~= 1 and not stand(",
+        'if not stand(',
+      ],
+    ],
+  },
+  {
+    name: 'back to the end of the line',
+    what: 'a job of a key that was taken back goes to the end of its line',
+    breaks: ['out of order'],
+    edits: [
+      [
+        'queue/lua/shared-keyed.lua',
+        "type(redis.pcall('LPUSH', line_of(jobs, task, key), message))",
+        "type(redis.pcall('RPUSH', line_of(jobs, task, key), message))",
+      ],
+    ],
+  },
+  {
+    name: 'tick at any time',
+    what: 'the step of a schedule takes any time that it is told',
+    breaks: [
+      'two jobs for one time',
+      'made up for once more',
+      'no time of its pattern',
+      'lost times',
+      'came though paused',
+    ],
+    edits: [
+      [
+        'queue/lua/tick.lua',
+        'if not time or tonumber(time) ~= tonumber(ARGV[2]) then return 0 end',
+        'if not time then return 0 end',
+      ],
+      // Somebody who is late says so again.
+      [
+        'queue/job-queue.js',
+        "return (await run(client, 'tick', [jobs, jobBell], [name, tickMs, nextMs ?? '', message])) === 1;",
+        "const words = [name, tickMs, nextMs ?? '', message]; void new Promise(done => globalThis.setTimeout(done, 1500)).then(() => run(client, 'tick', [jobs, jobBell], words)).catch(() => undefined); return (await run(client, 'tick', [jobs, jobBell], words)) === 1;",
+      ],
+    ],
+  },
+  {
+    name: 'tick that puts the job in twice',
+    what: 'the step of a schedule enqueues its job twice',
+    breaks: ['ran ', 'two jobs for one time'],
+    edits: [
+      [
+        'queue/lua/tick.lua',
+        'add_job(KEYS[1], now_us_text(), ARGV[4], added)',
+        'add_job(KEYS[1], now_us_text(), ARGV[4], added) add_job(KEYS[1], now_us_text(), ARGV[4], added)',
+      ],
+    ],
+  },
+  {
+    name: 'next time before the job',
+    what: 'the next time of a schedule is set in one step, and the job is enqueued in another one',
+    breaks: ['lost times', 'lost at the end', 'what was missed is not made up for'],
+    edits: [
+      [
+        'queue/job-queue.js',
+        "return (await run(client, 'tick', [jobs, jobBell], [name, tickMs, nextMs ?? '', message])) === 1;",
+        `${inTwoSteps("nextMs ?? ''", "''")} await client.zadd(this.keys.ticks, tickMs, name); return (await run(client, 'tick', [jobs, jobBell], [name, tickMs, nextMs ?? '', message])) === 1;`,
+      ],
+    ],
+  },
+  {
+    name: 'job before the next time',
+    what: 'the job of a schedule is enqueued in one step, and its next time is set in another one',
+    breaks: ['two jobs for one time', 'made up for once more'],
+    edits: [
+      [
+        'queue/job-queue.js',
+        "return (await run(client, 'tick', [jobs, jobBell], [name, tickMs, nextMs ?? '', message])) === 1;",
+        `${inTwoSteps('tickMs', 'message')} return (await run(client, 'tick', [jobs, jobBell], [name, tickMs, nextMs ?? '', ''])) === 1;`,
+      ],
+    ],
+  },
+  {
+    name: 'missed times one by one',
+    what: 'each time that was missed is made up for by a job of its own',
+    breaks: ['made up for once more', 'what was missed', 'lost times', 'two jobs for one time', 'too late'],
+    edits: [['jobs/cron.js', 'nextOf(entry, Math.max(nowMs, tickMs))', 'nextOf(entry, tickMs)']],
+  },
+  {
+    name: 'once taken for skip',
+    what: "'once' and 'skip' are taken for each other where times were missed",
+    breaks: ['what was missed'],
+    edits: [['jobs/cron.js', "const isSkipped = entry.missed === 'skip'", "const isSkipped = entry.missed === 'once'"]],
+  },
+  {
+    name: 'turn that nobody takes over',
+    what: 'the turn of a worker that died, to look after schedules, stays its own',
+    breaks: ['schedule: nobody took', 'not taken, though', 'too late, though', 'lost at the end', 'lost times'],
+    edits: [
+      [
+        'queue/lua/beat.lua',
+        "has_turn(beside(jobs, 'ticker'), ARGV[7])",
+        "(redis.pcall('GET', beside(jobs, 'ticker')) == ARGV[1] or redis.pcall('SETNX', beside(jobs, 'ticker'), ARGV[1]) == 1)",
+      ],
+      // Else the next bell of what is due would hide it.
+      ['worker/roles/tick.js', 'onBell() {', 'onBell() { return;'],
+    ],
   },
 ]

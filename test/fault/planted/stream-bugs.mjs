@@ -76,7 +76,8 @@ export const streamBugs = [
   {
     name: 'runs on without its lease',
     row: 'F38-streams',
-    breaks: ['unread'],
+    // Beside those that its new identity takes, they are more than it has slots.
+    breaks: ['unread', 'I11'],
     what: 'a worker that lost its lease lets its handlers go on, whoever reads',
     edits: [
       ['worker/crew.js', /executor\.abandonAll\(new HubError\('WorkerLost', 'The lease[^)]*\)\)/, '0'],

@@ -28,14 +28,15 @@ const endUnheard = async stage => {
   const calls = Array.from({ length: 8 }, (_, i) =>
     stage.callers[i % stage.callers.length].order('call', {
       idempotent: false,
-      ms: 700,
+      ms: 2000,
       timeoutMs: 8000,
       act: { do: 'unheard' },
     }),
   )
   const isRunning = async () => (await stage.replica.client.hlen(`pshub:{q}:held:${stage.workerId}`)) >= 8
   stage.workerId = (await stage.redis.zrange('pshub:{q}:leases', 0, 0))[0]
-  if (!(await stage.until(isRunning, 3000))) stage.found.push({ invariant: 'stage', what: 'the replica saw no claims' })
+  if (!(await stage.until(isRunning, 10_000)))
+    stage.found.push({ invariant: 'stage', what: 'the replica saw no claims' })
   await cutReplica(stage)
   await Promise.all(calls)
 }

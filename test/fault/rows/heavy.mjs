@@ -1,6 +1,7 @@
 // Many bytes on a slow link: what waits is served piece by piece, and not all at once when its deadline is over.
 import { ms } from '../harness/invariants.mjs'
 import { between } from '../harness/measures.mjs'
+import { stalledMs } from '../harness/stalls.mjs'
 
 const calls = 74
 const chars = 600_000
@@ -39,12 +40,14 @@ export const heavyRows = [
       await Promise.all(made)
     },
     check(stage) {
-      const { calls, marks, lags } = stage.history()
+      const history = stage.history()
+      const { calls, marks } = history
       // Redis has known since 'served' that the queue is not paused any more; the worker hears of it with its next beat.
       const from = marks.resumed ?? marks.served
       const runs = [...calls.values()].filter(isHeavy).flatMap(call => call.runs)
       const starts = runs.map(({ at }) => at).filter(at => at >= from)
-      const longest = between([from, ...starts.sort((a, b) => a - b)], lags)
+      const lostMs = (since, until) => stalledMs(history, since, until)
+      const longest = between([from, ...starts.sort((a, b) => a - b)], lostMs)
       return longest > mostMs
         ? [{ invariant: 'steady', what: `no call was started for ${Math.round(longest)} ms` }]
         : []

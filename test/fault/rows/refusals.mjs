@@ -51,8 +51,8 @@ export const refusalRows = [
   },
   {
     id: 'F21',
-    title: 'redis full for 8 s (maxmemory reached)',
-    faultMs: 8000,
+    title: 'redis full for 5 s (maxmemory reached)',
+    faultMs: 5000,
     inject: stage => config(stage, 'maxmemory', '100kb'),
     heal: stage => config(stage, 'maxmemory', '0'),
     expect: { allowed: ['NotEnqueued', 'Overloaded'] },

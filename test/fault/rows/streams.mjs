@@ -193,6 +193,7 @@ export const streamRows = [
     title: 'callers killed in the middle of streams, or before; others wait for a first chunk for 20 s',
     load: mixed({ perSecond: 10 }),
     faultMs: 26_000,
+    isStretched: true,
     async inject(stage) {
       await startLongCalls(stage, [
         ...times(4, long({}, 60_000)),

@@ -19,7 +19,7 @@ export const runningBy = stage => {
 export const startLongCalls = async (stage, calls) => {
   for (const [i, call] of calls.entries()) void stage.callers[i % stage.callers.length].order('call', call)
   const running = () => [...runningBy(stage).values()].reduce((sum, count) => sum + count, 0)
-  await stage.until(() => running() >= calls.length, 1000)
+  await stage.until(() => running() >= calls.length, 5000)
 }
 
 export const times = (count, call) => Array.from({ length: count }, () => call)
