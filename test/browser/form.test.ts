@@ -1,26 +1,41 @@
 import type { Page } from 'playwright-core'
 import { describe, expect, it } from 'vitest'
 import { useBrowser } from '../support/browser.ts'
-import { Driver } from './form-driver.ts'
-import { problemsOf, useFormPage } from './form-fixture.ts'
-import { PageHands } from './form-hands.ts'
+import { enterValues, useForms } from './form-entry.ts'
+import { problemsOf } from './form-fixture.ts'
+import { Hands } from './form-hands.ts'
 import { cssString, shownValue } from './form-look.ts'
 import { schemaCases } from './form-schemas.ts'
 
 const at = (page: Page, pointer: string) => page.locator(`[data-pointer=${cssString(pointer)}]`)
 const wrongAt = (page: Page, pointer: string) => page.locator(`[data-field=${cssString(pointer)}] .wrong`).first()
+const toggle = (page: Page, pointer: string) => page.locator(`[data-fold="${pointer}"]`)
+const fieldAt = (page: Page, pointer: string) => page.locator(`[data-field="${pointer}"]`)
 const focused = (page: Page) => page.locator(':focus')
+const drawn = [
+  'any-field',
+  'array-tuple-open',
+  'choice-nested',
+  'const',
+  'enum-many',
+  'hostile-huge-enum',
+  'hostile-pattern',
+  'hostile-payloads',
+  'null',
+  'object-map',
+  'text-file',
+  'text-formats-time',
+  'text-secret',
+]
 const schemaOf = (file: string) => schemaCases.find(one => one.file === file)!.case.schema
 
+const open = useForms(useBrowser({ keepPages: true }))
+
 describe('the form in a browser', () => {
-  const browser = useBrowser({ keepPages: true })
-  const form = useFormPage()
-  let shared: Page
-  const open = async (stage: Parameters<typeof form.open>[1]): Promise<Page> => {
-    shared ??= await browser.page()
-    await form.open(shared, stage)
-    return shared
-  }
+  // One schema for each control, and what only a browser can tell: scripts that stay texts, and a pattern that would run for ever.
+  it.each(schemaCases.filter(({ file }) => drawn.includes(file)))('$file is entered through the form', one =>
+    enterValues(open, one),
+  )
 
   it('keeps the chosen kind and the focus while a value is typed that would fit another', async () => {
     const page = await open({ schema: schemaOf('choice-titles') })
@@ -168,21 +183,6 @@ describe('the form in a browser', () => {
     expect(await about.locator('b').count()).toBe(0)
   })
 
-  it('names every input, and nothing is wider than a narrow screen', async () => {
-    for (const theme of ['light', 'dark'] as const) {
-      const narrow = await browser.page({ viewport: { width: 390, height: 700 }, colorScheme: theme })
-      for (const file of ['pod', 'payment', 'text-formats-time', 'hostile-payloads', 'hostile-long-texts']) {
-        const { schema, valid } = schemaCases.find(one => one.file === file)!.case
-        await form.open(narrow, { schema, value: valid[0] })
-        await narrow.locator('.schema-form .field').first().waitFor()
-        await browser.screenshot(narrow, `form-${file}-${theme}`)
-        const { nameless, width } = await narrow.evaluate(measured)
-        expect(nameless, file).toEqual([])
-        expect(width, file).toBeLessThanOrEqual(390)
-      }
-    }
-  })
-
   it('is filled by keyboard alone', async () => {
     const page = await open({ schema: schemaOf('boolean') })
     await page.locator('.schema-form input').first().focus()
@@ -194,24 +194,84 @@ describe('the form in a browser', () => {
 
   it('fields of two kinds do not share what was typed when the schema changes', async () => {
     const page = await open({ schema: { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] } })
-    await new Driver(new PageHands(page)).enter('/a', 'x')
+    await new Hands(page).type('/a', 'x')
     await open({ schema: { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] } })
     expect(await at(page, '/a').inputValue()).toBe('')
     await expect.poll(() => problemsOf(page)).toEqual([{ pointer: '/a', message: 'is required' }])
   })
 })
 
-/** Runs in the page. */
-const measured = () => {
-  // biome-ignore lint/suspicious/noExplicitAny: the tests are checked without the types of a page
-  const page = (globalThis as any).document
-  const named = (input: { labels: unknown[]; ariaLabel: string | null; getAttribute(name: string): string }) =>
-    input.labels.length > 0 ||
-    input.ariaLabel ||
-    (input.getAttribute('aria-labelledby') ?? '').split(' ').some(id => page.getElementById(id)?.textContent)
-  const inputs = [...page.querySelectorAll('.schema-form :is(input, select, textarea)')]
-  return {
-    nameless: inputs.filter(input => !named(input)).map(input => input.outerHTML),
-    width: page.documentElement.scrollWidth,
-  }
+const person = {
+  type: 'object',
+  properties: {
+    token: { type: 'string', format: 'password' },
+    name: { type: 'string', minLength: 2 },
+    age: { type: 'integer' },
+    home: {
+      type: 'object',
+      properties: { street: { type: 'string' }, floor: { type: 'integer' } },
+      required: ['street'],
+    },
+  },
+  required: ['name'],
 }
+const crew = { type: 'object', properties: { title: { type: 'string' }, people: { type: 'array', items: person } } }
+const people = (count: number) => ({
+  title: 'All',
+  people: Array.from({ length: count }, (_, i) => ({
+    token: `secret ${i}`,
+    name: `Person ${i}`,
+    age: i,
+    home: { street: 'Main', floor: 1 },
+  })),
+})
+
+describe('groups of a form', () => {
+  it('are open in a small form, and fold by hand without losing what is typed', async () => {
+    const page = await open({ schema: crew, value: people(2) })
+    expect(await page.locator('[data-folded]').count()).toBe(0)
+    await at(page, '/people/0/age').fill('12 or so')
+    await toggle(page, '/people/0').click()
+    expect(await at(page, '/people/0/age').isVisible()).toBe(false)
+    expect(await fieldAt(page, '/people/0').locator('.folded').first().textContent()).toMatch(
+      /^Person 0, 4 fields.*1 problem/,
+    )
+    await toggle(page, '/people/0').click()
+    expect(await at(page, '/people/0/age').inputValue()).toBe('12 or so')
+    expect(await shownValue(page)).toEqual(people(2))
+  })
+
+  it('start folded in a large one, tell what is in them but no secret, and come back whole', async () => {
+    const page = await open({ schema: crew, value: people(40) })
+    expect(await toggle(page, '/people/1').getAttribute('aria-expanded')).toBe('false')
+    expect(await fieldAt(page, '/people/1').textContent()).toContain('Person 1, 4 fields')
+    expect(await page.locator('.schema-form').textContent()).not.toContain('secret 1')
+    await toggle(page, '/people/1').click()
+    await toggle(page, '/people/1/home').click()
+    await at(page, '/people/1/home/street').fill('Side')
+    await page.locator('[data-tool="copy /people/1"]').click()
+    const expected = people(40)
+    expected.people[1]!.home.street = 'Side'
+    expected.people.splice(2, 0, structuredClone(expected.people[1]!))
+    expect(await shownValue(page)).toEqual(expected)
+    // What somebody adds is open.
+    while (await page.getByRole('button', { name: /^Show more of/ }).count())
+      await page.getByRole('button', { name: /^Show more of/ }).click()
+    await page.locator('[data-add="/people"]').click()
+    expect(await at(page, '/people/41/name').isVisible()).toBe(true)
+  })
+
+  it('unfold for the place that somebody is led to', async () => {
+    const value = people(60)
+    value.people[50]!.home.floor = 'high' as never
+    value.people[3]!.name = 'x'
+    const page = await open({ schema: crew, value })
+    const lead = async (pointer: string) => {
+      await page.locator('.problems button', { hasText: pointer }).click()
+      await expect.poll(() => page.locator(':focus').getAttribute('data-pointer')).toBe(pointer)
+    }
+    await lead('/people/50/home/floor')
+    await lead('/people/3/name')
+    expect(await toggle(page, '/people/4').getAttribute('aria-expanded')).toBe('false')
+  })
+})

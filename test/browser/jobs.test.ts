@@ -7,6 +7,7 @@ import { openPage, rowText, textOf } from '../support/pages-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
 import { useRegistry } from '../support/registry-fixture.ts'
 
+const exact = '9007199254740993'
 const fixture = useRegistry()
 const browser = useBrowser()
 const keys = (queue = 'office') => queueKeys(fixture, queue)
@@ -40,7 +41,6 @@ describe('the jobs', () => {
     await page.getByRole('button', { name: 'Delete all' }).click()
     await dialog(page).getByRole('button', { name: 'Delete 7 dead jobs' }).click()
     await dialog(page).getByText('7 jobs are deleted.').waitFor()
-    await browser.screenshot(page, 'jobs-bulk')
     await dialog(page).getByRole('button', { name: 'Close' }).click()
     await page.getByText('No job fits.').waitFor()
     await states.getByRole('link', { name: 'Scheduled 60' }).click()
@@ -54,26 +54,28 @@ describe('the jobs', () => {
     expect(new URL(page.url()).search).toBe('?state=retrying&task=print:1.0')
   })
 
-  it('are tried again in many steps, with how far it is', async () => {
-    fixture.allowLeftovers()
-    const registry = await fixture.registry()
-    await fixture.redis.hset(`${fixture.namespace}:tasks`, 'print:1.0', '{"task":"print:1.0","queue":"office"}')
-    const pipeline = fixture.redis.pipeline()
-    for (let n = 0; n < 450; n++) pipeline.zadd(keys().dead, n, `{"id":"d${n}","task":"print:1.0"}`)
-    await pipeline.exec()
+  it('are deleted in bulk only once their number or their queue was typed, where they are more than 20', async () => {
+    const { registry } = await office(fixture, 22)
     const page = await openPage(browser, registry, 'jobs?state=dead')
-    const gates: (() => void)[] = []
-    await page.route('**/api/jobs-matching/retry', async route => {
-      if (gates.push(() => void route.continue()) === 1) gates[0]!()
-    })
-    await page.getByRole('button', { name: 'Try all again' }).click()
-    await dialog(page).getByRole('button', { name: 'Try 450 dead jobs again' }).click()
-    await dialog(page).getByText('200 of 450').waitFor()
-    expect(await dialog(page).getByRole('progressbar').getAttribute('value')).toBe('200')
-    await dialog(page).getByRole('button', { name: 'Stop' }).click()
-    await dialog(page).getByText('200 jobs are tried again.').waitFor()
-    await dialog(page).getByRole('alert').getByText('You stopped it').waitFor()
-    expect(await fixture.redis.llen(keys().jobs)).toBe(200)
+    const open = async () => page.getByRole('button', { name: 'Delete all' }).click()
+    await open()
+    const field = dialog(page).getByRole('textbox', { name: 'To go on, type 22' })
+    const verb = dialog(page).getByRole('button', { name: 'Delete 22 dead jobs' })
+    await field.waitFor()
+    expect(await verb.getAttribute('aria-disabled')).toBe('true')
+    await verb.click({ force: true })
+    expect(await textOf(dialog(page).getByRole('alert'))).toBe('Type 22 first.')
+    await field.fill('21')
+    await field.press('Enter')
+    await dialog(page).getByRole('alert').waitFor()
+    expect(await fixture.redis.zcard(keys().dead)).toBe(22)
+    await page.keyboard.press('Escape')
+    await page.getByLabel('Queue').selectOption('office')
+    await open()
+    await dialog(page).getByRole('textbox', { name: 'To go on, type office' }).fill(' office ')
+    await page.keyboard.press('Enter')
+    await dialog(page).getByText('22 jobs are deleted.').waitFor()
+    expect(await fixture.redis.zcard(keys().dead)).toBe(0)
   })
 
   it('may be looked at by everybody, and changed by admins', async () => {
@@ -111,7 +113,6 @@ describe('the page of a job', () => {
     await page.locator('.head-tools').getByText('done', { exact: true }).waitFor()
     await page.getByRole('heading', { name: 'Result' }).waitFor()
     expect(await textOf(page.locator('.job-value'))).toContain('"printed": 5')
-    await browser.screenshot(page, 'jobs-job')
   })
 
   it('draws its chain, which goes on from the step that was given up', async () => {
@@ -135,33 +136,40 @@ describe('the page of a job', () => {
     await page.getByRole('textbox', { name: 'page' }).fill('2')
     await page.getByRole('button', { name: 'Try again with these arguments' }).click()
     await expect.poll(states).toEqual(['done', 'done', 'done'])
-    await browser.screenshot(page, 'jobs-chain')
   })
 
-  it('draws its batch, and what follows that', async () => {
-    const { registry, hub } = await office(fixture, 0)
-    const batch = await hub.batch(
-      [
-        ['print:1.0', { page: 1 }],
-        ['print:1.0', { page: -1 }],
-        ['print:1.0', { page: 2 }, { delayMs: 600_000, tracked: true }],
-      ],
-      { then: ['print:1.0', { page: 9 }], failed: ['mail:1.0', {}] },
-    )
-    await eventually(async () => (await batch.status())?.dead === 1 && (await batch.status())?.done === 1)
-    const page = await openPage(browser, registry, `jobs/${batch.ids[2]}`)
-    await page.getByRole('heading', { name: 'Batch' }).waitFor()
-    expect(await textOf(page.locator('.batch'))).toBe(
-      'done 1 not done 1 left 1 67 % of 3 jobs have ended. → When all are done print:1.0 When one did not end well mail:1.0',
-    )
-    await page.getByRole('button', { name: /^Cancel / }).click()
-    await dialog(page).getByRole('button', { name: 'Cancel it' }).click()
-    await page.locator('.head-tools').getByText('cancelled').waitFor()
-  })
-
-  it('says when nothing is known of it', async () => {
-    browser.allow(/status of 404/)
-    const page = await openPage(browser, (await office(fixture, 0)).registry, 'jobs/nobody')
-    await page.getByText('Nothing is known of this job.').waitFor()
+  it('keeps large integers exact, also after an edit, and sorts members on demand', async () => {
+    const { registry } = await office(fixture, 0)
+    const bury = (id: string) =>
+      fixture.redis.zadd(
+        keys().dead,
+        5000,
+        `{"at":1000,"ttl":0,"id":"${id}","job":{"tries":1,"errors":[{"at":5000,"code":"TaskFailed","message":"no"}]},"task":"print:1.0","args":{"z": ${exact}, "a": 1.50}}`,
+      )
+    await bury('exact')
+    // The worker hears of it with its next beat, long before the job is tried again: it stays where it can be looked at.
+    await fixture.redis.set(keys().paused, '1000')
+    const page = await openPage(browser, registry, 'jobs/exact?queue=office&state=dead')
+    const value = page.locator('.job-value')
+    await heading(page, 'Job exact')
+    await value.waitFor()
+    expect(await textOf(value)).toBe(`{ "z": ${exact} "a": 1.50 }`)
+    const sort = page.getByRole('button', { name: 'Sort by name: arguments' })
+    await sort.click()
+    expect(await sort.getAttribute('aria-pressed')).toBe('true')
+    expect(await textOf(value)).toBe(`{ "a": 1.50 "z": ${exact} }`)
+    await page.getByRole('button', { name: 'Edit the arguments and try again' }).click()
+    const field = page.getByRole('textbox', { name: 'Arguments as JSON' })
+    expect(await field.inputValue()).toBe(`{\n  "z": ${exact},\n  "a": 1.50\n}`)
+    await field.fill(`{"z": ${exact}5,`)
+    await page.getByText('Line 1, column').waitFor()
+    await page.getByRole('button', { name: 'Try again with these arguments' }).click()
+    await page.getByText('The arguments cannot be sent: they are no JSON.').waitFor()
+    await field.fill(`{"z": ${exact}5}`)
+    await page.getByRole('button', { name: 'Try again with these arguments' }).click()
+    await page.getByText('It is tried again.').waitFor()
+    const [text] = await fixture.redis.lrange(keys().jobs, 0, -1)
+    expect(text).toContain(`"args":{"z": ${exact}5}`)
+    await fixture.redis.del(keys().paused)
   })
 })

@@ -24,12 +24,16 @@ it('the overview tells of health at a glance, in the environment it names, and l
   await expect.poll(() => page.title()).toContain('production · Overview · pshub')
   const colour = 'getComputedStyle(document.querySelector(".environment")).backgroundColor'
   expect(await page.evaluate(colour)).toBe('rgb(173, 34, 22)')
-  await page.getByRole('link', { name: /Errors.*of the calls of the last minute failed, most of them TaskFailed/ }).click()
+  await page
+    .getByRole('link', { name: /Errors.*of the calls of the last minute failed, most of them TaskFailed/ })
+    .click()
   await page.getByText('1 of 3 tasks').waitFor()
   expect(new URL(page.url()).search).toBe('?sort=-errors&state=failing')
   await page.goBack()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
-  await expect.poll(() => textOf(page.locator('.tiles'))).toMatch(/^Calls per second [\d.]+ last minute Errors 4\.8 % of calls /)
+  await expect
+    .poll(() => textOf(page.locator('.tiles')))
+    .toMatch(/^Calls per second [\d.]+ last minute Errors 4\.8 % of calls /)
   await page.getByRole('img', { name: /^Calls per second\. calls: now/ }).waitFor()
   await page.getByRole('img', { name: /^Slots busy\. share of time: now/ }).hover()
   await expect.poll(() => page.locator('.chart-at').last().textContent()).toMatch(/^\d\d:\d\d:\d\d {2}/)
@@ -69,9 +73,11 @@ it('a task shows its docs as harmless text, its facts, schemas, versions, charts
   expect(await page.getByRole('link', { name: 'drawing' }).getAttribute('href')).toBe('https://example.org/x.png')
   expect(await page.locator('.markdown img').count()).toBe(0)
   await page.getByText('<img src=x onerror=document.title=1>').waitFor()
-  await expect.poll(() => textOf(page.locator('.facts'))).toMatch(
-    /Queue images Timeout 2\.5 s Idempotent yes Workers 1 worker on 1 host Served since .* Other versions 2\.0$/,
-  )
+  await expect
+    .poll(() => textOf(page.locator('.facts')))
+    .toMatch(
+      /Queue images Timeout 2\.5 s Idempotent yes Workers 1 worker on 1 host Served since .* Other versions 2\.0$/,
+    )
   const part = (name: string) =>
     page.getByRole('navigation', { name: 'Parts of this page' }).getByRole('link', { name }).click()
   await part('Schema')
@@ -103,9 +109,7 @@ it('workers are listed by host, and the page of one says what it is, provides an
   await expect
     .poll(() => rowText(page, 'resize_image:1.0'))
     .toMatch(/^resize_image:1\.0 [\d.]+\/s [\d.]+ .s [\d.]+ .s [\d.]+ .s 0 % 20 0$/)
-  await expect
-    .poll(() => rowText(page, 'TaskFailed 1'))
-    .toMatch(/^always_fails:1\.0 TaskFailed 1 .* 100 % 0 1$/)
+  await expect.poll(() => rowText(page, 'TaskFailed 1')).toMatch(/^always_fails:1\.0 TaskFailed 1 .* 100 % 0 1$/)
   expect(await rowText(page, 'resize_image:2.0')).toBe('resize_image:2.0 – – – – – – –')
   const failures = page.getByRole('region', { name: 'Last failures' })
   await expect.poll(() => textOf(failures.getByRole('row').nth(1))).toContain('the printer is on fire 1')

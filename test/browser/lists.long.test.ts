@@ -1,15 +1,16 @@
+import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
-import { violationsOn } from '../support/axe.ts'
 import { useBrowser } from '../support/browser.ts'
+import { delay } from '../support/delay.ts'
+import { failingCrowd } from '../support/failing-crowd.ts'
 import { eventually, failure } from '../support/hub-fixture.ts'
-import { look, openPage, shopTasks, textOf } from '../support/pages-fixture.ts'
-import { type TestRegistry, useRegistry } from '../support/registry-fixture.ts'
+import { openPage, shopTasks, textOf } from '../support/pages-fixture.ts'
+import { useRegistry } from '../support/registry-fixture.ts'
 
 const fixture = useRegistry()
 const browser = useBrowser()
-vi.setConfig({ testTimeout: 60_000 })
 
 const field = (page: Page) => page.getByRole('combobox', { name: 'Search everything' })
 const option = (page: Page, name: string | RegExp) => page.getByRole('dialog').getByRole('option', { name })
@@ -20,61 +21,12 @@ const open = async (page: Page) => {
   await field(page).waitFor()
 }
 
-const shop = async (): Promise<TestRegistry> => {
+const shop = async () => {
   await fixture.worker(shopTasks(), { queue: 'images' })
   return fixture.registry()
 }
 
 describe('the palette', () => {
-  it('leads to tasks, queues, workers and pages by the keyboard alone, from wherever one is', async () => {
-    const registry = await shop()
-    const page = await openPage(browser, registry, 'jobs', { colorScheme: 'light' })
-    await title(page, 'Jobs')
-    // Also while somebody types, and where single keys are off.
-    await page.getByRole('searchbox').fill('x')
-    await open(page)
-    expect(await page.evaluate('document.activeElement.matches("[role=combobox]")')).toBe(true)
-    expect(await chosen(page)).toBe('Overview')
-    expect(await violationsOn(page)).toEqual([])
-    await page.keyboard.type('resize 2')
-    await option(page, 'resize_image:2.0').waitFor()
-    expect(await chosen(page)).toContain('resize_image:2.0')
-    const described = await field(page).getAttribute('aria-activedescendant')
-    expect(await page.locator(`#${described}`).getAttribute('aria-selected')).toBe('true')
-    await look(browser, page, 'palette')
-    expect(await violationsOn(page)).toEqual([])
-    await page.keyboard.press('Enter')
-    await title(page, 'resize_image:2.0')
-    expect(await field(page).count()).toBe(0)
-    await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('resize_image:2.0')
-
-    await open(page)
-    await page.keyboard.type('images')
-    await option(page, /^images$/).waitFor()
-    await option(page, /^images$/).click()
-    await title(page, 'images')
-    await open(page)
-    await page.keyboard.type(`pid ${process.pid}`)
-    // Before there is an answer: the first that is found is taken.
-    await page.keyboard.press('Enter')
-    await page.waitForURL(/\/workers\/./)
-    await open(page)
-    await page.keyboard.type('slow')
-    await expect.poll(() => chosen(page)).toBe('Slow calls')
-    await page.keyboard.press('ArrowUp')
-    expect(await chosen(page)).toContain('Failures: “slow”')
-    await page.keyboard.press('ArrowDown')
-    await page.keyboard.press('Enter')
-    await title(page, 'Slow calls')
-    await open(page)
-    await page.keyboard.press('Control+k')
-    await expect.poll(() => field(page).count()).toBe(0)
-    await page.getByRole('button', { name: 'Search', exact: true }).click()
-    await field(page).waitFor()
-    await page.keyboard.press('Escape')
-    await expect.poll(() => field(page).count()).toBe(0)
-  })
-
   it('finds jobs and requests by their ids, and keys of jobs', async () => {
     fixture.allowLeftovers()
     await fixture.worker([...shopTasks(), defineTask('line:1.0', { keyed: 'ordered' }, () => undefined)])
@@ -142,47 +94,8 @@ describe('the palette', () => {
     await page.keyboard.press('Enter')
     await title(page, 'Queues')
   })
-})
 
-describe('a saved filter', () => {
-  it('is kept under a name, listed on its page and in the palette, and gone when it is removed or one logs out', async () => {
-    browser.allow(/status of 401/)
-    const registry = await shop()
-    const page = await openPage(browser, registry, 'tasks', { colorScheme: 'light' })
-    await page.getByText('3 tasks').waitFor()
-    expect(await page.getByRole('button', { name: /filter/ }).count()).toBe(0)
-    await page.getByRole('searchbox').fill('always')
-    await page.getByRole('button', { name: 'Save this filter' }).click()
-    await page.getByLabel('Name').fill('  what fails <i>  ')
-    await page.getByRole('button', { name: 'Save what is shown' }).click()
-    await page.getByRole('button', { name: 'Saved filters (1)' }).waitFor()
-    await page.goto(registry.at('queues'))
-    await title(page, 'Queues')
-    expect(await page.getByRole('button', { name: /filter/ }).count()).toBe(0)
-    await open(page)
-    await page.keyboard.type('what fails')
-    await expect.poll(() => chosen(page)).toBe('what fails <i> Tasks')
-    await page.keyboard.press('Enter')
-    await page.getByText('1 of 3 tasks').waitFor()
-    expect(new URL(page.url()).search).toBe('?q=always')
-    await page.getByRole('button', { name: 'Saved filters (1)' }).click()
-    const dialog = page.getByRole('dialog', { name: 'Saved filters of Tasks' })
-    await dialog.getByRole('link', { name: 'what fails <i>' }).waitFor()
-    await look(browser, page, 'saved-filters')
-    expect(await violationsOn(page)).toEqual([])
-    await dialog.getByRole('button', { name: 'Remove what fails <i>' }).click()
-    await dialog.getByLabel('Name').fill('again')
-    await dialog.getByRole('button', { name: 'Save what is shown' }).click()
-    await page.getByRole('button', { name: 'Saved filters (1)' }).waitFor()
-    const kept = () =>
-      page.evaluate<string[]>('Object.keys(localStorage).filter(name => name.startsWith("pshub-filters"))')
-    expect(await kept()).toHaveLength(1)
-    await page.getByRole('button', { name: 'Log out' }).click()
-    await page.getByLabel('Token').waitFor()
-    expect(await kept()).toEqual([])
-  })
-
-  it('that was spoilt, or leads elsewhere, is passed over', async () => {
+  it('passes over a saved filter that was spoilt, or leads elsewhere', async () => {
     const registry = await shop()
     const page = await openPage(browser, registry, 'tasks')
     await page.getByText('3 tasks').waitFor()
@@ -200,4 +113,70 @@ describe('a saved filter', () => {
     await page.getByRole('button', { name: 'Saved filters (1)' }).click()
     expect(await textOf(page.getByRole('dialog').getByRole('list'))).toBe('right Remove')
   })
+})
+
+/** What a press of the button saves. */
+const saved = async (page: Page, group: string | RegExp, kind: 'CSV' | 'JSON') => {
+  const coming = page.waitForEvent('download')
+  await page.getByRole('group', { name: group }).getByRole('button', { name: kind }).click()
+  const file = await coming
+  return { name: file.suggestedFilename(), text: readFileSync(await file.path(), 'utf8') }
+}
+
+it('each table is saved as it is filtered and sorted', async () => {
+  // The record of the job that is cancelled at the end.
+  fixture.allowLeftovers()
+  const registry = await fixture.registry()
+  const pause = defineTask('pause:1.0', {}, () => delay(30, 'only a call of more than a millisecond is slow'))
+  await fixture.worker([...shopTasks(), pause], { queue: 'images' })
+  const hub = fixture.hub({ name: 'web' })
+  await hub.call('pause:1.0', {})
+  const job = await hub.enqueue('pause:1.0', {}, { delayMs: 3600_000, queue: 'images', tracked: true })
+  fixture.onEnd(() => job.cancel())
+  await hub.schedule('nightly', { cron: '0 3 * * *' }, 'pause:1.0', {})
+  fixture.onEnd(() => hub.schedules('images').remove('nightly'))
+
+  const page = await openPage(browser, registry, 'tasks?sort=-task&q=resize', {
+    viewport: { width: 1300, height: 900 },
+  })
+  const tasks = await saved(page, 'Export 2 tasks', 'JSON')
+  expect(JSON.parse(tasks.text).map(({ task }: { task: string }) => task)).toEqual([
+    'resize_image:2.0',
+    'resize_image:1.0',
+  ])
+  expect(tasks.name).toMatch(new RegExp(`^pshub-${fixture.namespace}-tasks-\\d{8}T\\d{6}Z\\.json$`))
+
+  for (const [path, group, column, value] of [
+    ['queues', 'Export 1 queue', 'queue', 'images'],
+    ['workers', 'Export 1 worker', 'state', 'serving'],
+    ['slow?task=pause:1.0', 'Export 1 slow call', 'longest', 'run'],
+    ['jobs?state=scheduled', 'Export 1 job', 'job', job.id],
+    ['schedules', 'Export 1 schedule', 'name', 'nightly'],
+  ] as const) {
+    await page.goto(registry.at(path))
+    expect(JSON.parse((await saved(page, group, 'JSON')).text)).toMatchObject([{ [column]: value }])
+    expect((await saved(page, group, 'CSV')).text.split('\r\n')).toHaveLength(3)
+  }
+  await page.goto(registry.at('tasks?q=zebra'))
+  await page.getByText('No task fits.').waitFor()
+  expect(await page.getByRole('button', { name: 'CSV' }).count()).toBe(0)
+})
+
+it('the page of failures has the newest of very many, says so, and finds the others by task and words', async () => {
+  await failingCrowd(fixture.redis, fixture.namespace, { workers: 30, tasks: 20 })
+  const registry = await fixture.registry()
+  const page = await openPage(browser, registry, 'failures')
+  await page.getByText('Only the newest 1,000 of 6,000 failures that workers tell of are here').waitFor()
+  await page.getByRole('group', { name: 'Export 1,000 of 6,000 failures' }).waitFor()
+  await page.getByRole('combobox', { name: /^Task/ }).selectOption('task_7:1.0')
+  await page.getByText(/^300 failures of 10 kinds, out of 6,000$/).waitFor()
+  expect(await page.getByText('Only the newest').count()).toBe(0)
+  await page.getByRole('searchbox').fill('call-29-7-9')
+  await page.getByText('1 failure of 1 kind, out of 6,000').waitFor()
+  await page.reload()
+  await page.getByText('1 failure of 1 kind, out of 6,000').waitFor()
+  await page.goto(registry.at('slow?task=task_7:1.0'))
+  await page.getByText('300 of 6,000 calls').waitFor()
+  await page.goto(registry.at('slow'))
+  await page.getByText('Only the slowest 1,000 of 6,000 calls are here').waitFor()
 })
