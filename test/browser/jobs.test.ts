@@ -140,16 +140,16 @@ describe('the page of a job', () => {
 
   it('keeps large integers exact, also after an edit, and sorts members on demand', async () => {
     const { registry } = await office(fixture, 0)
-    const bury = (id: string) =>
-      fixture.redis.zadd(
-        keys().dead,
-        5000,
-        `{"at":1000,"ttl":0,"id":"${id}","job":{"tries":1,"errors":[{"at":5000,"code":"TaskFailed","message":"no"}]},"task":"print:1.0","args":{"z": ${exact}, "a": 1.50}}`,
-      )
-    await bury('exact')
-    // The worker hears of it with its next beat, long before the job is tried again: it stays where it can be looked at.
-    await fixture.redis.set(keys().paused, '1000')
-    const page = await openPage(browser, registry, 'jobs/exact?queue=office&state=dead')
+    // Nobody serves its queue, so that it stays where it can be looked at.
+    await fixture.redis.hset(`${fixture.namespace}:tasks`, 'far:1.0', '{"task":"far:1.0","queue":"far"}')
+    const job = '{"tries":1,"errors":[{"at":5000,"code":"TaskFailed","message":"no"}]}'
+    const args = `{"z": ${exact}, "a": 1.50}`
+    await fixture.redis.zadd(
+      keys('far').dead,
+      5000,
+      `{"at":1000,"ttl":0,"id":"exact","job":${job},"task":"print:1.0","args":${args}}`,
+    )
+    const page = await openPage(browser, registry, 'jobs/exact?queue=far&state=dead')
     const value = page.locator('.job-value')
     await heading(page, 'Job exact')
     await value.waitFor()
@@ -168,8 +168,7 @@ describe('the page of a job', () => {
     await field.fill(`{"z": ${exact}5}`)
     await page.getByRole('button', { name: 'Try again with these arguments' }).click()
     await page.getByText('It is tried again.').waitFor()
-    const [text] = await fixture.redis.lrange(keys().jobs, 0, -1)
+    const [text] = await fixture.redis.lrange(keys('far').jobs, 0, -1)
     expect(text).toContain(`"args":{"z": ${exact}5}`)
-    await fixture.redis.del(keys().paused)
   })
 })

@@ -63,7 +63,12 @@ export const useBrowser = ({ keepPages = false } = {}): BrowserFixture => {
   })
   return {
     async page(options = {}) {
-      const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'UTC', ...options })
+      const context = await browser.newContext({
+        locale: 'en-GB',
+        timezoneId: 'UTC',
+        reducedMotion: 'reduce',
+        ...options,
+      })
       context.setDefaultTimeout(patienceMs)
       contexts.push(context)
       await tellOfViolations(context)
