@@ -116,21 +116,6 @@ it('the page of a worker says what to do once its lease is gone', async () => {
   await page.getByText('lost', { exact: true }).first().waitFor()
 })
 
-it('the page of a worker says that it drains', async () => {
-  const registry = await fixture.registry()
-  let finish: (value: number) => void = () => undefined
-  const long = defineTask('long:1.0', { timeoutMs: 60_000 }, () => new Promise<number>(resolve => (finish = resolve)))
-  const worker = await fixture.worker([long], { queue: 'images' })
-  const call = fixture.hub().call('long:1.0', {})
-  const page = await openPage(browser, registry, `workers/${worker.id}`, { viewport })
-  await page.getByRole('row').filter({ hasText: 'long:1.0' }).waitFor()
-  await expect.poll(() => page.locator('.bar-text').first().textContent()).toMatch(/^1/)
-  const stopped = worker.stop({ graceMs: 20_000 })
-  await page.getByText('It was told to stop: it takes nothing new, finishes what runs (1 call), and leaves.').waitFor()
-  finish(1)
-  await Promise.all([call, stopped])
-})
-
 it('a page says that Redis is away, and goes on once it is back', async () => {
   // Who is logged in is in Redis, too.
   const args = ['--appendonly', 'yes']
@@ -172,24 +157,4 @@ it('a worker that is replaced by one of a newer version is a line across the cha
   await page.goto(registry.at('queues/mail'))
   await page.getByRole('img', { name: /^Backlog/ }).waitFor()
   expect(await list.count()).toBe(0)
-})
-
-it('a new build of a program whose tasks stay the same is one, however many workers run it', async () => {
-  const registry = await fixture.registry()
-  const run = (build: string) => fixture.worker([resize('1.0')], { queue: 'images', build })
-  const old = await run('9c01d4')
-  const page = await openPage(browser, registry, 'queues/images')
-  await page.getByRole('img', { name: /^Backlog/ }).waitFor()
-  expect(await page.locator('.chart-mark').count()).toBe(0)
-  const next = await Promise.all([run('3f2c1a'), run('3f2c1a')])
-  const list = page.getByRole('list', { name: 'Deployed' })
-  await list.getByText('images: build 3f2c1a').waitFor()
-  await old.stop()
-  expect(await list.getByRole('listitem').count()).toBe(1)
-  await page.getByRole('img', { name: /^Backlog.* Deployed meanwhile: images: build 3f2c1a\.$/ }).waitFor()
-  await browser.screenshot(page, 'deploys-build')
-  await page.goto(registry.at('workers'))
-  await page.getByText('build 3f2c1a').first().waitFor()
-  await page.goto(registry.at(`workers/${next[0]!.id}`))
-  await page.locator('.facts', { hasText: 'Build' }).getByText('3f2c1a').waitFor()
 })

@@ -18,7 +18,7 @@
       const timer = setTimeout(() => {
         observer.disconnect()
         reject(new Error(`${what} was not shown`))
-      }, 10_000)
+      }, 60_000)
       observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true })
       look()
     })

@@ -187,26 +187,6 @@ it('JSON is completed with the keyboard alone, from a bare { to a run', async ()
   expect(await jsonField(page).inputValue()).not.toContain('{}')
 })
 
-it('what is offered is told, taken by a click, and fits the page', async () => {
-  const page = await openJson()
-  await jsonField(page).focus()
-  await page.keyboard.type('{ "mode": ')
-  await options(page).first().waitFor()
-  expect(await page.getByRole('status').allInnerTexts()).toContain('3 suggestions.')
-  await page.keyboard.press('ArrowDown')
-  // Its place is reckoned anew with each key, not with the width of the window.
-  await judge(page, 'json-completion', browser)
-  await page.keyboard.press('Escape')
-  await page.setViewportSize({ width: 390, height: 900 })
-  await page.keyboard.type(' '.repeat(30))
-  await page.keyboard.press('Control+ ')
-  const [list, field] = await Promise.all([page.getByRole('listbox').boundingBox(), jsonField(page).boundingBox()])
-  expect(list!.x + list!.width).toBeLessThanOrEqual(field!.x + field!.width + 1)
-  await page.getByRole('option', { name: 'fill' }).click()
-  expect(await jsonField(page).inputValue()).toMatch(/^\{ "mode": +"fill"$/)
-  expect(await page.locator('textarea:focus').count()).toBe(1)
-})
-
 it('arguments get a name, without secrets, and somebody else uses and deletes them', async () => {
   await fixture.worker([order])
   const registry = await fixture.registry()

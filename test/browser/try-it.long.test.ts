@@ -121,18 +121,6 @@ it('a list of objects is shown as a table, is sorted, and is saved as CSV', asyn
   expect(await firstRow()).toEqual(['late'])
 })
 
-it('repeated runs show how their times spread', async () => {
-  const { page } = await open([orders], 'orders:1.0')
-  await fold(page, 'Repeat').click()
-  await page.getByRole('textbox', { name: 'Runs, one after the other' }).fill('8')
-  await page.getByRole('button', { name: 'Repeat', exact: true }).click()
-  await page.getByText('8 runs are over.').waitFor()
-  const counts = await page.locator('.histogram td').allInnerTexts()
-  expect(counts.reduce((sum, text) => sum + Number(text), 0)).toBe(8)
-  expect(await page.locator('.histogram th[scope=row]').first().textContent()).toMatch(/\d.* – \d.* ?(ms|µs|s)/)
-  await judge(page, 'repeat-histogram', browser)
-})
-
 it('a picker says in which zone a time is picked, which is the local one or UTC', async () => {
   const page = await remindIn('Asia/Tokyo')
   const pick = page.getByLabel('Pick: at')
