@@ -29,25 +29,12 @@ describe('no rule of accessibility is broken', () => {
     await stranger.getByRole('alert').waitFor()
     await judge(stranger, 'log-in refused')
     const page = await openPage(browser, registry, '', wide)
-    for (const [path, state] of [
-      ['', 'overview'],
-      ['tasks', 'tasks'],
-      ['workers', 'workers'],
-      ['queues', 'queues'],
-      ['jobs', 'jobs'],
-      ['schedules', 'schedules'],
-      ['failures', 'failures'],
-      ['slow', 'slow calls'],
-      ['api-reference', 'API reference'],
-      ['workers/none', 'unknown worker'],
-      ['nowhere', 'unknown page'],
-      ['tasks/none:1.0', 'unknown task'],
-      ['jobs/none', 'unknown job'],
-    ]) {
-      await page.goto(registry.at(path!))
+    const known = ['', 'tasks', 'workers', 'queues', 'jobs', 'schedules', 'failures', 'slow', 'api-reference']
+    for (const path of [...known, 'workers/none', 'nowhere', 'tasks/none:1.0', 'jobs/none']) {
+      await page.goto(registry.at(path))
       await page.getByRole('heading', { level: 1 }).waitFor()
       await expect.poll(() => page.getByText('Reading…').count()).toBe(0)
-      await judge(page, `${state}, empty`)
+      await judge(page, `${path}, empty`)
     }
     await page.keyboard.press('?')
     await page.getByRole('dialog').waitFor()
