@@ -91,8 +91,8 @@ it('a reading takes away neither an open row, nor the focus, nor a selection', a
   // It moved up, and is open as before.
   await expect.poll(async () => (await tasks())[0]).toBe('always_fails:1.0')
   const each = page.getByRole('button', { name: '4 times TaskFailed: each of them' })
-  expect(await each.getAttribute('aria-expanded')).toBe('true')
-  expect(await page.evaluate('document.activeElement.ariaLabel')).toBe('4 times TaskFailed: each of them')
+  await expect.poll(() => each.getAttribute('aria-expanded')).toBe('true')
+  await expect.poll(() => page.evaluate('document.activeElement.ariaLabel')).toBe('4 times TaskFailed: each of them')
   expect(await page.locator('tr.entry').count()).toBe(4)
 })
 

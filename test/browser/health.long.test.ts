@@ -146,7 +146,7 @@ it('a worker that is replaced by one of a newer version is a line across the cha
   await list.getByText('resize:2.0').waitFor()
   expect(await list.getByRole('listitem').count()).toBe(1)
   await expect.poll(() => page.locator('.chart-mark').count()).toBe(6)
-  expect(await page.locator('.chart-mark').first().getAttribute('title')).toBe('resize:2.0')
+  await expect.poll(() => page.locator('.chart-mark').first().getAttribute('title')).toBe('resize:2.0')
   await page.getByRole('img', { name: /^Calls per second.* Deployed meanwhile: resize:2\.0\.$/ }).waitFor()
   await browser.screenshot(page, 'deploys-overview')
   for (const task of ['resize:2.0', 'resize:1.0']) {

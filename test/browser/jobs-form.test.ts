@@ -34,7 +34,7 @@ describe('the form of a task', () => {
     await expect
       .poll(() => textOf(page.locator('.facts')))
       .toMatch(/Failed never of 3 tries Priority high .* \(in \d+ min.* Only one of print:1\.0:once/)
-    expect(await textOf(page.locator('.job-value'))).toContain('"page": 4')
+    await expect.poll(() => textOf(page.locator('.job-value'))).toContain('"page": 4')
   })
 
   it('does not enqueue what the form finds wrong, and says so', async () => {

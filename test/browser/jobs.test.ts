@@ -23,9 +23,9 @@ describe('the jobs', () => {
     const states = page.getByRole('navigation', { name: 'State' })
     await states.getByRole('link', { name: 'Dead 7' }).click()
     await expect.poll(() => page.getByRole('row').count()).toBe(8)
-    expect(await rowText(page, 'no such page')).toMatch(
-      /^print:1\.0 \S{22} office .* ago 1 TaskFailed no such page shop$/,
-    )
+    await expect
+      .poll(() => rowText(page, 'no such page'))
+      .toMatch(/^print:1\.0 \S{22} office .* ago 1 TaskFailed no such page shop$/)
     await page.getByRole('searchbox').fill('"page":-3')
     await expect.poll(() => page.getByRole('row').count()).toBe(2)
     expect(new URL(page.url()).search).toBe('?q=%22page%22:-3&state=dead')
@@ -62,9 +62,9 @@ describe('the jobs', () => {
     const field = dialog(page).getByRole('textbox', { name: 'To go on, type 22' })
     const verb = dialog(page).getByRole('button', { name: 'Delete 22 dead jobs' })
     await field.waitFor()
-    expect(await verb.getAttribute('aria-disabled')).toBe('true')
+    await expect.poll(() => verb.getAttribute('aria-disabled')).toBe('true')
     await verb.click({ force: true })
-    expect(await textOf(dialog(page).getByRole('alert'))).toBe('Type 22 first.')
+    await expect.poll(() => textOf(dialog(page).getByRole('alert'))).toBe('Type 22 first.')
     await field.fill('21')
     await field.press('Enter')
     await dialog(page).getByRole('alert').waitFor()
@@ -100,10 +100,12 @@ describe('the page of a job', () => {
     const page = await openPage(browser, registry, `jobs/${job.id}`)
     await heading(page, `Job ${job.id}`)
     await page.locator('.facts').waitFor()
-    expect(await textOf(page.locator('.facts'))).toMatch(
-      /^Task print:1\.0 Queue office Failed once Enqueued .* Given up .* Enqueued by shop Others jobs of this task$/,
-    )
-    expect(await rowText(page, 'no such page')).toMatch(/TaskFailed no such page$/)
+    await expect
+      .poll(() => textOf(page.locator('.facts')))
+      .toMatch(
+        /^Task print:1\.0 Queue office Failed once Enqueued .* Given up .* Enqueued by shop Others jobs of this task$/,
+      )
+    await expect.poll(() => rowText(page, 'no such page')).toMatch(/TaskFailed no such page$/)
     await page.getByRole('button', { name: 'Edit the arguments and try again' }).click()
     const field = page.getByRole('textbox', { name: 'page' })
     await expect.poll(() => field.inputValue()).toBe('-5')
@@ -112,7 +114,7 @@ describe('the page of a job', () => {
     await page.getByText('It is tried again.').waitFor()
     await page.locator('.head-tools').getByText('done', { exact: true }).waitFor()
     await page.getByRole('heading', { name: 'Result' }).waitFor()
-    expect(await textOf(page.locator('.job-value'))).toContain('"printed": 5')
+    await expect.poll(() => textOf(page.locator('.job-value'))).toContain('"printed": 5')
   })
 
   it('draws its chain, which goes on from the step that was given up', async () => {
@@ -127,8 +129,8 @@ describe('the page of a job', () => {
     const steps = page.locator('.chain .step')
     await expect.poll(() => steps.allInnerTexts()).toHaveLength(3)
     const states = async () => (await steps.allInnerTexts()).map(text => text.split(/\s+/)[1])
-    expect(await states()).toEqual(['done', 'dead', 'pending'])
-    expect(await steps.nth(0).getAttribute('aria-current')).toBe('step')
+    await expect.poll(() => states()).toEqual(['done', 'dead', 'pending'])
+    await expect.poll(() => steps.nth(0).getAttribute('aria-current')).toBe('step')
     await steps.nth(1).getByRole('link').click()
     await heading(page, `Job ${chain.id}-2`)
     const edit = page.getByRole('button', { name: 'Edit the arguments and try again' })
@@ -153,14 +155,14 @@ describe('the page of a job', () => {
     const value = page.locator('.job-value')
     await heading(page, 'Job exact')
     await value.waitFor()
-    expect(await textOf(value)).toBe(`{ "z": ${exact} "a": 1.50 }`)
+    await expect.poll(() => textOf(value)).toBe(`{ "z": ${exact} "a": 1.50 }`)
     const sort = page.getByRole('button', { name: 'Sort by name: arguments' })
     await sort.click()
-    expect(await sort.getAttribute('aria-pressed')).toBe('true')
-    expect(await textOf(value)).toBe(`{ "a": 1.50 "z": ${exact} }`)
+    await expect.poll(() => sort.getAttribute('aria-pressed')).toBe('true')
+    await expect.poll(() => textOf(value)).toBe(`{ "a": 1.50 "z": ${exact} }`)
     await page.getByRole('button', { name: 'Edit the arguments and try again' }).click()
     const field = page.getByRole('textbox', { name: 'Arguments as JSON' })
-    expect(await field.inputValue()).toBe(`{\n  "z": ${exact},\n  "a": 1.50\n}`)
+    await expect.poll(() => field.inputValue()).toBe(`{\n  "z": ${exact},\n  "a": 1.50\n}`)
     await field.fill(`{"z": ${exact}5,`)
     await page.getByText('Line 1, column').waitFor()
     await page.getByRole('button', { name: 'Try again with these arguments' }).click()

@@ -65,7 +65,7 @@ describe('the palette', () => {
     await act('dark', 'Theme: dark')
     expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark')
     await act('utc', 'Clock: time zone UTC')
-    expect(await page.getByLabel('Clock').inputValue()).toBe('UTC')
+    await expect.poll(() => page.getByLabel('Clock').inputValue()).toBe('UTC')
     await act('freeze', 'Freeze page')
     await page.getByText('Frozen', { exact: true }).waitFor()
     await act('switch off keys', 'Switch off keys that are pressed alone')
@@ -111,7 +111,7 @@ describe('the palette', () => {
     )
     await page.reload()
     await page.getByRole('button', { name: 'Saved filters (1)' }).click()
-    expect(await textOf(page.getByRole('dialog').getByRole('list'))).toBe('right Remove')
+    await expect.poll(() => textOf(page.getByRole('dialog').getByRole('list'))).toBe('right Remove')
   })
 })
 

@@ -127,10 +127,10 @@ describe('what is live', () => {
     link.cut()
     const banner = page.getByRole('alert')
     await banner.getByText('Connection lost.').waitFor()
-    expect(await textOf(banner)).toMatch(
-      /The registry cannot be reached\. What is shown was read .* It goes on by itself\. ?Try now$/,
-    )
-    expect(await rowText(page, /always_fails/)).toContain('always_fails')
+    await expect
+      .poll(() => textOf(banner))
+      .toMatch(/The registry cannot be reached\. What is shown was read .* It goes on by itself\. ?Try now$/)
+    await expect.poll(() => rowText(page, /always_fails/)).toContain('always_fails')
     link.mend()
     await page.getByText('Live', { exact: true }).waitFor()
     expect(await banner.count()).toBe(0)

@@ -82,8 +82,8 @@ it('arguments come from a job that waits, by a line of a log, and from a command
   }
   await paste(`worker_1 | {"level":30,"task":"order:1.0","id":"${id}","msg":"jobs enqueued"}`)
   await page.getByText(`The arguments of job ${id} are filled in.`).waitFor()
-  expect(await field(page, 'sku').inputValue()).toBe('of-a-job')
-  expect(await field(page, 'count').inputValue()).toBe('3')
+  await expect.poll(() => field(page, 'sku').inputValue()).toBe('of-a-job')
+  await expect.poll(() => field(page, 'count').inputValue()).toBe('3')
   await paste(`pshub call order:1.0 '{"sku":"of-a-command"}'`)
   await expect.poll(() => field(page, 'sku').inputValue()).toBe('of-a-command')
   await paste('no such thing')
@@ -93,7 +93,7 @@ it('arguments come from a job that waits, by a line of a log, and from a command
   await dialog.getByRole('button', { name: 'Fill in' }).click()
   await expect.poll(() => dialog.getByRole('alert').textContent()).toMatch(/job/i)
   await dialog.getByRole('button', { name: 'Leave it' }).click()
-  expect(await field(page, 'sku').inputValue()).toBe('of-a-command')
+  await expect.poll(() => field(page, 'sku').inputValue()).toBe('of-a-command')
 })
 
 it('a call goes to the queue that is chosen, with the trace that is given', async () => {
@@ -124,7 +124,7 @@ it('a call goes to the queue that is chosen, with the trace that is given', asyn
   expect((await asked).headers()).toMatchObject({ 'pshub-queue': 'far', traceparent: given })
   await heading(page, 'Result').waitFor()
   await fold(page, 'Copy as').click()
-  expect(await page.locator('.snippet').textContent()).toContain("-H 'pshub-queue: far'")
+  await expect.poll(() => page.locator('.snippet').textContent()).toContain("-H 'pshub-queue: far'")
 })
 
 const openJson = async () => {
@@ -149,10 +149,10 @@ it('JSON is completed with the keyboard alone, from a bare { to a run', async ()
   // Nothing was begun: Enter is a new line.
   expect(await active(page)).toBeNull()
   await page.keyboard.press('Enter')
-  expect(await jsonField(page).inputValue()).toBe('{\n')
+  await expect.poll(() => jsonField(page).inputValue()).toBe('{\n')
   await page.keyboard.type('"w')
   await expect.poll(() => active(page)).toBe('width')
-  expect(await options(page).first().textContent()).toContain('integer · required · In pixels.')
+  await expect.poll(() => options(page).first().textContent()).toContain('integer · required · In pixels.')
   await page.keyboard.press('Enter')
   await expect.poll(() => options(page).locator('code').allInnerTexts()).toEqual(['800'])
   await page.keyboard.press('ArrowDown')
@@ -166,7 +166,7 @@ it('JSON is completed with the keyboard alone, from a bare { to a run', async ()
   await expect.poll(() => active(page)).toBe('"cut"')
   expect(await chosen(page).count()).toBe(1)
   await page.keyboard.press('Enter')
-  expect(await jsonField(page).inputValue()).toBe('{\n"width": 800,"mode": "cut"')
+  await expect.poll(() => jsonField(page).inputValue()).toBe('{\n"width": 800,"mode": "cut"')
   await page.keyboard.type(', ')
   await page.keyboard.press('Control+ ')
   await page.keyboard.press('Enter')
@@ -210,7 +210,9 @@ it('arguments get a name, without secrets, and somebody else uses and deletes th
   const looking = await open('view')
   await looking.getByRole('button', { name: 'Use the <b>usual</b>' }).click()
   await expect.poll(() => field(looking, 'sku').inputValue()).toBe('a-1')
-  expect(await looking.getByRole('button', { name: /^Delete the/ }).getAttribute('aria-disabled')).toBe('true')
+  await expect
+    .poll(() => looking.getByRole('button', { name: /^Delete the/ }).getAttribute('aria-disabled'))
+    .toBe('true')
 
   const other = await open('admin')
   await other.getByRole('button', { name: /^Delete the/ }).click()
@@ -230,13 +232,13 @@ it('texts keep their line breaks when they are pasted', async () => {
     await field(page, name).click()
     await paste(page, 'one\ntwo')
     await expect.poll(() => field(page, name).inputValue(), { message: name }).toBe('one\ntwo')
-    expect(await page.locator(':focus').getAttribute('data-pointer')).toBe(`/${name}`)
+    await expect.poll(() => page.locator(':focus').getAttribute('data-pointer')).toBe(`/${name}`)
   }
   // What is typed on goes on: nothing took the focus.
   await field(page, 'name').press('End')
   await page.keyboard.press('Enter')
   await page.keyboard.type('three')
-  expect(await field(page, 'name').inputValue()).toBe('one\ntwo\nthree')
+  await expect.poll(() => field(page, 'name').inputValue()).toBe('one\ntwo\nthree')
 })
 
 it('what was typed counts more than the link it began with, and less than another one', async () => {
@@ -247,7 +249,7 @@ it('what was typed counts more than the link it began with, and less than anothe
   await expect.poll(() => field(page, 'name').inputValue()).toBe('Ada')
   await field(page, 'name').fill('Ada Lovelace')
   await page.reload()
-  expect(await field(page, 'name').inputValue()).toBe('Ada Lovelace')
+  await expect.poll(() => field(page, 'name').inputValue()).toBe('Ada Lovelace')
   await page.goto('about:blank')
   await page.goto(`${path}#${link('Grace')}`)
   await expect.poll(() => field(page, 'name').inputValue()).toBe('Grace')

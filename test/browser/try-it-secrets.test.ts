@@ -49,10 +49,10 @@ it('keeps runs and shares arguments, both without secrets', async () => {
 
   await fold(page, 'Copy as').click()
   const snippet = page.locator('pre.snippet')
-  expect(await snippet.textContent()).toContain('<secret>')
+  await expect.poll(() => snippet.textContent()).toContain('<secret>')
   expect(await snippet.textContent()).not.toContain('hush')
   await page.getByLabel('write what is, or may be, secret').check()
-  expect(await snippet.textContent()).toContain('hush')
+  await expect.poll(() => snippet.textContent()).toContain('hush')
 
   await page.goto('about:blank')
   await page.goto(link)

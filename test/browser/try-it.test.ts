@@ -72,21 +72,23 @@ describe('the try-it form', () => {
     await run(page).click()
     await heading(page, 'Result').waitFor()
     const tree = page.locator('.json-tree')
-    expect(await tree.textContent()).toMatch(/"width": 800[\s\S]*"height": 600[\s\S]*"name": "scale"/)
+    await expect.poll(() => tree.textContent()).toMatch(/"width": 800[\s\S]*"height": 600[\s\S]*"name": "scale"/)
     for (const part of ['Backlog', 'Queue', 'Run', 'Reply', 'Total'])
       expect(await page.getByRole('row', { name: new RegExp(`^${part} .*(µs|ms|s)`) }).count(), part).toBe(1)
     expect(await page.getByRole('status').allInnerTexts()).toContainEqual(
       expect.stringMatching(/^The result came after/),
     )
     await tab(page, 'Raw').click()
-    expect(await page.locator('.raw').textContent()).toBe('{"width":800,"height":600,"steps":[{"name":"scale"}]}')
+    await expect
+      .poll(() => page.locator('.raw').textContent())
+      .toBe('{"width":800,"height":600,"steps":[{"name":"scale"}]}')
     await field(page, 'width').fill('1000')
     await field(page, 'height').fill('500')
     await run(page).click()
     await tab(page, 'Changes').click()
-    expect(await page.locator('.changes').textContent()).toMatch(/\/height was 600, is 400/)
+    await expect.poll(() => page.locator('.changes').textContent()).toMatch(/\/height was 600, is 400/)
     await fold(page, 'Copy as').click()
-    expect(await page.locator('.snippet').textContent()).toContain(`--data-raw '{"width":1000,"height":500`)
+    await expect.poll(() => page.locator('.snippet').textContent()).toContain(`--data-raw '{"width":1000,"height":500`)
   })
 
   it('lays what is wrong on its field, and leads there', async () => {
@@ -99,22 +101,22 @@ describe('the try-it form', () => {
     await run(page).click()
     const list = page.locator('.problem-list')
     await list.waitFor()
-    expect(await list.textContent()).toContain('Not ready to run')
-    expect(await list.textContent()).toContain('/width')
+    await expect.poll(() => list.textContent()).toContain('Not ready to run')
+    await expect.poll(() => list.textContent()).toContain('/width')
     await list.getByRole('button').first().click()
-    expect(await page.locator('input[data-pointer="/width"]:focus').count()).toBe(1)
+    await expect.poll(() => page.locator('input[data-pointer="/width"]:focus').count()).toBe(1)
     await page.getByRole('button', { name: 'Let the worker judge' }).click()
     await heading(page, 'InvalidArgs').waitFor()
-    expect(await page.locator('.problem-list').textContent()).toContain('What the worker refused')
-    expect(await page.locator('.schema-form').textContent()).toMatch(/must be >= 1/i)
-    expect(await page.locator('.failure').textContent()).toMatch(/It certainly did not run/)
+    await expect.poll(() => page.locator('.problem-list').textContent()).toContain('What the worker refused')
+    await expect.poll(() => page.locator('.schema-form').textContent()).toMatch(/must be >= 1/i)
+    await expect.poll(() => page.locator('.failure').textContent()).toMatch(/It certainly did not run/)
     await field(page, 'width').fill('13')
     await expect.poll(() => page.locator('.problem-list').count()).toBe(0)
     await run(page).click()
     await heading(page, 'TaskFailed').waitFor()
-    expect(await page.locator('.failure').textContent()).toMatch(
-      /Thirteen is <b>unlucky<\/b>\.[\s\S]*It ran\.[\s\S]*"luck"/,
-    )
+    await expect
+      .poll(() => page.locator('.failure').textContent())
+      .toMatch(/Thirteen is <b>unlucky<\/b>\.[\s\S]*It ran\.[\s\S]*"luck"/)
   })
 
   it('gives up waiting when told to, and the handler hears of it', async () => {
@@ -128,7 +130,9 @@ describe('the try-it form', () => {
     await expect.poll(() => page.getByRole('timer').textContent()).toMatch(/Waiting [1-9]/)
     await page.getByRole('button', { name: 'Cancel' }).click()
     await heading(page, 'Aborted').waitFor()
-    expect(await page.locator('.failure').textContent()).toMatch(/It may have run[\s\S]*not declared idempotent/)
+    await expect
+      .poll(() => page.locator('.failure').textContent())
+      .toMatch(/It may have run[\s\S]*not declared idempotent/)
     await aborted
   })
 
@@ -137,7 +141,7 @@ describe('the try-it form', () => {
     const { page } = await open([forever(() => undefined)], 'forever:1.0')
     await page.getByRole('textbox', { name: 'Timeout' }).fill('0')
     await run(page).click()
-    expect(await page.getByText('The timeout cannot be used').textContent()).toContain('at least 1 ms')
+    await expect.poll(() => page.getByText('The timeout cannot be used').textContent()).toContain('at least 1 ms')
     await page.getByRole('combobox', { name: 'Unit of the timeout' }).selectOption('ms')
     await page.getByRole('textbox', { name: 'Timeout' }).fill('300')
     await run(page).click()
@@ -152,14 +156,14 @@ describe('the try-it form', () => {
     expect(page.url()).toContain('#as=json')
     await jsonField(page).fill('{\n  "width": 12345678901234567890\n}')
     await page.getByText('Line 2, column 12').waitFor()
-    expect(await tab(page, 'Form').getAttribute('aria-disabled')).toBe('true')
+    await expect.poll(() => tab(page, 'Form').getAttribute('aria-disabled')).toBe('true')
     await tab(page, 'Form').click({ force: true })
     expect(await jsonField(page).count()).toBe(1)
     await run(page).click()
     await page.getByText('The arguments cannot be sent: line 2, column 12.').waitFor()
     await jsonField(page).fill('{"width": 9, "height": 3}')
     await tab(page, 'Form').click()
-    expect(await field(page, 'width').inputValue()).toBe('9')
+    await expect.poll(() => field(page, 'width').inputValue()).toBe('9')
     await page.getByLabel('File with arguments as JSON').setInputFiles({
       name: 'a.json',
       mimeType: 'application/json',
@@ -179,7 +183,7 @@ describe('the try-it form', () => {
     }
     await tabTo('[role=tab]')
     await page.keyboard.press('ArrowRight')
-    expect(await tab(page, 'JSON').getAttribute('aria-selected')).toBe('true')
+    await expect.poll(() => tab(page, 'JSON').getAttribute('aria-selected')).toBe('true')
     await page.keyboard.press('Home')
     await tabTo('input[data-pointer="/width"]')
     await page.keyboard.type('8')
@@ -195,7 +199,7 @@ describe('the try-it form', () => {
   it('says why somebody may not run', async () => {
     const { page } = await open([resize], 'resize:1.0', 'view')
     await page.getByText('This needs the role run').waitFor()
-    expect(await run(page).getAttribute('aria-disabled')).toBe('true')
+    await expect.poll(() => run(page).getAttribute('aria-disabled')).toBe('true')
     await run(page).click({ force: true })
     await page.locator('.notice', { hasText: 'This needs the role run' }).waitFor()
     expect(await page.getByText('The result will be here').count()).toBe(1)
@@ -211,7 +215,7 @@ describe('two versions of a task', () => {
     const text = await versions.textContent()
     expect(text).toMatch(/breaks callers\s*\/width Type was number, is integer\./)
     expect(text).toMatch(/look yourself\s*timeout Was 9 s, is 5 s/)
-    expect(await versions.locator('.line[data-sign="-"]').first().textContent()).toMatch(/^removed: /)
+    await expect.poll(() => versions.locator('.line[data-sign="-"]').first().textContent()).toMatch(/^removed: /)
     await page.getByRole('button', { name: 'Swap' }).click()
     await expect.poll(() => versions.textContent()).toMatch(/Type was integer, is number/)
   })
@@ -232,11 +236,11 @@ describe('a task that yields', () => {
     await run(page).click()
     const chunks = tryIt(page).getByRole('region', { name: 'Chunks' })
     await expect.poll(() => textOf(chunks)).toMatch(/3 of 10 thinking 1 chunk Hello$/)
-    expect(await chunks.getByRole('progressbar').getAttribute('value')).toBe('3')
+    await expect.poll(() => chunks.getByRole('progressbar').getAttribute('value')).toBe('3')
     goOn = true
     await tryIt(page).getByRole('heading', { name: 'Result' }).waitFor()
-    expect(await textOf(chunks)).toBe('2 chunks Hello, <b>you</b>')
-    expect(await textOf(tryIt(page).locator('.outcome'))).toContain('words')
+    await expect.poll(() => textOf(chunks)).toBe('2 chunks Hello, <b>you</b>')
+    await expect.poll(() => textOf(tryIt(page).locator('.outcome'))).toContain('words')
   })
 
   it('shows what it declares of its chunks beside its arguments and its result', async () => {
