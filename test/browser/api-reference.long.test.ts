@@ -83,17 +83,4 @@ describe('the reference of the API', () => {
     const { stdout } = await promisify(execFile)('sh', ['-c', command], { env })
     expect(JSON.parse(stdout)).toEqual({ size: 2 })
   })
-
-  it('follows what workers serve, and leads to what programs read', async () => {
-    const { registry, page } = await open()
-    await fixture.worker([defineTask('late:1.0', {}, async () => null)], { queue: 'other' })
-    await page.getByText('6 routes').waitFor()
-    await page.getByRole('contentinfo').getByRole('link', { name: 'OpenAPI document' }).click()
-    await expect.poll(() => page.url()).toBe(registry.at('openapi.json'))
-    expect(await page.locator('body').textContent()).toContain('"openapi":"3.1.0"')
-    await page.goBack()
-    await page.getByRole('contentinfo').getByRole('link', { name: 'Metrics for Prometheus' }).click()
-    await expect.poll(() => page.url()).toBe(registry.at('metrics'))
-    expect(await page.locator('body').textContent()).toContain('pshub_')
-  })
 })

@@ -136,17 +136,9 @@ it('each table is saved as it is filtered and sorted', async () => {
   await hub.schedule('nightly', { cron: '0 3 * * *' }, 'pause:1.0', {})
   fixture.onEnd(() => hub.schedules('images').remove('nightly'))
 
-  const page = await openPage(browser, registry, 'tasks?sort=-task&q=resize', {
-    viewport: { width: 1300, height: 900 },
-  })
-  const tasks = await saved(page, 'Export 2 tasks', 'JSON')
-  expect(JSON.parse(tasks.text).map(({ task }: { task: string }) => task)).toEqual([
-    'resize_image:2.0',
-    'resize_image:1.0',
-  ])
-  expect(tasks.name).toMatch(new RegExp(`^pshub-${fixture.namespace}-tasks-\\d{8}T\\d{6}Z\\.json$`))
-
+  const page = await openPage(browser, registry, '', { viewport: { width: 1300, height: 900 } })
   for (const [path, group, column, value] of [
+    ['tasks?q=pause', 'Export 1 task', 'task', 'pause:1.0'],
     ['queues', 'Export 1 queue', 'queue', 'images'],
     ['workers', 'Export 1 worker', 'state', 'serving'],
     ['slow?task=pause:1.0', 'Export 1 slow call', 'longest', 'run'],
