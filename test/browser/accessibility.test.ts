@@ -21,7 +21,10 @@ it('six pages break no accessibility rule and fit a narrow screen', async () => 
   await judge(stranger, 'log-in')
 
   const page = await openPage(browser, registry, '', wide)
-  await page.getByRole('img', { name: /^Calls per second/ }).waitFor()
+  await page
+    .getByRole('img', { name: /^Calls per second/ })
+    .first()
+    .waitFor()
   await judge(page, 'overview')
   await page.goto(registry.at('tasks'))
   await page.getByRole('link', { name: 'every_control' }).waitFor()

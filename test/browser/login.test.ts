@@ -89,19 +89,6 @@ describe('logging out', () => {
   })
 })
 
-it('a refusal of the service is shown in its own words, on lists of calls', async () => {
-  browser.allow(/status of 429/)
-  const registry = await failed()
-  const page = await openPage(browser, registry, '')
-  await page.getByRole('heading', { name: 'Overview' }).waitFor()
-  const error = { code: 'TooManyRequests', message: 'Too many requests; try again in 7 s.' }
-  for (const path of ['failures', 'slow'] as const) {
-    await page.route(`**/api/${path}*`, route => route.fulfill({ status: 429, json: { error } }))
-    await page.goto(registry.at(path))
-    await page.getByText('Too many requests; try again in 7 s. It is tried again.').waitFor()
-  }
-})
-
 it('what is hidden of a job is shown on demand, and stays when the rest is edited', async () => {
   fixture.allowLeftovers()
   const word = 'hunter2-and-more'
