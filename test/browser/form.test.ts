@@ -177,15 +177,6 @@ describe('the form in a browser', () => {
     expect(await about.locator('b').count()).toBe(0)
   })
 
-  it('is filled by keyboard alone', async () => {
-    const page = await open({ schema: schemaOf('boolean') })
-    await page.locator('.schema-form input').first().focus()
-    await page.keyboard.press('Space')
-    await expect.poll(() => shownValue(page)).toEqual({ sure: true })
-    await page.keyboard.press('ArrowRight')
-    await expect.poll(() => shownValue(page)).toEqual({ sure: false })
-  })
-
   it('fields of two kinds do not share what was typed when the schema changes', async () => {
     const page = await open({ schema: { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] } })
     await new Hands(page).type('/a', 'x')

@@ -55,18 +55,6 @@ it('a job that waits for its next try is run now by its button', async () => {
   await judge(page, 'job-retrying', browser)
 })
 
-it('all scheduled jobs are run now', async () => {
-  const { registry, hub } = await office(fixture, 0)
-  await hub.enqueueMany(Array.from({ length: 25 }, (_, page) => ['print:1.0', { page }, { delayMs: 3_600_000 }]))
-  const page = await openPage(browser, registry, 'jobs?state=scheduled')
-  await page.getByRole('button', { name: 'Run all now' }).click()
-  await dialog(page).getByRole('button', { name: 'Run 25 scheduled jobs now' }).click()
-  await dialog(page).getByText('25 jobs are run now.').waitFor()
-  await dialog(page).getByRole('button', { name: 'Close' }).click()
-  await page.getByText('No job waits for its time.').waitFor()
-  expect(await fixture.redis.zcard(keys().scheduled)).toBe(0)
-})
-
 it('a bulk retry goes in steps, shows its progress and can be stopped', async () => {
   fixture.allowLeftovers()
   const registry = await fixture.registry()
