@@ -1,37 +1,13 @@
 import type { Locator, Page } from 'playwright-core'
-import { kindsOf } from './control-kinds.ts'
 import { cssString, type Look, lookAt, shownValue } from './form-look.ts'
 
-/** What somebody can do with a form who sees it: look at a place, named by its pointer, and operate what is there. */
-export interface Hands {
-  look(pointer: string): Promise<Look>
-  /** The part of the value that the form shows as JSON. */
-  shown(pointer: string): Promise<unknown>
-  setState(pointer: string, state: string): Promise<void>
-  chooseBranch(pointer: string, label: string): Promise<void>
-  /** Presses the button that gives the only value there can be. */
-  give(pointer: string): Promise<void>
-  type(pointer: string, text: string): Promise<void>
-  attach(pointer: string, bytes: Buffer): Promise<void>
-  check(pointer: string, at: number): Promise<void>
-  pick(pointer: string, label: string): Promise<void>
-  /** False where no further item is offered. */
-  addItem(pointer: string): Promise<boolean>
-  removeItem(pointer: string, at: number): Promise<void>
-  /** False where no further key is offered. */
-  addKey(pointer: string, key: string): Promise<boolean>
-}
-
-/** On a page of a browser, by mouse and keyboard. */
-export class PageHands implements Hands {
+/** What a person who sees a form can do with it: look at a place, named by its pointer, and operate what is there. */
+export class Hands {
   readonly #page: Page
-  readonly #operated: Set<string>
   #files = 0
 
-  /** `operated`: where the kinds of controls are noted that were operated. */
-  constructor(page: Page, operated = new Set<string>()) {
+  constructor(page: Page) {
     this.#page = page
-    this.#operated = operated
   }
 
   look(pointer: string): Promise<Look> {
@@ -42,77 +18,71 @@ export class PageHands implements Hands {
     return shownValue(this.#page, pointer)
   }
 
-  setState(pointer: string, state: string): Promise<void> {
-    return this.#operate(this.#at('state', pointer), list => list.selectOption(state))
+  setState(pointer: string, state: string): Promise<unknown> {
+    return this.#at('state', pointer).selectOption(state)
   }
 
-  chooseBranch(pointer: string, label: string): Promise<void> {
-    return this.#operate(this.#at('branch', pointer), list => list.selectOption({ label }))
+  chooseBranch(pointer: string, label: string): Promise<unknown> {
+    return this.#at('branch', pointer).selectOption({ label })
   }
 
+  /** Presses the button that gives the only value there can be. */
   give(pointer: string): Promise<void> {
-    return this.#operate(this.#at('give', pointer), button => button.click())
+    return this.#at('give', pointer).click()
   }
 
-  type(pointer: string, text: string): Promise<void> {
+  async type(pointer: string, text: string): Promise<void> {
     const field = this.#at('pointer', pointer)
-    return this.#operate(field, async () => {
-      // A secret is a line until several are pasted.
-      const isLine = /\n/.test(text) && (await field.getAttribute('type')) === 'password'
-      if (isLine) await field.evaluate(paste, text)
-      else {
-        // What is empty becomes an empty text when something was typed and taken back.
-        if (text === '') await field.fill('1')
-        await field.fill(text)
-      }
-    })
+    // A secret is a line until several are pasted.
+    const isLine = /\n/.test(text) && (await field.getAttribute('type')) === 'password'
+    if (isLine) return field.evaluate(paste, text)
+    // An empty field becomes an empty text when something was typed and taken back.
+    if (text === '') await field.fill('1')
+    await field.fill(text)
   }
 
   async attach(pointer: string, buffer: Buffer): Promise<void> {
     const input = this.#at('pointer', pointer)
     // A name of its own each time, so that what is told afterwards is told of this file.
     const name = `file ${++this.#files}`
-    await this.#operate(input, found => found.setInputFiles({ name, mimeType: 'x/y', buffer }))
+    await input.setInputFiles({ name, mimeType: 'x/y', buffer })
     // A file is read in its own time, and named when that is done.
     await this.#page.locator('.file', { has: input }).getByRole('status').getByText(name).waitFor()
   }
 
   check(pointer: string, at: number): Promise<void> {
-    return this.#operate(this.#at('pointer', pointer).nth(at), radio => radio.check())
+    return this.#at('pointer', pointer).nth(at).check()
   }
 
-  pick(pointer: string, label: string): Promise<void> {
-    return this.#operate(this.#at('pointer', pointer), list => list.selectOption({ label }))
+  pick(pointer: string, label: string): Promise<unknown> {
+    return this.#at('pointer', pointer).selectOption({ label })
   }
 
+  /** False where no further item is offered. */
   async addItem(pointer: string): Promise<boolean> {
     const add = this.#at('add', pointer)
     if ((await add.count()) === 0) return false
-    await this.#operate(add, button => button.click())
+    await add.click()
     return true
   }
 
   removeItem(pointer: string, at: number): Promise<void> {
-    return this.#operate(this.#at('tool', `remove ${pointer}/${at}`), button => button.click())
+    return this.#at('tool', `remove ${pointer}/${at}`).click()
   }
 
+  /** False where no further key is offered. */
   async addKey(pointer: string, key: string): Promise<boolean> {
     const more = this.#at('more-keys', pointer)
-    if (await more.count()) await this.#operate(more, button => button.click())
+    if (await more.count()) await more.click()
     const name = this.#at('new-key', pointer)
     if ((await name.count()) === 0) return false
     await name.fill(key)
-    await this.#operate(this.#at('add-key', pointer), button => button.click())
+    await this.#at('add-key', pointer).click()
     return true
   }
 
   #at(what: string, name: string): Locator {
     return this.#page.locator(`[data-${what}=${cssString(name)}]`)
-  }
-
-  async #operate(control: Locator, run: (control: Locator) => Promise<unknown>): Promise<void> {
-    for (const kind of await kindsOf(control)) this.#operated.add(kind)
-    await run(control)
   }
 }
 

@@ -4,10 +4,9 @@ import { defineTask, type Hub, type Worker } from '../../src/index.ts'
 import { useBrowser } from '../support/browser.ts'
 import { eventually } from '../support/hub-fixture.ts'
 import { dialog, heading } from '../support/office-fixture.ts'
-import { openPage, overflows, rowText, textOf } from '../support/pages-fixture.ts'
+import { openPage, rowText, textOf } from '../support/pages-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
 import { type TestRegistry, useRegistry } from '../support/registry-fixture.ts'
-import { scriptPayloads } from '../support/script-payloads.ts'
 
 const fixture = useRegistry()
 const browser = useBrowser()
@@ -55,7 +54,6 @@ describe('the page of a key', () => {
     await later('sync:1.0', 'order-17')
     const page = await openPage(browser, registry, 'jobs?state=waiting')
     await expect.poll(() => rowText(page, 'order-17')).toMatch(/^sync:1\.0 3 payloads key order-17 shop/)
-    await browser.screenshot(page, 'job-keys-list')
     await page.getByRole('link', { name: 'order-17' }).click()
     await heading(page, 'Key order-17')
     await expect.poll(() => facts(page)).toMatch(/Task sync:1\.0 Queue shop Waiting 3 Due .* \(in .*\) Failed once/)
@@ -67,7 +65,6 @@ describe('the page of a key', () => {
     await page.getByText('It is skipped, and dead now.').waitFor()
     await expect.poll(() => region(page, 'Dead')).toMatch(/2 1 Skipped It was skipped by hand \{"version":1\}$/)
     await later('sync:1.0', 'order-17')
-    await browser.screenshot(page, 'job-keys-page')
     await act(page, 'Put the dead back', 'Put them back')
     await page.getByText('1 dead one is back.').waitFor()
     await expect.poll(() => facts(page)).toContain('Waiting 3')
@@ -91,7 +88,6 @@ describe('the page of a key', () => {
     await hub.enqueue('hangs:1.0', 2, { key: 'a' })
     await page.getByRole('button', { name: /^Delete / }).waitFor()
     expect(await page.getByRole('button', { name: /^Skip / }).count()).toBe(0)
-    await browser.screenshot(page, 'job-keys-running')
     await page.getByRole('link', { name: /^m-\d+$/ }).click()
     await heading(page, /^Job m-/)
     const looker = await openPage(browser, registry, 'key?task=hangs:1.0&key=a', { role: 'view' })
@@ -101,24 +97,6 @@ describe('the page of a key', () => {
     end()
     await eventually(() => worker.busy === 1)
     end()
-  })
-
-  it('is not emptied of more than 20 payloads before its name is typed', async () => {
-    const { registry, hub } = await shop()
-    await hub.enqueueMany(
-      Array.from({ length: 21 }, (_, version) => ['sync:1.0', { version }, { key: 'order 18', delayMs: 3_600_000 }]),
-    )
-    const page = await openPage(browser, registry, 'key?task=sync:1.0&key=order%2018')
-    await page.getByRole('button', { name: /^Delete / }).click()
-    const field = dialog(page).getByRole('textbox', { name: 'To go on, type order 18' })
-    await field.fill('order')
-    await field.press('Enter')
-    await dialog(page).getByText('Type order 18 first.').waitFor()
-    expect(await fixture.redis.zcard(keys().merged('sync:1.0', 'order 18'))).toBe(21)
-    await field.fill('order 18')
-    await field.press('Enter')
-    await page.getByText('21 deleted.').waitFor()
-    expect(await fixture.redis.zcard(keys().merged('sync:1.0', 'order 18'))).toBe(0)
   })
 
   it('shows the line of an ordered key, and cancels its jobs', async () => {
@@ -136,20 +114,10 @@ describe('the page of a key', () => {
     await page.getByRole('button', { name: 'Go to the key' }).click()
     await heading(page, 'Key printer')
     await expect.poll(() => region(page, 'Jobs in line')).toMatch(/job enqueued tries arguments .* 1 1 .* 0 2 .* 0 3$/)
-    await browser.screenshot(page, 'job-keys-line')
     await act(page, 'Delete', 'Delete 3 jobs')
     await page.getByText('3 deleted.').waitFor()
     await page.getByText('Nothing waits of it, and none runs.').waitFor()
     expect(await fixture.redis.zscore(keys().later, 'line:1.0 printer')).toBe(null)
-  })
-
-  it('asks which key where none is named, and says what cannot be read', async () => {
-    const { registry } = await shop()
-    browser.allow(/status of 404/)
-    const page = await openPage(browser, registry, 'key')
-    await page.getByText('Which key?').waitFor()
-    await page.goto(registry.at('key?task=never:1.0&key=a'))
-    await page.getByText('This key cannot be read now.').waitFor()
   })
 })
 
@@ -164,7 +132,6 @@ describe('keys elsewhere', () => {
     for (const key of ['b', 'c']) await hub.enqueue('sync:1.0', 1, { key, delayMs: 3_600_000 })
     await page.getByRole('columnheader', { name: 'key lag' }).getByRole('link').click()
     await expect.poll(() => rowText(page, 'shop')).toMatch(/^shop 2 keys wait, 1 runs for \d+ (ms|s) /)
-    await browser.screenshot(page, 'job-keys-queues')
     await page.goto(registry.at('queues/shop'))
     await expect
       .poll(() => region(page, 'Keys of jobs'))
@@ -187,82 +154,8 @@ describe('keys elsewhere', () => {
     await page.getByLabel(/^Score:/).fill('-2,5')
     await page.getByLabel(/^Score:/).press('Control+Enter')
     await page.getByText(/^Enqueued: it merges with what waits of/).waitFor()
-    await browser.screenshot(page, 'job-keys-form')
     await page.getByRole('link', { name: 'key a/b "c"' }).click()
     await heading(page, 'Key a/b "c"')
     await expect.poll(() => region(page, 'Payloads')).toMatch(/score payload -2\.5 \S/)
-  })
-})
-
-describe('keys that strangers made', () => {
-  const viewport = { width: 390, height: 844 }
-  const harm = [...scriptPayloads.slice(0, 12), `{}[]\u202e\u2066"'${'W'.repeat(150)}`, '../..', 'a?b#c&d=e']
-
-  it('are shown as text, and widen no page', async () => {
-    const { registry } = await shop()
-    const pipeline = fixture.redis.pipeline()
-    const made = harm.map(text => text.slice(0, 180))
-    const failure = JSON.stringify({ tries: 2, errors: made.map((text, at) => ({ at, code: text, message: text })) })
-    for (const key of made) {
-      pipeline.zadd(
-        keys().merged('sync:1.0', key),
-        1e300,
-        JSON.stringify({ [key]: key }),
-        1,
-        JSON.stringify('x'.repeat(5000)),
-      )
-      pipeline.zadd(keys().later, Date.now() + 3_600_000, `sync:1.0 ${key}`)
-      pipeline.hset(keys().tried('sync:1.0'), key, failure)
-      pipeline.hset(keys().lined, 'sync:1.0', made.length)
-      const part = `{"errors":${JSON.stringify([{ at: 1, code: key, message: key }]).replace(/[{}[\]](?=[^"]*"[^"]*$)/g, '_')},"key":${JSON.stringify(key)},"score":1}`
-      pipeline.zadd(
-        keys().dead,
-        Date.now(),
-        `{"id":"d","job":${part},"task":"sync:1.0","args":${JSON.stringify([key])}}`,
-      )
-    }
-    await pipeline.exec()
-    const page = await openPage(browser, registry, 'jobs?state=waiting', { viewport, colorScheme: 'dark' })
-    await page.addInitScript("globalThis.executed = () => { throw new Error('a payload was executed') }")
-    await page.goto(registry.at('jobs?state=waiting'))
-    await expect.poll(() => page.getByRole('row').count()).toBe(made.length + 1)
-    expect(await overflows(page)).toBe(false)
-    for (const key of made) {
-      await page.goto(registry.at(`key?${new URLSearchParams({ task: 'sync:1.0', key, queue: 'shop' })}`))
-      await page.getByRole('heading', { name: 'Payloads' }).waitFor()
-      await page.getByRole('heading', { name: 'Tries that failed' }).waitFor()
-      expect([key, await overflows(page)]).toEqual([key, false])
-      expect(await page.locator('main').locator('script, img, iframe, object, svg').count()).toBe(0)
-      expect(await facts(page)).toContain('Waiting 2')
-    }
-    await browser.screenshot(page, 'job-keys-hostile')
-    // From the list to the page of each.
-    await page.goto(registry.at('jobs?state=waiting'))
-    await page.locator('.job-name .summary a').last().click()
-    await page.getByRole('heading', { name: 'Payloads' }).waitFor()
-  })
-
-  it.each(['light', 'dark'] as const)('fit narrow and wide screens, %s', async colorScheme => {
-    const { registry, hub, end, worker } = await shop()
-    for (const score of [1, 2, 30])
-      await hub.enqueue('sync:1.0', { version: score, name: 'Zoë' }, { key: 'order-17', score })
-    for (const n of [1, 2]) await hub.enqueue('line:1.0', { page: n }, { key: 'printer' })
-    await later('sync:1.0', 'order-17')
-    await (await hub.key('sync:1.0', 'order-17')).skip()
-    await later('sync:1.0', 'order-17')
-    await hub.enqueue('hangs:1.0', 1, { key: 'a' })
-    await eventually(() => worker.busy === 1)
-    const page = await openPage(browser, registry, '', { colorScheme })
-    const paths = ['key?task=sync:1.0&key=order-17', 'key?task=line:1.0&key=printer', 'key?task=hangs:1.0&key=a']
-    for (const [at, path] of [...paths, 'jobs?state=waiting', 'queues', 'queues/shop', 'tasks/sync:1.0'].entries())
-      for (const width of [390, 1280]) {
-        await page.setViewportSize({ width, height: 844 })
-        await page.goto(registry.at(path))
-        await page.getByText('Live', { exact: true }).waitFor()
-        await page.waitForLoadState('networkidle').catch(() => undefined)
-        expect([path, width, await overflows(page)]).toEqual([path, width, false])
-        await browser.screenshot(page, `job-keys-${colorScheme}-${width}-${at}`)
-      }
-    end()
   })
 })

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { defineTask } from '../../src/index.ts'
 import { useBrowser } from '../support/browser.ts'
 import { dialog, heading, office } from '../support/office-fixture.ts'
 import { openPage, rowText, textOf } from '../support/pages-fixture.ts'
@@ -11,7 +10,7 @@ const browser = useBrowser()
 const keys = (queue = 'office') => queueKeys(fixture, queue)
 
 describe('the form of a task', () => {
-  it('enqueues what is in it, and leads to the job', async () => {
+  it('enqueues what is in it, leads to the job, and lets only admins schedule it', async () => {
     const { registry } = await office(fixture, 0)
     const page = await openPage(browser, registry, 'tasks/print:1.0', { role: 'run' })
     await page.getByRole('textbox', { name: 'page' }).fill('4')
@@ -28,36 +27,14 @@ describe('the form of a task', () => {
     await page.getByText(/^Enqueued as/).waitFor()
     await page.getByRole('button', { name: 'Enqueue' }).click()
     await page.getByText(/^It was there already, as/).waitFor()
+    await page.locator('summary', { hasText: 'Schedule' }).click()
+    await page.getByText('This needs the role admin; yours is run.').waitFor()
     await page.getByRole('link', { name: /^job / }).click()
     await heading(page, /^Job /)
     await expect
       .poll(() => textOf(page.locator('.facts')))
       .toMatch(/Failed never of 3 tries Priority high .* \(in \d+ min.* Only one of print:1\.0:once/)
-    expect(await textOf(page.locator('.job-value'))).toContain('"page": 4')
-  })
-
-  it('asks for the key of a job where its task has keys', async () => {
-    fixture.allowLeftovers()
-    const registry = await fixture.registry()
-    await fixture.worker([defineTask('sync:1.0', { keyed: 'ordered' }, () => new Promise(() => undefined))])
-    const page = await openPage(browser, registry, 'tasks/sync:1.0')
-    await expect.poll(() => textOf(page.locator('.facts').first())).toContain('Keyed ordered')
-    browser.allow(/status of 400 .*enqueue/)
-    await page.getByRole('button', { name: 'Enqueue' }).click()
-    await page.getByText(/give a key/).waitFor()
-    expect(await page.getByLabel('Priority').count()).toBe(0)
-    await page.getByLabel(/^Key:/).fill('order-17')
-    for (const text of [/^Enqueued as/, /^Enqueued as/]) {
-      await page.getByRole('button', { name: 'Enqueue' }).click()
-      await page.getByText(text).waitFor()
-    }
-    await browser.screenshot(page, 'jobs-form-key')
-    const jobs = await openPage(browser, registry, 'jobs?state=waiting')
-    await jobs.getByText('key order-17').waitFor()
-    await browser.screenshot(jobs, 'jobs-keys')
-    await jobs.locator('.job-name a').nth(1).click()
-    await heading(jobs, /^Job /)
-    await expect.poll(() => textOf(jobs.locator('.facts'))).toContain('Key order-17')
+    await expect.poll(() => textOf(page.locator('.job-value'))).toContain('"page": 4')
   })
 
   it('does not enqueue what the form finds wrong, and says so', async () => {
@@ -97,17 +74,9 @@ describe('the form of a task', () => {
     await page.getByText(/^nightly is enqueued as job/).waitFor()
     await act('Pause', 'Pause it')
     await expect.poll(() => rowText(page, 'nightly')).toMatch(/^nightly paused print:1\.0 .* paused for .* ago once/)
-    await browser.screenshot(page, 'jobs-schedules')
     await act('Resume', 'Resume it')
     await act('Remove', 'Remove it')
     await page.getByText('There is no schedule.').waitFor()
-  })
-
-  it('lets only admins make schedules', async () => {
-    const { registry } = await office(fixture, 0)
-    const page = await openPage(browser, registry, 'tasks/print:1.0', { role: 'run' })
-    await page.locator('summary', { hasText: 'Schedule' }).click()
-    await page.getByText('This needs the role admin; yours is run.').waitFor()
   })
 })
 

@@ -1,229 +1,156 @@
-import { describe, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { useBrowser } from '../support/browser.ts'
 import { failure } from '../support/hub-fixture.ts'
 import { openPage, rowText, shopTasks, textOf } from '../support/pages-fixture.ts'
-import { tokens, useRegistry } from '../support/registry-fixture.ts'
+import { useRegistry } from '../support/registry-fixture.ts'
 
 const fixture = useRegistry()
 const browser = useBrowser()
 
 /** A registry with a worker that has done something. */
-const shop = async () => {
-  const registry = await fixture.registry()
-  await fixture.worker(shopTasks(), { queue: 'images' })
+const shop = async (options = {}) => {
+  const registry = await fixture.registry(options)
+  const worker = await fixture.worker(shopTasks(), { queue: 'images' })
   const hub = fixture.hub({ name: 'web' })
   await Promise.all(Array.from({ length: 20 }, () => hub.call('resize_image:1.0', { width: 3 })))
   await failure(hub.call('always_fails:1.0', {}))
-  return registry
+  return { registry, worker }
 }
 
-describe('the pages, with a live worker', () => {
-  it('tell of health in one glance, and lead to what is meant', async () => {
-    const page = await openPage(browser, await shop(), '')
-    await page
-      .getByRole('link', { name: /Errors.*of the calls of the last minute failed, most of them TaskFailed/ })
-      .click()
-    expect(new URL(page.url()).search).toBe('?sort=-errors&state=failing')
-    await page.getByText('1 of 3 tasks').waitFor()
-    expect(await page.title()).toContain('Tasks · pshub')
-    await page.goBack()
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
-    expect(await textOf(page.locator('.tiles'))).toMatch(/^Calls per second [\d.]+ last minute Errors 4\.8 % of calls /)
-    await page.getByRole('img', { name: /^Calls per second\. calls: now/ }).waitFor()
-    await page.getByRole('img', { name: /^Slots busy\. share of time: now/ }).hover()
-    await expect.poll(() => page.locator('.chart-at').last().textContent()).toMatch(/^\d\d:\d\d:\d\d {2}/)
-    await page.getByRole('link', { name: '1 day' }).click()
-    await page.getByRole('heading', { name: 'Last day' }).waitFor()
-    expect(page.url()).toContain('range=1d')
-    await browser.screenshot(page, 'pages-overview')
-    for (const [choice, title, range] of [
-      ['1 hour', 'Last hour', '1h'],
-      ['30 days', 'Last 30 days', '30d'],
-    ] as const) {
-      await page.getByRole('link', { name: choice }).click()
-      await page.getByRole('heading', { name: title }).waitFor()
-      expect(page.url()).toContain(`range=${range}`)
-      await page.getByRole('img', { name: /^Calls per second\. calls: now/ }).waitFor()
-    }
-    // A time of day alone would say little of a month.
-    await page.getByRole('img', { name: /^Slots busy\. share of time: now/ }).hover()
-    await expect.poll(() => page.locator('.chart-at').last().textContent()).toMatch(/^\d\d-\d\d \d\d:\d\d {2}/)
-  })
-
-  it('list tasks with their figures, to be searched, filtered and sorted by the address', async () => {
-    const page = await openPage(browser, await shop(), 'tasks')
-    await expect.poll(() => rowText(page, /always_fails/)).toMatch(/always_fails Fails\. 1\.0 images 1 on 1 .*100 % 0$/)
-    await page.getByRole('link', { name: 'errors' }).click()
-    await expect.poll(() => textOf(page.getByRole('row').nth(1))).toContain('always_fails')
-    expect(await page.getByRole('columnheader', { name: 'errors' }).getAttribute('aria-sort')).toBe('descending')
-    await page.getByRole('searchbox').fill('resize images')
-    await page.getByText('2 of 3 tasks').waitFor()
-    await page.getByLabel('Times').selectOption('wait')
-    await page.getByRole('columnheader', { name: 'wait p95' }).waitFor()
-    expect(new URL(page.url()).search).toBe('?q=resize+images&sort=-errors&times=wait')
-    await page.reload()
-    await page.getByText('2 of 3 tasks').waitFor()
-    expect(await page.getByRole('searchbox').inputValue()).toBe('resize images')
-    await page.getByRole('searchbox').fill('zebra')
-    await page.getByRole('link', { name: 'Show all tasks' }).click()
-    await page.getByText('3 tasks').waitFor()
-    await browser.screenshot(page, 'pages-tasks')
-  })
-
-  it('show a task: its docs as harmless text, facts, schemas, versions, charts, workers, failures', async () => {
-    const page = await openPage(browser, await shop(), 'tasks/resize_image:1.0')
-    await page.getByRole('link', { name: 'proportions' }).waitFor()
-    const link = page.getByRole('link', { name: 'proportions' })
-    expect(await link.getAttribute('rel')).toBe('noopener noreferrer nofollow')
-    expect(await page.getByRole('link', { name: 'enlarges' }).count()).toBe(0)
-    expect(await page.getByRole('link', { name: 'drawing' }).getAttribute('href')).toBe('https://example.org/x.png')
-    expect(await page.locator('.markdown img').count()).toBe(0)
-    await page.getByText('<img src=x onerror=document.title=1>').waitFor()
-    expect(await textOf(page.locator('.facts'))).toMatch(
-      /Queue images Timeout 2\.5 s Idempotent yes Workers 1 worker on 1 host Served since .* Other versions 2\.0$/,
-    )
-    const parts = page.getByRole('navigation', { name: 'Parts of this page' })
-    await parts.getByRole('link', { name: 'Schema' }).click()
-    await page.getByText('"Pixels."').waitFor()
-    await parts.getByRole('link', { name: 'Versions' }).click()
-    await page.getByRole('table').getByRole('link', { name: '2.0' }).waitFor()
-    await parts.getByRole('link', { name: 'Charts' }).click()
-    await page.getByRole('img', { name: /^Run time\. p95: / }).waitFor()
-    await parts.getByRole('link', { name: 'Workers' }).click()
-    await page.getByRole('row', { name: new RegExp(`pid ${process.pid}`) }).waitFor()
-    await page.goto(page.url().replace('resize_image:1.0', 'always_fails:1.0').replace('part=workers', 'part=failures'))
-    await page.getByRole('heading', { name: 'always_fails:1.0' }).waitFor()
-    await page.getByRole('heading', { name: 'Recent failures' }).waitFor()
-    await page.getByText('TaskFailed').first().waitFor()
-    await browser.screenshot(page, 'pages-task')
-  })
-
-  it('show who calls a task and how it failed, as text', async () => {
-    const page = await openPage(browser, await shop(), '')
-    await page.route('**/api/tasks/always_fails*', async route => {
-      const response = await route.fetch()
-      const callers = [
-        { name: '<b>web', calls: 1200, callsPerSecond: 2 },
-        { name: '', calls: 1, callsPerSecond: 0 },
-      ]
-      const failure = {
-        id: 'x',
-        at: Date.now() * 1000,
-        code: 'TaskFailed',
-        execUs: 1500,
-        worker: 'w',
-        host: 'h',
-        pid: 7,
-      }
-      const failures = [{ ...failure, message: `<script>document.title='ran'</script>\u202e${'m'.repeat(300)}` }]
-      await route.fulfill({ response, json: { ...(await response.json()), callers, failures } })
-    })
-    await page.getByRole('link', { name: 'always_fails:1.0' }).first().click()
-    const parts = page.getByRole('navigation', { name: 'Parts of this page' })
-    await parts.getByRole('link', { name: 'Workers' }).click()
-    await expect.poll(() => rowText(page, '<b>web')).toBe('<b>web 2/s 1,200')
-    await parts.getByRole('link', { name: 'Failures' }).click()
-    await expect
-      .poll(() => rowText(page, '<script>'))
-      .toMatch(/^.* TaskFailed <script>document.title='ran'<\/script>\\u202em+ 1 1\.5 ms x – h pid 7$/)
-    expect(await page.title()).toContain('always_fails:1.0')
-    await browser.screenshot(page, 'pages-failures')
-  })
-
-  it('show workers by host, with what they do and the tasks they have', async () => {
-    const page = await openPage(browser, await shop(), 'workers')
-    await page.getByText('serving', { exact: true }).waitFor()
-    const row = page.getByRole('row', { name: new RegExp(`pid ${process.pid}`) })
-    expect(await textOf(row)).toMatch(/^pid \d+ pshub-js\S+ serving images 0\/\d+ /)
-    await row.getByRole('button', { name: '3 tasks' }).click()
-    await page.getByRole('link', { name: 'always_fails:1.0' }).waitFor()
-    await browser.screenshot(page, 'pages-workers')
-    await page.getByRole('link', { name: 'always_fails:1.0' }).click()
-    await page.getByRole('heading', { name: 'always_fails:1.0' }).waitFor()
-    expect(await page.evaluate('document.activeElement.tagName')).toBe('H1')
-  })
-
-  it('show queues and one queue, and who may not pause it learns why', async () => {
-    const registry = await shop()
-    const page = await openPage(browser, registry, 'queues', { role: 'view' })
-    await page.getByRole('link', { name: 'images' }).waitFor()
-    const pause = page.getByRole('button', { name: 'Pause images: This needs the role admin; yours is view.' })
-    expect(await pause.getAttribute('aria-disabled')).toBe('true')
-    await pause.click({ force: true })
-    expect(await page.getByRole('dialog').count()).toBe(0)
-    await browser.screenshot(page, 'pages-queues')
-    await page.getByRole('link', { name: 'images' }).click()
-    await page.getByRole('heading', { name: '3 tasks' }).waitFor()
-    await page.getByRole('heading', { name: '1 worker' }).waitFor()
-    await page.getByRole('img', { name: /^Backlog\. waiting: now 0/ }).waitFor()
-    await browser.screenshot(page, 'pages-queue')
-  })
-
-  it('ask before a queue is paused, and show what the service says to it', async () => {
-    browser.allow(/status of 409/)
-    const page = await openPage(browser, await shop(), 'queues/images')
-    await page.route('**/api/queues/images/pause', route =>
-      route.fulfill({ status: 409, json: { error: { code: 'BadRequest', message: 'Not \u202enow.' } } }),
-    )
-    await page.getByRole('button', { name: 'Pause images' }).click()
-    const dialog = page.getByRole('dialog', { name: 'Pause images?' })
-    await dialog.getByRole('button', { name: 'Pause the queue' }).click()
-    await dialog.getByRole('alert').getByText('Not \\u202enow.').waitFor()
-    await page.keyboard.press('Escape')
-    await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
-    expect(await page.evaluate('document.activeElement.textContent')).toBe('Pause')
-  })
+it('the overview tells of health at a glance, in the environment it names, and leads to what is wrong', async () => {
+  const { registry } = await shop({ environment: 'production' })
+  const page = await openPage(browser, registry, '', { colorScheme: 'light' })
+  await page.locator('header').getByText('production', { exact: true }).waitFor()
+  await expect.poll(() => page.title()).toContain('production · Overview · pshub')
+  const colour = 'getComputedStyle(document.querySelector(".environment")).backgroundColor'
+  expect(await page.evaluate(colour)).toBe('rgb(173, 34, 22)')
+  await page
+    .getByRole('link', { name: /Errors.*of the calls of the last minute failed, most of them TaskFailed/ })
+    .click()
+  await page.getByText('1 of 3 tasks').waitFor()
+  expect(new URL(page.url()).search).toBe('?sort=-errors&state=failing')
+  await page.goBack()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await expect
+    .poll(() => textOf(page.locator('.tiles')))
+    .toMatch(/^Calls per second [\d.]+ last minute Errors 4\.8 % of calls /)
+  await page.getByRole('img', { name: /^Calls per second\. calls: now/ }).waitFor()
+  await page.getByRole('img', { name: /^Slots busy\. share of time: now/ }).hover()
+  await expect.poll(() => page.locator('.chart-at').last().textContent()).toMatch(/^\d\d:\d\d:\d\d {2}/)
+  await page.getByRole('link', { name: '30 days' }).click()
+  await page.getByRole('heading', { name: 'Last 30 days' }).waitFor()
+  expect(page.url()).toContain('range=30d')
+  // A time of day alone would say little about a month.
+  await page.getByRole('img', { name: /^Slots busy\. share of time: now/ }).hover()
+  await expect.poll(() => page.locator('.chart-at').last().textContent()).toMatch(/^\d\d-\d\d \d\d:\d\d {2}/)
 })
 
-describe('who comes without a token', () => {
-  it('logs in on the spot, and out again', async () => {
-    browser.allow(/status of 401/)
-    const registry = await shop()
-    const page = await browser.page()
-    await page.goto(registry.at('tasks?q=resize'))
-    await page.getByLabel('Token').fill('not the right one')
-    await page.getByRole('button', { name: 'Log in' }).click()
-    await page.getByRole('alert').getByText('This token is not valid.').waitFor()
-    await browser.screenshot(page, 'pages-login')
-    await page.getByLabel('Token').fill(tokens.view)
-    await page.keyboard.press('Enter')
-    await page.getByText('2 of 3 tasks').waitFor()
-    expect(await textOf(page.locator('.who'))).toContain('view')
-    await page.getByRole('button', { name: 'Log out' }).click()
-    await page.getByLabel('Token').waitFor()
-    await page.reload()
-    await page.getByLabel('Token').waitFor()
-  })
+it('the address keeps how tasks are searched, filtered and sorted', async () => {
+  const page = await openPage(browser, (await shop()).registry, 'tasks')
+  await expect.poll(() => rowText(page, /always_fails/)).toMatch(/always_fails Fails\. 1\.0 images 1 on 1 .*100 % 0$/)
+  await page.getByRole('link', { name: 'errors' }).click()
+  await expect.poll(() => textOf(page.getByRole('row').nth(1))).toContain('always_fails')
+  await expect
+    .poll(() => page.getByRole('columnheader', { name: 'errors' }).getAttribute('aria-sort'))
+    .toBe('descending')
+  await page.getByRole('searchbox').fill('resize images')
+  await page.getByText('2 of 3 tasks').waitFor()
+  await page.getByLabel('Times').selectOption('wait')
+  await page.getByRole('columnheader', { name: 'wait p95' }).waitFor()
+  expect(new URL(page.url()).search).toBe('?q=resize+images&sort=-errors&times=wait')
+  await page.reload()
+  await page.getByText('2 of 3 tasks').waitFor()
+  await expect.poll(() => page.getByRole('searchbox').inputValue()).toBe('resize images')
+  await page.getByRole('searchbox').fill('zebra')
+  await page.getByRole('link', { name: 'Show all tasks' }).click()
+  await page.getByText('3 tasks').waitFor()
+})
 
-  it('is let in by a link with a token, also where the page is open already', async () => {
-    browser.allow(/status of 401/)
-    const registry = await shop()
-    const page = await browser.page()
-    const follow = (token: string) => page.evaluate(`location.href = '#token=' + encodeURIComponent('${token}')`)
-    await page.goto(registry.at('tasks'))
-    await page.getByLabel('Token').waitFor()
-    await follow(tokens.view)
-    await page.getByText('3 tasks').waitFor()
-    expect(await textOf(page.locator('.who'))).toContain('view')
-    await follow(tokens.admin)
-    await expect.poll(() => textOf(page.locator('.who'))).toContain('admin')
-    expect(page.url()).not.toContain('#')
-  })
+it('a task shows its docs as harmless text, its facts, schemas, versions, charts, workers and failures', async () => {
+  const page = await openPage(browser, (await shop()).registry, 'tasks/resize_image:1.0')
+  const link = page.getByRole('link', { name: 'proportions' })
+  await link.waitFor()
+  await expect.poll(() => link.getAttribute('rel')).toBe('noopener noreferrer nofollow')
+  expect(await page.getByRole('link', { name: 'enlarges' }).count()).toBe(0)
+  await expect
+    .poll(() => page.getByRole('link', { name: 'drawing' }).getAttribute('href'))
+    .toBe('https://example.org/x.png')
+  expect(await page.locator('.markdown img').count()).toBe(0)
+  await page.getByText('<img src=x onerror=document.title=1>').waitFor()
+  await expect
+    .poll(() => textOf(page.locator('.facts')))
+    .toMatch(
+      /Queue images Timeout 2\.5 s Idempotent yes Workers 1 worker on 1 host Served since .* Other versions 2\.0$/,
+    )
+  const part = (name: string) =>
+    page.getByRole('navigation', { name: 'Parts of this page' }).getByRole('link', { name }).click()
+  await part('Schema')
+  await page.getByText('"Pixels."').waitFor()
+  await part('Versions')
+  await page.getByRole('table').getByRole('link', { name: '2.0' }).waitFor()
+  await part('Charts')
+  await page.getByRole('img', { name: /^Run time\. p95: / }).waitFor()
+  await part('Workers')
+  await page.getByRole('row', { name: new RegExp(`pid ${process.pid}`) }).waitFor()
+  await page.goto(page.url().replace('resize_image:1.0', 'always_fails:1.0').replace('part=workers', 'part=failures'))
+  await page.getByRole('heading', { name: 'always_fails:1.0' }).waitFor()
+  await expect.poll(() => rowText(page, 'TaskFailed')).toContain('the printer is on fire')
+  await expect.poll(() => page.title()).toContain('always_fails:1.0')
+})
 
-  it('leaves no token in the address or the history', async () => {
-    const page = await openPage(browser, await shop(), 'tasks')
-    await page.getByText('3 tasks').waitFor()
-    expect(page.url()).not.toContain('#')
-    expect(
-      await page.evaluate('performance.getEntriesByType("navigation").length + history.length'),
-    ).toBeLessThanOrEqual(3)
-  })
+it('workers are listed by host, and the page of one says what it is, provides and did, also once it has left', async () => {
+  const { registry, worker } = await shop()
+  const page = await openPage(browser, registry, 'workers')
+  const row = page.getByRole('row', { name: new RegExp(`pid ${process.pid}`) })
+  await expect.poll(() => textOf(row)).toMatch(/^pid \d+ pshub-js\S+ serving images 0\/\d+ /)
+  await row.getByRole('button', { name: '3 tasks' }).click()
+  await page.getByRole('link', { name: 'always_fails:1.0' }).waitFor()
+  await page.getByRole('link', { name: `pid ${process.pid}` }).click()
+  await page.getByRole('heading', { name: `Worker ${worker.id}`, level: 1 }).waitFor()
+  await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('H1')
+  const what = `^Written in TypeScript or JavaScript, pshub \\S+ Host \\S+ Process pid ${process.pid} Queue images Started`
+  await expect.poll(() => textOf(page.locator('.facts'))).toMatch(new RegExp(what))
+  await expect
+    .poll(() => rowText(page, 'resize_image:1.0'))
+    .toMatch(/^resize_image:1\.0 [\d.]+\/s [\d.]+ .s [\d.]+ .s [\d.]+ .s 0 % 20 0$/)
+  await expect.poll(() => rowText(page, 'TaskFailed 1')).toMatch(/^always_fails:1\.0 TaskFailed 1 .* 100 % 0 1$/)
+  await expect.poll(() => rowText(page, 'resize_image:2.0')).toBe('resize_image:2.0 – – – – – – –')
+  const failures = page.getByRole('region', { name: 'Last failures' })
+  await expect.poll(() => textOf(failures.getByRole('row').nth(1))).toContain('the printer is on fire 1')
+  browser.allow(/status of 404/)
+  await worker.stop()
+  await page.getByText('It has left; this is what was known last.').waitFor()
+})
 
-  it('is told that a registry is read-only', async () => {
-    const registry = await fixture.registry({ readOnly: true })
-    await fixture.worker(shopTasks(), { queue: 'images' })
-    const page = await openPage(browser, registry, 'queues')
-    await page.getByRole('button', { name: 'Pause images: This registry is read-only.' }).waitFor()
-    expect(await textOf(page.locator('.who'))).toContain('read-only')
-  })
+it('a queue shows its tasks, workers and backlog; the page asks before it pauses it, and shows a refusal', async () => {
+  browser.allow(/status of 409/)
+  const { registry } = await shop()
+  const viewer = await openPage(browser, registry, 'queues', { role: 'view' })
+  const forbidden = viewer.getByRole('button', { name: 'Pause images: This needs the role admin; yours is view.' })
+  await forbidden.click({ force: true })
+  await expect.poll(() => forbidden.getAttribute('aria-disabled')).toBe('true')
+  expect(await viewer.getByRole('dialog').count()).toBe(0)
+  const page = await openPage(browser, registry, 'queues/images')
+  await page.getByRole('heading', { name: '3 tasks' }).waitFor()
+  await page.getByRole('heading', { name: '1 worker' }).waitFor()
+  await page.getByRole('img', { name: /^Backlog\. waiting: now 0/ }).waitFor()
+  await page.route('**/api/queues/images/pause', route =>
+    route.fulfill({ status: 409, json: { error: { code: 'BadRequest', message: 'Not \u202enow.' } } }),
+  )
+  await page.getByRole('button', { name: 'Pause images' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Pause images?' })
+  await dialog.getByRole('button', { name: 'Pause the queue' }).click()
+  await dialog.getByRole('alert').getByText('Not \\u202enow.').waitFor()
+  await page.keyboard.press('Escape')
+  await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
+  await expect.poll(() => page.evaluate('document.activeElement.textContent')).toBe('Pause')
+  await page.unroute('**/api/queues/images/pause')
+  await page.getByRole('button', { name: 'Pause images' }).click()
+  await dialog.getByRole('button', { name: 'Pause the queue' }).click()
+  await page.goto(registry.at('tasks/always_fails:1.0'))
+  await page.getByText(/It is paused: its workers take nothing\. Nothing waits\. Resume it/).waitFor()
+  await page.getByRole('button', { name: /^Run/ }).click()
+  await page.getByText(/Queue images is paused: nothing would take the call\./).waitFor()
+  await fixture.hub().resume('images')
+  await page.getByText(/It is paused/).waitFor({ state: 'detached' })
 })

@@ -1,11 +1,10 @@
-import { expect, it, vi } from 'vitest'
+import type { Page } from 'playwright-core'
+import { expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
 import { useBrowser } from '../support/browser.ts'
+import { openPage } from '../support/pages-fixture.ts'
 import { tokens, useRegistry } from '../support/registry-fixture.ts'
 import { field, fold, heading, jsonField, run, tab, tryIt } from './try-it-parts.ts'
-
-// A browser on a machine that does other things as well.
-vi.setConfig({ testTimeout: 60_000 })
 
 const fixture = useRegistry()
 const browser = useBrowser()
@@ -16,7 +15,12 @@ const resize = defineTask(
   {
     args: {
       type: 'object',
-      properties: { width: size, height: size, secret: { type: 'string', format: 'password' } },
+      properties: {
+        width: size,
+        height: size,
+        note: { type: 'string' },
+        secret: { type: 'string', format: 'password' },
+      },
       required: ['width', 'height'],
     },
   },
@@ -26,11 +30,9 @@ const resize = defineTask(
 const open = async (tasks: Parameters<typeof fixture.worker>[0], task: string) => {
   await fixture.worker(tasks)
   const registry = await fixture.registry()
-  const page = await browser.page()
-  const path = registry.at(`tasks/${encodeURIComponent(task)}`)
-  await page.goto(`${path}#token=${tokens.run}`)
+  const page = await openPage(browser, registry, `tasks/${task}`, { role: 'run' })
   await tryIt(page).waitFor()
-  return { page, path }
+  return { page, path: registry.at(`tasks/${task}`) }
 }
 
 it('keeps runs and shares arguments, both without secrets', async () => {
@@ -47,10 +49,10 @@ it('keeps runs and shares arguments, both without secrets', async () => {
 
   await fold(page, 'Copy as').click()
   const snippet = page.locator('pre.snippet')
-  expect(await snippet.textContent()).toContain('<secret>')
+  await expect.poll(() => snippet.textContent()).toContain('<secret>')
   expect(await snippet.textContent()).not.toContain('hush')
   await page.getByLabel('write what is, or may be, secret').check()
-  expect(await snippet.textContent()).toContain('hush')
+  await expect.poll(() => snippet.textContent()).toContain('hush')
 
   await page.goto('about:blank')
   await page.goto(link)
@@ -95,4 +97,36 @@ it('keeps nothing of arguments that cannot be judged, and nothing at all after a
   expect(await kept()).not.toContain('pshub-runs')
   expect(await page.evaluate('sessionStorage.length')).toBe(0)
   expect(new URL(page.url()).hash).toBe('')
+})
+
+const value = async (page: Page, name: string) => {
+  await tryIt(page).waitFor()
+  return field(page, name).inputValue()
+}
+
+it('arguments outlive Back, a reload and the end of the session, without secrets, but not a log-out', async () => {
+  browser.allow(/status of 401/)
+  const { page, path } = await open([resize], 'resize:1.0')
+  await field(page, 'note').fill('Ada')
+  await field(page, 'secret').fill('hush')
+  await page.reload()
+  expect([await value(page, 'note'), await value(page, 'secret')]).toEqual(['Ada', ''])
+  await field(page, 'note').fill('Grace')
+  await page.getByRole('link', { name: 'Queues' }).click()
+  await page.getByRole('heading', { name: 'Queues' }).waitFor()
+  await page.goBack()
+  expect(await value(page, 'note')).toBe('Grace')
+  await field(page, 'note').fill('Joan')
+  await page.context().clearCookies()
+  // The next request is refused.
+  await page.getByLabel('Token').waitFor()
+  await page.getByLabel('Token').fill(tokens.run)
+  await page.keyboard.press('Enter')
+  expect(await value(page, 'note')).toBe('Joan')
+  expect(await page.evaluate('JSON.stringify(sessionStorage)')).not.toContain('hush')
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await page.getByLabel('Token').waitFor()
+  expect(await page.evaluate('JSON.stringify(sessionStorage)')).not.toContain('Joan')
+  await page.goto(`${path}#token=${tokens.run}`)
+  expect(await value(page, 'note')).toBe('')
 })

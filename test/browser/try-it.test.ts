@@ -1,11 +1,11 @@
-import type { Page } from 'playwright-core'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import type { Role } from '../../registry/contract.ts'
 import { defineTask, TaskError } from '../../src/index.ts'
 import { useBrowser } from '../support/browser.ts'
-import { tokens, useRegistry } from '../support/registry-fixture.ts'
+import { eventually } from '../support/hub-fixture.ts'
+import { openPage, textOf } from '../support/pages-fixture.ts'
+import { useRegistry } from '../support/registry-fixture.ts'
 import { field, fold, heading, jsonField, run, tab, tryIt } from './try-it-parts.ts'
-
-vi.setConfig({ testTimeout: 60_000 })
 
 const fixture = useRegistry()
 const browser = useBrowser()
@@ -56,25 +56,12 @@ const forever = (onAbort: () => void) =>
     })
   })
 
-const open = async (
-  tasks: Parameters<typeof fixture.worker>[0],
-  task: string,
-  options: Parameters<typeof browser.page>[0] = {},
-  role = tokens.run,
-) => {
+const open = async (tasks: Parameters<typeof fixture.worker>[0], task: string, role: Role = 'run') => {
   await fixture.worker(tasks)
   const registry = await fixture.registry()
-  const page = await browser.page({ viewport: { width: 1400, height: 900 }, ...options })
-  const path = registry.at(`tasks/${encodeURIComponent(task)}`)
-  await page.goto(`${path}#token=${role}`)
+  const page = await openPage(browser, registry, `tasks/${task}`, { role, viewport: { width: 1400, height: 900 } })
   await tryIt(page).waitFor()
-  return { page, path }
-}
-
-/** From the top, because what sticks to the top of a window would lie in the middle of the picture. */
-const shot = async (page: Page, name: string) => {
-  await page.evaluate('scrollTo(0, 0)')
-  await browser.screenshot(page, name)
+  return { page, registry }
 }
 
 describe('the try-it form', () => {
@@ -85,25 +72,23 @@ describe('the try-it form', () => {
     await run(page).click()
     await heading(page, 'Result').waitFor()
     const tree = page.locator('.json-tree')
-    expect(await tree.textContent()).toMatch(/"width": 800[\s\S]*"height": 600[\s\S]*"name": "scale"/)
+    await expect.poll(() => tree.textContent()).toMatch(/"width": 800[\s\S]*"height": 600[\s\S]*"name": "scale"/)
     for (const part of ['Backlog', 'Queue', 'Run', 'Reply', 'Total'])
       expect(await page.getByRole('row', { name: new RegExp(`^${part} .*(µs|ms|s)`) }).count(), part).toBe(1)
     expect(await page.getByRole('status').allInnerTexts()).toContainEqual(
       expect.stringMatching(/^The result came after/),
     )
     await tab(page, 'Raw').click()
-    expect(await page.locator('.raw').textContent()).toBe('{"width":800,"height":600,"steps":[{"name":"scale"}]}')
-    await shot(page, 'try-it-result')
+    await expect
+      .poll(() => page.locator('.raw').textContent())
+      .toBe('{"width":800,"height":600,"steps":[{"name":"scale"}]}')
     await field(page, 'width').fill('1000')
     await field(page, 'height').fill('500')
     await run(page).click()
     await tab(page, 'Changes').click()
-    expect(await page.locator('.changes').textContent()).toMatch(/\/height was 600, is 400/)
-    await page.emulateMedia({ colorScheme: 'dark' })
+    await expect.poll(() => page.locator('.changes').textContent()).toMatch(/\/height was 600, is 400/)
     await fold(page, 'Copy as').click()
-    expect(await page.locator('.snippet').textContent()).toContain(`--data-raw '{"width":1000,"height":500`)
-    await fold(page, 'History').click()
-    await shot(page, 'try-it-dark')
+    await expect.poll(() => page.locator('.snippet').textContent()).toContain(`--data-raw '{"width":1000,"height":500`)
   })
 
   it('lays what is wrong on its field, and leads there', async () => {
@@ -116,24 +101,22 @@ describe('the try-it form', () => {
     await run(page).click()
     const list = page.locator('.problem-list')
     await list.waitFor()
-    expect(await list.textContent()).toContain('Not ready to run')
-    expect(await list.textContent()).toContain('/width')
-    await shot(page, 'try-it-problems')
+    await expect.poll(() => list.textContent()).toContain('Not ready to run')
+    await expect.poll(() => list.textContent()).toContain('/width')
     await list.getByRole('button').first().click()
-    expect(await page.locator('input[data-pointer="/width"]:focus').count()).toBe(1)
+    await expect.poll(() => page.locator('input[data-pointer="/width"]:focus').count()).toBe(1)
     await page.getByRole('button', { name: 'Let the worker judge' }).click()
     await heading(page, 'InvalidArgs').waitFor()
-    expect(await page.locator('.problem-list').textContent()).toContain('What the worker refused')
-    expect(await page.locator('.schema-form').textContent()).toMatch(/must be >= 1/i)
-    expect(await page.locator('.failure').textContent()).toMatch(/It certainly did not run/)
+    await expect.poll(() => page.locator('.problem-list').textContent()).toContain('What the worker refused')
+    await expect.poll(() => page.locator('.schema-form').textContent()).toMatch(/must be >= 1/i)
+    await expect.poll(() => page.locator('.failure').textContent()).toMatch(/It certainly did not run/)
     await field(page, 'width').fill('13')
     await expect.poll(() => page.locator('.problem-list').count()).toBe(0)
     await run(page).click()
     await heading(page, 'TaskFailed').waitFor()
-    expect(await page.locator('.failure').textContent()).toMatch(
-      /Thirteen is <b>unlucky<\/b>\.[\s\S]*It ran\.[\s\S]*"luck"/,
-    )
-    await shot(page, 'try-it-failed')
+    await expect
+      .poll(() => page.locator('.failure').textContent())
+      .toMatch(/Thirteen is <b>unlucky<\/b>\.[\s\S]*It ran\.[\s\S]*"luck"/)
   })
 
   it('gives up waiting when told to, and the handler hears of it', async () => {
@@ -145,10 +128,11 @@ describe('the try-it form', () => {
     await run(page).click()
     await page.getByRole('timer').waitFor()
     await expect.poll(() => page.getByRole('timer').textContent()).toMatch(/Waiting [1-9]/)
-    await shot(page, 'try-it-waiting')
     await page.getByRole('button', { name: 'Cancel' }).click()
     await heading(page, 'Aborted').waitFor()
-    expect(await page.locator('.failure').textContent()).toMatch(/It may have run[\s\S]*not declared idempotent/)
+    await expect
+      .poll(() => page.locator('.failure').textContent())
+      .toMatch(/It may have run[\s\S]*not declared idempotent/)
     await aborted
   })
 
@@ -157,7 +141,7 @@ describe('the try-it form', () => {
     const { page } = await open([forever(() => undefined)], 'forever:1.0')
     await page.getByRole('textbox', { name: 'Timeout' }).fill('0')
     await run(page).click()
-    expect(await page.getByText('The timeout cannot be used').textContent()).toContain('at least 1 ms')
+    await expect.poll(() => page.getByText('The timeout cannot be used').textContent()).toContain('at least 1 ms')
     await page.getByRole('combobox', { name: 'Unit of the timeout' }).selectOption('ms')
     await page.getByRole('textbox', { name: 'Timeout' }).fill('300')
     await run(page).click()
@@ -172,32 +156,20 @@ describe('the try-it form', () => {
     expect(page.url()).toContain('#as=json')
     await jsonField(page).fill('{\n  "width": 12345678901234567890\n}')
     await page.getByText('Line 2, column 12').waitFor()
-    expect(await tab(page, 'Form').getAttribute('aria-disabled')).toBe('true')
+    await expect.poll(() => tab(page, 'Form').getAttribute('aria-disabled')).toBe('true')
     await tab(page, 'Form').click({ force: true })
     expect(await jsonField(page).count()).toBe(1)
     await run(page).click()
     await page.getByText('The arguments cannot be sent: line 2, column 12.').waitFor()
-    await shot(page, 'try-it-json')
     await jsonField(page).fill('{"width": 9, "height": 3}')
     await tab(page, 'Form').click()
-    expect(await field(page, 'width').inputValue()).toBe('9')
+    await expect.poll(() => field(page, 'width').inputValue()).toBe('9')
     await page.getByLabel('File with arguments as JSON').setInputFiles({
       name: 'a.json',
       mimeType: 'application/json',
       buffer: Buffer.from('{"width": 21, "height": 4}'),
     })
     await expect.poll(() => field(page, 'width').inputValue()).toBe('21')
-  })
-
-  it('repeats a run, and sums up', async () => {
-    const { page } = await open([resize], 'resize:1.0')
-    await field(page, 'width').fill('40')
-    await field(page, 'height').fill('30')
-    await fold(page, 'Repeat').click()
-    await page.getByRole('textbox', { name: 'Runs, one after the other' }).fill('5')
-    await page.getByRole('button', { name: 'Repeat', exact: true }).click()
-    await page.getByText('5 runs are over.').waitFor()
-    expect(await page.locator('.repeat-summary').textContent()).toMatch(/Runs5Succeeded5Fastest.+p50.+p95.+Slowest/)
   })
 
   it('can be used with the keyboard alone', async () => {
@@ -211,7 +183,7 @@ describe('the try-it form', () => {
     }
     await tabTo('[role=tab]')
     await page.keyboard.press('ArrowRight')
-    expect(await tab(page, 'JSON').getAttribute('aria-selected')).toBe('true')
+    await expect.poll(() => tab(page, 'JSON').getAttribute('aria-selected')).toBe('true')
     await page.keyboard.press('Home')
     await tabTo('input[data-pointer="/width"]')
     await page.keyboard.type('8')
@@ -224,22 +196,10 @@ describe('the try-it form', () => {
     await expect.poll(() => page.locator('summary', { hasText: 'History' }).textContent()).toMatch(/2/)
   })
 
-  it('fits a narrow screen', async () => {
-    const { page } = await open([resize], 'resize:1.0', { viewport: { width: 390, height: 800 }, colorScheme: 'dark' })
-    await field(page, 'width').fill('4000')
-    await field(page, 'height').fill('3000')
-    await run(page).click()
-    await heading(page, 'Result').waitFor()
-    await fold(page, 'Copy as').click()
-    await fold(page, 'History').click()
-    await shot(page, 'try-it-narrow')
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
-  })
-
   it('says why somebody may not run', async () => {
-    const { page } = await open([resize], 'resize:1.0', {}, tokens.view)
+    const { page } = await open([resize], 'resize:1.0', 'view')
     await page.getByText('This needs the role run').waitFor()
-    expect(await run(page).getAttribute('aria-disabled')).toBe('true')
+    await expect.poll(() => run(page).getAttribute('aria-disabled')).toBe('true')
     await run(page).click({ force: true })
     await page.locator('.notice', { hasText: 'This needs the role run' }).waitFor()
     expect(await page.getByText('The result will be here').count()).toBe(1)
@@ -248,19 +208,57 @@ describe('the try-it form', () => {
 
 describe('two versions of a task', () => {
   it('are compared', async () => {
-    const { page, path } = await open([resize, older], 'resize:1.0')
-    await page.goto(`${path}?part=versions`)
+    const { page, registry } = await open([resize, older], 'resize:1.0')
+    await page.goto(registry.at('tasks/resize:1.0?part=versions'))
     const versions = page.getByRole('region', { name: 'What changed between two versions' })
     await versions.waitFor()
     const text = await versions.textContent()
     expect(text).toMatch(/breaks callers\s*\/width Type was number, is integer\./)
     expect(text).toMatch(/look yourself\s*timeout Was 9 s, is 5 s/)
-    expect(await versions.locator('.line[data-sign="-"]').first().textContent()).toMatch(/^removed: /)
-    await shot(page, 'versions')
+    await expect.poll(() => versions.locator('.line[data-sign="-"]').first().textContent()).toMatch(/^removed: /)
     await page.getByRole('button', { name: 'Swap' }).click()
     await expect.poll(() => versions.textContent()).toMatch(/Type was integer, is number/)
-    await page.setViewportSize({ width: 390, height: 800 })
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390)
-    await shot(page, 'versions-narrow')
+  })
+})
+
+describe('a task that yields', () => {
+  it('shows its chunks and its progress as they come, and how it ended', async () => {
+    let goOn = false
+    const yields = { type: 'string', description: 'A word.' } as const
+    const chat = defineTask('chat:1.0', { timeoutMs: 300_000, yields }, async function* (_, ctx) {
+      yield 'Hello'
+      ctx.progress({ done: 3, total: 10, message: 'thinking' })
+      await eventually(() => goOn, 120_000)
+      yield ', <b>you</b>'
+      return { words: 2 }
+    })
+    await fixture.worker([chat])
+    const page = await openPage(browser, await fixture.registry(), 'tasks/chat:1.0')
+    await run(page).click()
+    const chunks = tryIt(page).getByRole('region', { name: 'Chunks' })
+    await expect.poll(() => textOf(chunks)).toMatch(/3 of 10 thinking 1 chunk Hello$/)
+    await expect.poll(() => chunks.getByRole('progressbar').getAttribute('value')).toBe('3')
+    goOn = true
+    await tryIt(page).getByRole('heading', { name: 'Result' }).waitFor()
+    await expect.poll(() => textOf(chunks)).toBe('2 chunks Hello, <b>you</b>')
+    await expect.poll(() => textOf(tryIt(page).locator('.outcome'))).toContain('words')
+    await page.getByRole('link', { name: 'Schema' }).click()
+    await expect.poll(() => textOf(page.locator('.schemas'))).toMatch(/Arguments .* Result .* Each chunk .*"A word\."/)
+  })
+
+  it('tells of a job how far it is', async () => {
+    fixture.allowLeftovers()
+    let goOn = false
+    const long = defineTask('long:1.0', {}, async (_, ctx) => {
+      ctx.progress({ done: 3, total: 4, message: 'page 3' })
+      await eventually(() => goOn, 120_000)
+    })
+    await fixture.worker([long])
+    const job = await fixture.hub().enqueue(long, {}, { tracked: true })
+    const page = await openPage(browser, await fixture.registry(), `jobs/${job.id}`)
+    const fact = page.locator('.told-progress')
+    await expect.poll(() => textOf(fact)).toBe('3 of 4 page 3')
+    goOn = true
+    await expect.poll(() => fact.count()).toBe(0)
   })
 })

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, expect } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, vi } from 'vitest'
 import { ensureBrowser } from '../../tools/browser.mjs'
 
 const artifacts = resolve(import.meta.dirname, '..', 'artifacts')
@@ -20,10 +20,7 @@ const args = [
 
 const ownHosts = ['127.0.0.1', 'localhost']
 
-/**
- * One browser for all files of a process, since each start of one takes a second of a core; it ends with the process. Pages are in
- * contexts that know nothing of each other, as new browsers would.
- */
+/** All files of a process share one browser, because starting one takes a CPU second. Each page gets a context of its own. */
 let launched: Promise<Browser> | undefined
 const launch = () => (launched ??= chromium.launch({ executablePath: ensureBrowser(), args }))
 
@@ -42,15 +39,19 @@ export interface BrowserFixture {
   screenshot(page: Page, name: string): Promise<void>
 }
 
+/** A page waits this long for what it should show. A busy machine needs it, and an idle one never waits. */
+const patienceMs = 60_000
+
 /** `keepPages`: pages live until the end of the file and are shared by its tests; complaints still count per test. */
 export const useBrowser = ({ keepPages = false } = {}): BrowserFixture => {
+  vi.setConfig({ testTimeout: 240_000, expect: { poll: { timeout: patienceMs } } })
   let browser: Browser
   const contexts: BrowserContext[] = []
   let complaints: string[] = []
   let allowed: RegExp[] = []
   beforeAll(async () => {
     browser = await launch()
-  }, 60_000)
+  }, 120_000)
   const closePages = () => Promise.all(contexts.splice(0).map(context => context.close()))
   afterAll(closePages)
   afterEach(async () => {
@@ -62,8 +63,13 @@ export const useBrowser = ({ keepPages = false } = {}): BrowserFixture => {
   })
   return {
     async page(options = {}) {
-      const context = await browser.newContext({ locale: 'en-GB', timezoneId: 'UTC', ...options })
-      context.setDefaultTimeout(10_000)
+      const context = await browser.newContext({
+        locale: 'en-GB',
+        timezoneId: 'UTC',
+        reducedMotion: 'reduce',
+        ...options,
+      })
+      context.setDefaultTimeout(patienceMs)
       contexts.push(context)
       await tellOfViolations(context)
       const page = await context.newPage()

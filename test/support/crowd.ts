@@ -12,13 +12,12 @@ export interface CrowdSize {
 
 const leaseMs = 600_000
 
-/** Entries of a crowd in the registry, which change like those of workers that are at work. */
+/** Entries of a crowd in the registry. */
 export class Crowd {
   readonly #redis: Redis
   readonly #namespace: string
   readonly #size: CrowdSize
   readonly #tasksOf = new Map<string, string[]>()
-  #turn = 0
 
   constructor(redis: Redis, namespace: string, size: CrowdSize) {
     this.#redis = redis
@@ -65,32 +64,5 @@ export class Crowd {
       pipeline.zadd(keys.queue(queue).leases, now + leaseMs, id)
     }
     await pipeline.exec()
-    await this.work()
-  }
-
-  /** A second later: all have beaten, and half of the tasks have other figures. */
-  async work(): Promise<void> {
-    const keys = makeKeys(this.#namespace)
-    const pipeline = this.#redis.pipeline()
-    const counters = { ok: this.#turn, failed: 0, expired: 0, malformed: 0, unserved: 0 }
-    this.#turn++
-    for (const [id, tasks] of this.#tasksOf) {
-      const stats = { seen: Date.now(), busy: this.#turn % 8, draining: false, counters, busyShare: 0.5, rssBytes: 8e7 }
-      pipeline.hset(keys.stats, id, JSON.stringify(stats))
-      const windows = tasks.map((task, at) => [task, this.#windowOf(at % 2 === 0 ? 60 : 60 + 60 * (this.#turn % 2))])
-      pipeline.hset(keys.taskStats, id, JSON.stringify({ ms: 60_000, tasks: Object.fromEntries(windows) }))
-    }
-    await pipeline.exec()
-  }
-
-  async leave(): Promise<void> {
-    const { queues } = this.#size
-    const keys = makeKeys(this.#namespace)
-    for (let at = 0; at < queues; at++) await this.#redis.del(keys.queue(`queue-${at}`).leases)
-  }
-
-  #windowOf(ok: number): object {
-    const waits = { counts: [20, ok], sum: 20 * ok, max: 20 }
-    return { ok, errors: {}, window: { ok, errors: {}, us: { backlog: waits, queue: waits, exec: waits } } }
   }
 }

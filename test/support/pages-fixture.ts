@@ -4,7 +4,10 @@ import { defineTask, type Task } from '../../src/index.ts'
 import type { BrowserFixture } from './browser.ts'
 import { type TestRegistry, tokens } from './registry-fixture.ts'
 
-/** A page of the registry, logged in by the token in its address, as somebody opens it from a terminal. */
+/**
+ * A page of the registry, logged in by the token in its address, as somebody opens it from a terminal. Resolves once the session is
+ * there: a test that goes on to another page before would cut off the log-in, and meet a page that asks for a token.
+ */
 export const openPage = async (
   browser: BrowserFixture,
   registry: TestRegistry,
@@ -12,7 +15,9 @@ export const openPage = async (
   { role = 'admin', ...options }: { role?: Role } & BrowserContextOptions = {},
 ): Promise<Page> => {
   const page = await browser.page(options)
+  const loggedIn = page.waitForResponse(response => response.url() === registry.at('api/login'))
   await page.goto(`${registry.at(path)}#token=${tokens[role]}`)
+  await loggedIn
   return page
 }
 
@@ -27,18 +32,6 @@ export const rowText = (page: Page, name: string | RegExp): Promise<string> =>
 /** Whether anything is wider than the window. */
 export const overflows = (page: Page): Promise<boolean> =>
   page.evaluate('document.documentElement.scrollWidth > innerWidth')
-
-/** Pictures of a page in both colours and widths; it must never be wider than its window. */
-export const look = async (browser: BrowserFixture, page: Page, name: string): Promise<void> => {
-  for (const colorScheme of ['light', 'dark'] as const)
-    for (const width of [1300, 390]) {
-      await page.emulateMedia({ colorScheme })
-      await page.setViewportSize({ width, height: 900 })
-      if (await overflows(page)) throw new Error(`${name} is wider than ${width} px`)
-      await browser.screenshot(page, `${name}-${width}-${colorScheme}`)
-    }
-  await page.setViewportSize({ width: 1300, height: 900 })
-}
 
 /** Tasks of a small shop: one with docs and schemas in two versions, and one that fails. */
 // biome-ignore lint/suspicious/noExplicitAny: tasks of any arguments and results

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { toPointer } from '../model/json.ts'
 import { useActions } from '../shared/context.ts'
 import { keyProblem } from './key-problem.ts'
@@ -14,7 +14,8 @@ interface KeyProps {
 export const KeyInput = ({ name, path, taken, onRename }: KeyProps) => {
   const { setDraft, id } = useActions()
   const [text, setText] = useState(name)
-  useEffect(() => setText(name), [name])
+  // Before the page is painted: later it would take away what somebody types at once.
+  useLayoutEffect(() => setText(name), [name])
   const pointer = toPointer(path)
   const problem = text === name ? undefined : keyProblem(text, taken)
   useEffect(() => {

@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 import type { TextProblem } from '../../json/parse.ts'
 import { OfferList, optionId } from '../completion/offer-list.tsx'
 import { type Offered, useCompletion } from '../completion/use-completion.ts'
@@ -18,7 +18,8 @@ export const JsonTab = ({ text, problem, schema, goTo, onText }: JsonTabProps) =
   const own = useId()
   const field = useRef<HTMLTextAreaElement>(null)
   const { offered, take, ...completion } = useCompletion(field, schema)
-  useEffect(() => {
+  // Before the page is painted: what somebody types meanwhile would be cut in two by a cursor that jumps later.
+  useLayoutEffect(() => {
     if (goTo.wish === 0) return
     field.current?.focus()
     field.current?.setSelectionRange(goTo.at, goTo.at)

@@ -1,16 +1,14 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
-import { violationsOn } from '../support/axe.ts'
 import { useBrowser } from '../support/browser.ts'
-import { openPage, overflows, shopTasks, textOf } from '../support/pages-fixture.ts'
+import { openPage, shopTasks, textOf } from '../support/pages-fixture.ts'
 import { tokens, useRegistry } from '../support/registry-fixture.ts'
-import { scriptPayloads } from '../support/script-payloads.ts'
+import { judge } from './judge.ts'
 
 const fixture = useRegistry()
 const browser = useBrowser()
-vi.setConfig({ testTimeout: 60_000 })
 
 const tree = {
   type: 'object',
@@ -55,13 +53,7 @@ describe('the reference of the API', () => {
       'Headers',
       'Errors',
     ])
-    expect(await violationsOn(page)).toEqual([])
-    await browser.screenshot(page, 'api-reference')
-    await page.emulateMedia({ colorScheme: 'dark' })
-    await page.setViewportSize({ width: 390, height: 844 })
-    expect(await overflows(page)).toBe(false)
-    expect(await violationsOn(page, ['color-contrast'])).toEqual([])
-    await browser.screenshot(page, 'api-reference-narrow-dark')
+    await judge(page, 'api-reference', browser)
     await page.getByRole('searchbox').fill('walk')
     await page.getByText('1 of 5 routes').waitFor()
     expect(new URL(page.url()).search).toBe('?q=walk')
@@ -90,48 +82,5 @@ describe('the reference of the API', () => {
     const env = { ...process.env, PSHUB_TOKEN: tokens.run }
     const { stdout } = await promisify(execFile)('sh', ['-c', command], { env })
     expect(JSON.parse(stdout)).toEqual({ size: 2 })
-  })
-
-  it('shows what would be a script as text, wherever a task says it', async () => {
-    const registry = await fixture.registry()
-    const schema = (text: string) => ({
-      type: 'object',
-      title: text,
-      properties: { [`x${text}`]: { type: 'string', description: text, default: text } },
-    })
-    const tasks = scriptPayloads.map((text, n) =>
-      defineTask(
-        `t${n}:1.0`,
-        { description: `${text}\n\n# ${text}`, args: schema(text), result: schema(text) } as never,
-        () => 0,
-      ),
-    )
-    await fixture.worker(tasks, { queue: 'images' })
-    const page = await openPage(browser, registry, 'api-reference')
-    await page.getByText(`${tasks.length} routes`).waitFor()
-    let seen = 0
-    for (let at = 1; seen < tasks.length; at++) {
-      await page.goto(registry.at(`api-reference?page=${at}`))
-      await page.locator('.route').first().waitFor()
-      const shown = await page.locator('.route').count()
-      await page.evaluate(`document.querySelectorAll('.route').forEach(route => { route.open = true })`)
-      await expect.poll(() => page.locator('.route-body .snippet').count()).toBe(2 * shown)
-      expect(await page.locator('main :is(script, img, iframe, object, embed, svg, style)').count()).toBe(0)
-      expect(await page.title()).toMatch(/^API reference · pshub/)
-      seen += shown
-    }
-  })
-
-  it('follows what workers serve, and leads to what programs read', async () => {
-    const { registry, page } = await open()
-    await fixture.worker([defineTask('late:1.0', {}, async () => null)], { queue: 'other' })
-    await page.getByText('6 routes').waitFor()
-    await page.getByRole('contentinfo').getByRole('link', { name: 'OpenAPI document' }).click()
-    await expect.poll(() => page.url()).toBe(registry.at('openapi.json'))
-    expect(await page.locator('body').textContent()).toContain('"openapi":"3.1.0"')
-    await page.goBack()
-    await page.getByRole('contentinfo').getByRole('link', { name: 'Metrics for Prometheus' }).click()
-    await expect.poll(() => page.url()).toBe(registry.at('metrics'))
-    expect(await page.locator('body').textContent()).toContain('pshub_')
   })
 })
