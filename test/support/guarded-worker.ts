@@ -1,5 +1,6 @@
 import { expect } from 'vitest'
 import { defineTask, type EventMap, type Task, type TaskMiddleware, Worker } from '../../src/index.ts'
+import { delay } from './delay.ts'
 import type { Fixture } from './hub-fixture.ts'
 
 /** Workers with something around their handlers, and what they share in Redis. */
@@ -41,11 +42,12 @@ export const watched = () => {
     seen.most = Math.max(seen.most, ++seen.running)
     seen.fences.push(ctx.fence!)
     seen.attempts.push(ctx.attempt)
-    await new Promise(resolve => {
-      if (ms === undefined) ends.push(resolve)
-      else setTimeout(resolve, ms)
-      ctx.signal.addEventListener('abort', resolve, { once: true })
-    })
+    if (ms !== undefined) await delay(ms, 'how long a test wants it to take', ctx.signal)
+    else
+      await new Promise(resolve => {
+        ends.push(resolve)
+        ctx.signal.addEventListener('abort', resolve, { once: true })
+      })
     seen.running--
     seen.ran.push(n)
     return { n, lost: ctx.signal.aborted }
