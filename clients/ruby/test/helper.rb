@@ -21,17 +21,46 @@ module Support
   # A golden file of all languages.
   def vectors(name) = JSON.parse(File.read(File.join(ROOT, "clients/vectors", name)), max_nesting: 0)
 
-  def free_port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
+  # Reserves a port for this process: nothing else can take it between now and the moment when a server binds it. The port lies below
+  # the range from which the system chooses, and a lock on a file keeps other test processes away from it.
+  module Ports
+    FOLDER = File.join(Dir.tmpdir, "pshub-test-ports-#{Process.uid}")
+    RANGE = (14_000...30_000)
+    @locks = []
 
-  # What the block returns once that is something; a condition instead of a sleep.
-  def eventually(what = "it", patience: 30)
-    finish = Pshub::Clock.now + patience
+    def self.take
+      FileUtils.mkdir_p(FOLDER)
+      loop do
+        port = rand(RANGE)
+        lock = File.open(File.join(FOLDER, port.to_s), File::CREAT | File::RDWR)
+        return port.tap { @locks << lock } if lock.flock(File::LOCK_EX | File::LOCK_NB) && free?(port)
+
+        lock.close
+      end
+    end
+
+    def self.free?(port)
+      TCPServer.new("127.0.0.1", port).close
+      true
+    rescue SystemCallError
+      false
+    end
+  end
+
+  def own_port = Ports.take
+
+  # A deliberate wait. +why+ says which real time passes here and why no event can be awaited instead.
+  def delay(seconds, _why) = sleep(seconds)
+
+  # Waits until the block returns something true, and returns that. The limit only ends tests that would never end.
+  def eventually(what = "it", patience: 60)
+    finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + patience
     loop do
       found = yield
       return found if found
-      raise Minitest::Assertion, "#{what} did not happen within #{patience} s" if Pshub::Clock.now > finish
+      raise Minitest::Assertion, "#{what} did not happen within #{patience} s" if Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish
 
-      sleep 0.01
+      delay 0.01, "the interval between two looks"
     end
   end
 
@@ -39,29 +68,25 @@ module Support
   class Server
     attr_reader :url, :port, :client, :pid
 
-    # A port that was free a moment ago may be another's by now: many tests start servers at the same time.
-    class PortTaken < StandardError; end
-    MOST_PORTS = 5
-
     def initialize(*arguments)
       @dir = Dir.mktmpdir("pshub-redis-")
-      tries = 0
-      begin
-        @port = Support.free_port
-        @url = "redis://127.0.0.1:#{@port}"
-        @client = Redis.new(url: @url, reconnect_attempts: 1)
-        start(*arguments)
-      rescue PortTaken
-        @client.close
-        (tries += 1) < MOST_PORTS ? retry : raise
-      end
+      @port = Support.own_port
+      @url = "redis://127.0.0.1:#{@port}"
+      connect
+      start(*arguments)
+    end
+
+    # Connects anew, as a forked child has to.
+    def connect
+      @client = Redis.new(url: @url, reconnect_attempts: 1)
+      self
     end
 
     def start(*arguments)
       program = ENV.fetch("PSHUB_TEST_SERVER", "redis-server")
       options = ["--port", @port.to_s, "--bind", "127.0.0.1", "--dir", @dir, "--save", "", "--appendonly", "no"]
       @pid = Process.spawn(program, *options, *arguments, out: IO::NULL)
-      Support.eventually("the start of redis-server") { up? || look_for_end }
+      Support.eventually("the start of redis-server") { up? || raise_if_ended }
     end
 
     def kill
@@ -78,7 +103,8 @@ module Support
       FileUtils.rm_rf(@dir)
     end
 
-    def held = @client.scan_each(match: "pshub:*:held:*").sort
+    # SCAN may return a key twice.
+    def held = @client.scan_each(match: "pshub:*:held:*").uniq.sort
     def held_count = held.sum { |key| @client.hlen(key) }
     def waiting = @client.llen("pshub:{default}:calls")
 
@@ -95,7 +121,7 @@ module Support
     def hub_waits? = waits?("hub")
 
     # Keys that stay when hubs and workers are gone, but for the cards of tasks, and those that go by themselves.
-    def leftovers = @client.scan_each.select { |key| !%w[pshub:tasks pshub:queues].include?(key) && @client.ttl(key) == -1 }.sort
+    def leftovers = @client.scan_each.uniq.select { |key| !%w[pshub:tasks pshub:queues].include?(key) && @client.ttl(key) == -1 }.sort
 
     private
 
@@ -103,18 +129,17 @@ module Support
       @client.call("CLIENT", "LIST").lines.any? { |line| line.match?(/name=pshub-#{owner}-blocking .*flags=b/) }
     end
 
-    # And it is this one that answers.
     def up?
-      @client.ping && @client.info("server")["process_id"].to_i == @pid
+      @client.ping
     rescue Redis::BaseConnectionError
       false
     end
 
-    def look_for_end
+    def raise_if_ended
       return unless Process.wait(@pid, Process::WNOHANG)
 
       @pid = nil
-      raise PortTaken, "redis-server ended by itself; its port #{@port} may be another's"
+      raise "redis-server on port #{@port} ended by itself"
     end
   end
 
@@ -174,7 +199,7 @@ module Support
     def trickle(data, target)
       data.scan(/.{1,#{@rate / 20}}/mn) do |part|
         target.write(part)
-        sleep 0.05
+        Support.delay(0.05, "a slow link sends a part at a time")
       end
     end
 
@@ -197,7 +222,7 @@ module Support
     def initialize(server, *arguments)
       @log = File.join(Dir.mktmpdir("pshub-worker-"), "log")
       @pid = Process.spawn(*COMMAND, "--redis", server.url, *arguments, err: @log)
-      Support.eventually("the worker's registration", patience: 20) do
+      Support.eventually("the worker's registration") do
         raise Minitest::Assertion, said if gone?
 
         server.client.hvals("pshub:workers").any? { |card| card.include?(%("pid":#{@pid},)) }
@@ -213,8 +238,8 @@ module Support
     end
 
     # Its exit status.
-    def wait(patience = 15)
-      Support.eventually("the worker's end", patience: patience) { gone? }
+    def wait
+      Support.eventually("the worker's end") { gone? }
       @status.exitstatus
     end
 
@@ -232,8 +257,11 @@ end
 class PshubTest < Minitest::Test
   include Support
 
-  # One server for all tests that do not stop theirs.
+  # One server for all tests of this process that do not stop theirs.
   def self.shared_server = @@shared_server ||= Server.new.tap { |server| Minitest.after_run { server.close } } # rubocop:disable Style/ClassVars
+
+  # A server that the parent of this process started, and stops.
+  def self.share(server) = @@shared_server = server.connect # rubocop:disable Style/ClassVars
 
   def setup
     @endings = []

@@ -83,18 +83,6 @@ class TestDeadJobs < PshubTest
     assert_equal given, calling.job(id).result
   end
 
-  def test_a_chain_goes_on_with_the_step_that_was_tried_again
-    second = declare("second:1.0") { |args| args }
-    worker(failing, second)
-    calling = hub
-    dead = calling.dead("default")
-    chain = calling.chain([["fail:1.0", { n: 1 }], ["second:1.0", {}, { pass: "before" }]])
-    eventually("its death") { dead.count == 1 }
-    assert_equal 1, dead.list.first.following
-    dead.retry(args: { card: 5 }, ids: [chain.id])
-    assert_equal({ "before" => { "card" => 5 } }, chain.result)
-  end
-
   def test_they_are_deleted
     worker(failing)
     calling = hub

@@ -77,24 +77,6 @@ class TestJobFaults < PshubTest
     assert_equal [:unknown], Pshub::Clock.stub(:now, -> { now += 20 }) { deliver.call }
   end
 
-  def test_what_an_adoption_brought_is_done_and_told_at_once
-    queue = Pshub::TaskQueue.new("default", Pshub::Keys.new("pshub"))
-    dead = %({"id":"j","task":"t:1.0","losses":3})
-    adopted = Pshub::Adopted.new(true, [], [], [["job:j", dead]], [["job:j", "ticket", "hub"]], [["out:b:x", "m"]])
-    queue.define_singleton_method(:adopt) { |*| adopted }
-    now = 100.0
-    crew = Crew.new("me", [], [])
-    told = connection
-    Pshub::Clock.stub(:now, -> { now }) do
-      role = Pshub::Roles::Adopt.new(crew, Pshub::Keys.new("pshub"), queue, told, nil, Struct.new(:stepped_at).new(0), Pshub::Events.new)
-      now += 3
-      role.adopt_from(["lost"])
-    end
-    assert_equal [%w[out:b:x m]], crew.outs
-    reply = JSON.parse(server.client.lpop("pshub:reply:{hub}"))
-    assert_equal %w[ticket WorkerLost], [reply["id"], reply["error"]["code"]]
-  end
-
   Crew = Struct.new(:worker_id, :problems, :outs) do
     def problem(where, _) = problems << where
     def forward(pairs, _) = outs.concat(pairs)
@@ -148,18 +130,6 @@ class TestJobFaults < PshubTest
     # A claim whose answer was lost is put back and runs; none runs twice.
     assert_equal((0...5).flat_map { |n| [n, n] }, Array.new(@tries.size) { @tries.pop }.sort)
     eventually("what is done") { server.held.empty? && server.client.keys("*:came:*").empty? }
-  end
-
-  def test_a_full_redis_takes_no_jobs_and_lets_them_end
-    own_server
-    worker(noting, declare("fail:1.0", backoff: 1, retries: 1) { raise "no" }, slots: 2)
-    calling = hub
-    jobs = [calling.enqueue("note:1.0", {}, tracked: true, delay_ms: 300), calling.enqueue("fail:1.0", {}, tracked: true, delay_ms: 300)]
-    server.client.config(:set, "maxmemory", 1)
-    assert_match(/Redis is full/, assert_raises(Pshub::NotEnqueued) { calling.enqueue("note:1.0", {}) }.message)
-    assert_equal 1, jobs.first.result
-    assert_equal "no", assert_raises(Pshub::TaskFailed) { jobs.last.result }.message
-    server.client.config(:set, "maxmemory", 0)
   end
 
   def test_what_each_user_may_do

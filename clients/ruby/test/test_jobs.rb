@@ -120,28 +120,6 @@ class TestJobs < PshubTest
     assert_operator Time.now, :>=, at
   end
 
-  def test_what_is_due_is_moved_by_whoever_has_the_turn_also_without_a_bell
-    calling = hub
-    jobs = Array.new(3) { |n| calling.enqueue("flaky:1.0", {}, queue: "default", delay_ms: 50 + (n * 900), tracked: true) }
-    server.client.del("pshub:{default}:duebell")
-    serving = worker(flaky)
-    worker(flaky)
-    jobs.each(&:result)
-    assert_equal serving.id, server.client.get("pshub:{default}:turn")
-    serving.stop
-    refute_equal serving.id, server.client.get("pshub:{default}:turn")
-  end
-
-  def test_priorities
-    calling = hub
-    %w[low normal high low high normal].each_with_index do |priority, n|
-      calling.enqueue("flaky:1.0", { n: n }, queue: "default", priority: priority)
-    end
-    worker(flaky, slots: 1)
-    eventually("all") { @tries.size == 6 }
-    assert_equal([2, 4, 1, 5, 0, 3], tried.map { |args,| args["n"] })
-  end
-
   def test_what_nobody_wants_any_more_is_counted_and_not_run
     calling = hub
     job = calling.enqueue("flaky:1.0", {}, queue: "default", expires_ms: 1, tracked: true)
@@ -173,19 +151,6 @@ class TestJobs < PshubTest
     assert_equal status.error["at"], status.error["at"].clamp(status.enqueued_ms, status.ended_ms)
   end
 
-  def test_one_that_fails_too_often_is_dead_with_its_last_ten_failures
-    serving = worker(flaky(retries: 11))
-    dead = events_of(serving, "job:dead")
-    job = hub.enqueue("flaky:1.0", { fails: 99 }, tracked: true)
-    error = assert_raises(Pshub::TaskFailed) { job.result }
-    assert_equal ["try 12 {failed} [here]", 12], [error.message, @tries.size]
-    eventually("the word") { dead.any? }
-    assert_equal [[job.id, "TaskFailed: try 12 {failed} [here]"]], (dead.map { |event| event.values_at(:id, :reason) })
-    kept = JSON.parse(server.client.zrange("pshub:{default}:dead", 0, -1).first)
-    assert_equal [job.id, { "fails" => 99 }, 12], [*kept.values_at("id", "args"), kept["job"]["tries"]]
-    assert_equal((3..12).map { |n| "try #{n} {failed} [here]" }, kept["job"]["errors"].map { |each| each["message"] })
-  end
-
   def test_a_handler_says_whether_it_would_fail_again
     { { retryable: false } => 1, { retryable: true } => 3, {} => 3 }.each do |options, expected|
       count = 0
@@ -204,13 +169,6 @@ class TestJobs < PshubTest
     job = hub.enqueue("flaky:1.0", { fails: 9 }, tracked: true)
     assert_raises(Pshub::TaskFailed) { job.result }
     assert_equal((1..3).map { |n| ["try #{n} {failed} [here]", n] }, asked)
-  end
-
-  def test_arguments_that_its_worker_refuses_are_dead_at_once
-    job = hub.enqueue("strict:1.0", {}, queue: "default", tracked: true)
-    worker(declare("strict:1.0", args: STRICT) { 1 })
-    assert_raises(Pshub::InvalidArgs) { job.result }
-    assert_equal ["dead", 1], [job.status.state, job.status.tries]
   end
 
   def test_a_job_runs_for_as_long_as_its_task_says_and_not_for_its_time_to_be_wanted
@@ -236,20 +194,5 @@ class TestJobs < PshubTest
     last.result
     # Two at a time; waits for bells that nobody ends would take two seconds each.
     assert_includes 500..1500, ms - begun
-  end
-
-  def test_many_go_in_writes_that_keep_redis_from_nothing_else_for_long
-    calling = hub
-    calls = -> { server.client.info("commandstats").dig("fcall", "calls").to_i }
-    writes = lambda do |**options|
-      before = calls.call
-      calling.enqueue_many(Array.new(600) { |n| ["any:1.0", n] }, queue: "q", **options)
-      calls.call - before
-    end
-    writes.call
-    assert_equal 3, writes.call
-    # Each of these takes Redis longer.
-    assert_includes 6..12, writes.call(delay_ms: 60_000)
-    assert_includes 6..12, writes.call(tracked: true)
   end
 end

@@ -56,17 +56,6 @@ class TestMergedRules < PshubTest
     [-1, "1", nil, Float::NAN, 11 * 365 * 24 * 3600 * 1000].each { |ms| assert_raises(Pshub::ConfigError) { Pshub::PutOff.new(ms) } }
   end
 
-  def test_one_that_is_told_to_stop_has_failed
-    told = told_by(worker(noting(retries: 0) { |_, ctx| ctx.wait(30) && raise("told to stop") }), "job:dead")
-    calling = hub
-    calling.enqueue(TASK, 1, key: "a")
-    seen(1)
-    # As whoever writes it by hand: nobody else cancels a run.
-    server.client.zadd(QUEUE.cancelled, now_ms, "job:m-#{@runs.first.fence}")
-    assert_equal "TaskFailed: told to stop", taken(told, 1).first.last[:reason]
-    eventually("the dead one") { calling.dead("default").count(key: "a") == 1 }
-  end
-
   def test_payloads_are_serialized_for_their_way_and_deserialized_for_the_handler
     task = declare("days:1.0", keyed: :merged, args: { type: "string" }, serialize: ->(day) { day.utc.iso8601 },
                                deserialize: Time.method(:iso8601)) { |by_key| @runs << by_key }
@@ -84,23 +73,6 @@ class TestMergedRules < PshubTest
     assert_equal [1, "TaskFailed"], taken(told, 1).first.last.values_at(:attempt, :code)
   end
 
-  def test_what_a_run_returns_is_no_matter
-    told = told_by(worker(noting { Object.new }), "task:settled")
-    hub.enqueue(TASK, 1, key: "a")
-    assert taken(told, 1).first.last[:ok]
-  end
-
-  def test_what_was_enqueued_before_the_task_merged_its_jobs
-    calling = declared(noting(keyed: "ordered"))
-    calling.enqueue(TASK, 1, key: "a", tracked: true)
-    job = calling.enqueue(TASK, { n: 2 }, key: "a", tracked: true)
-    wrong = calling.enqueue(TASK, "x", key: "a", tracked: true)
-    worker(noting(args: { type: %w[number object] }))
-    job.result
-    assert_equal [[["a", [1]]], [["a", [{ "n" => 2 }]]]], seen(2)
-    assert_match(/\AThe arguments of merge:1\.0: /, assert_raises(Pshub::InvalidArgs) { wrong.result }.message)
-  end
-
   def test_a_job_and_a_call_without_a_key_are_refused
     server
     unkeyed = hub.enqueue(TASK, 1, queue: "default", tracked: true)
@@ -109,26 +81,6 @@ class TestMergedRules < PshubTest
     assert_equal "merge:1.0 merges its jobs: enqueue it with a key, instead of calling it.", error.message
     assert_raises(Pshub::InvalidArgs) { hub.call(TASK, 1) }
     assert_empty @runs
-  end
-
-  def test_a_run_for_a_task_that_merges_no_more_is_refused
-    calling = declared(noting)
-    %w[a b].product([1, 2]).each { |key, n| calling.enqueue(TASK, n, key: key, score: n) }
-    worker(noting(keyed: "ordered"))
-    eventually("the dead ones") { calling.dead("default").count == 4 }
-    dead = calling.dead("default").list
-    assert_equal [["InvalidArgs", "merge:1.0 does not merge its jobs any more, and these were."]],
-                 dead.map { |job| job.errors.last.values_at("code", "message") }.uniq
-    assert_empty @runs
-  end
-
-  def test_a_schedule_enqueues_one
-    calling = declared(noting)
-    schedule = calling.schedule("nightly", { cron: "0 3 * * *" }, TASK, { b: 1, a: 2.0 }, key: "a", score: 4)
-    schedules = calling.schedules(schedule.queue)
-    schedules.run("nightly")
-    schedules.remove("nightly")
-    assert_equal({ "{\"a\":2,\"b\":1}" => 4.0 }, waiting("a"))
   end
 
   def test_what_has_no_meaning_for_them_is_refused

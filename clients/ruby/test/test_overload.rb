@@ -82,34 +82,4 @@ class TestOverload < Minitest::Test
       value ? assert_in_delta(value, found[name] || NEVER, 1e-6, "#{name}: #{where}") : assert_nil(found[name], "#{name}: #{where}")
     end
   end
-
-  def test_retries_add_a_tenth_to_the_load_at_most
-    budget = Pshub::RetryBudget.new
-    retries = Array.new(2000) { budget.on_call && budget.take }.count(true)
-    assert_operator retries, :>, 190
-    assert_operator retries, :<=, 210
-  end
-end
-
-# The same with a hub, a worker and more calls than it serves.
-class TestOverloaded < PshubTest
-  def test_what_comes_to_a_list_that_stands_is_refused_and_the_rest_answered_soon
-    worker(declare("work:1.0") { sleep(0.02) && nil }, slots: 2)
-    calling = hub
-    2.times { calling.call("work:1.0", {}, timeout: 5) }
-    ends = 2.5 + Pshub::Clock.now
-    pending = []
-    while Pshub::Clock.now < ends
-      3.times { pending << calling.submit("work:1.0", {}, timeout: 2) }
-      sleep 0.01
-    end
-    outcomes = pending.map(&:outcome)
-    codes = outcomes.map { |each| each.error&.code }.tally
-    assert_operator codes[nil], :>, 150
-    assert_operator codes["Overloaded"], :>, 100
-    assert_equal [nil, "Overloaded"], codes.keys.sort_by(&:to_s)
-    waits = outcomes.select(&:ok).map(&:ms).sort
-    # Before, such calls waited for four fifths of their time: 1,600 ms.
-    assert_operator waits[waits.size / 2], :<, 300
-  end
 end

@@ -83,15 +83,6 @@ class TestRefusedCalls < PshubTest
     assert_equal({ "nowhere:1.0" => { "NoSuchTask" => 1 } }, codes_of(id))
   end
 
-  def test_nothing_is_sent_while_nothing_is_refused_and_while_a_worker_fails_by_itself
-    worker(adder, declare("fail:1.0") { |_| raise Pshub::TaskError, "no" })
-    calling = hub
-    assert_equal 3, calling.call("add:1.0", { x: 1 })
-    assert_raises(Pshub::TaskFailed) { calling.call("fail:1.0") }
-    calling.close
-    assert_empty server.client.keys("pshub:refus*")
-  end
-
   def test_a_worker_tells_of_the_calls_of_its_handlers
     how = {
       "well" => ["add:1.0", { x: 1 }, {}], "unknown" => ["nowhere:1.0", {}, {}], "left" => ["left:1.0", {}, {}],

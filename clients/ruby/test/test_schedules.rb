@@ -118,31 +118,6 @@ class TestSchedules < PshubTest
     assert_equal %w[good worse], calling.schedules("default").list.map(&:name)
   end
 
-  def test_a_full_redis_delays_it
-    own_server
-    calling = hub
-    calling.schedule("s", { cron: "0 0 1 1 *" }, "tick:1.0", {}, queue: "default")
-    problems = events_of(worker(noting), "problem")
-    server.client.zadd(TICKS, now_ms + 1500, "s")
-    server.client.config(:set, "maxmemory", "1")
-    reason = eventually("the refusal") { taken(problems).find { |event| event[:where] == "schedule" && event[:reason].include?("s: ") } }
-    assert_match(/OOM/, reason[:reason])
-    assert_predicate @runs, :empty?
-    server.client.config(:set, "maxmemory", "0")
-    @runs.pop
-  end
-
-  def test_a_lost_connection_costs_no_time
-    between = proxy
-    worker(noting, url: between.url)
-    calling = hub
-    calling.schedule("each-second", { cron: "* * * * * *" }, "tick:1.0", {}, queue: "default")
-    @runs.pop
-    between.cut
-    3.times { @runs.pop }
-    calling.schedules("default").remove("each-second")
-  end
-
   # Without the gem.
   def without_fugit
     had = Pshub::Cron::MISSING

@@ -151,86 +151,6 @@ class TestServingShards < PshubTest
     assert_equal 6, calling.call("stay:1.0", { n: 6 }, queue: NAMES[1])
   end
 
-  def test_a_shard_that_is_none_any_more_is_served_while_anything_waits_there_or_another_holds_something
-    busy = worker(stay, slots: 2, job_slots: 2)
-    spread(1, NAMES)
-    eventually("all shards") { places == NAMES }
-    calling = hub
-    held = calling.enqueue("stay:1.0", { n: 1 }, queue: NAMES[1], tracked: true)
-    eventually("the claim") { busy.busy == 1 }
-    other = serve(stay, count: 6, slots: 2, job_slots: 2)
-    waiting = calling.enqueue("stay:1.0", { n: 2 }, queue: NAMES[2], tracked: true, delay_ms: 3000)
-    ended = Thread::Queue.new
-    [busy, other].each { |each| each.events.on("worker:stopped") { |event| ended << event[:queue] } }
-    spread(2, NAMES.first(1))
-    NAMES.drop(1).each { |name| server.client.set("pshub:{#{name}}:shards", server.client.get("pshub:{default}:shards")) }
-    # Both go on beating there.
-    leases = -> { NAMES.drop(1).flat_map { |name| server.client.zrange("pshub:{#{name}}:leases", 0, -1, with_scores: true).map(&:last) } }
-    first = leases.call
-    eventually("further beats") { first.size == 4 && leases.call.size == 4 && leases.call.min > first.max + 2500 }
-    assert_empty ended
-    @going_on.set
-    assert_equal([1, 2], [held, waiting].map { |job| job.result(timeout_ms: 20_000) })
-    eventually("the end of both") { ended.size == 4 }
-    assert_equal [NAMES.first(1) * 2, (NAMES.drop(1) * 2).sort], [places, Array.new(4) { ended.pop }.sort]
-  end
-
-  def test_nothing_is_lost_doubled_or_reordered_while_the_number_changes
-    runs = Thread::Queue.new
-    task = declare("sync:1.0", keyed: "ordered") do |args, _|
-      begun = Pshub::Clock.now
-      sleep(rand * 0.004)
-      runs << [args["key"], args["n"], begun, Pshub::Clock.now]
-      nil
-    end
-    workers = Array.new(2) { worker(task, slots: 4, job_slots: 4) }
-    hubs = Array.new(2) { hub }
-    five = NAMES + %w[shard.4.default shard.5.default]
-    over = ending(Pshub::Stop.new, :set)
-    loads = Array.new(8) do |at|
-      Thread.new do
-        count = 0
-        until over.wait(rand * 0.05)
-          hubs[at % 2].enqueue("sync:1.0", { key: "key #{at}", n: count }, key: "key #{at}")
-          count += 1
-        end
-        ["key #{at}", count]
-      end
-    end
-    lines = -> { server.client.scan_each(match: "*:line:*").to_a }
-    [[1, NAMES, NAMES.first(1)], [4, five, NAMES], [7, NAMES.first(2), five]].each do |epoch, names, earlier|
-      change(epoch, names, earlier)
-      settle(epoch + 2, names, &lines)
-    end
-    over.set
-    counts = loads.to_h(&:value)
-    eventually("all runs") { runs.size >= counts.values.sum }
-    eventually("the release") { server.held_count.zero? }
-    assert_order(counts, Array.new(runs.size) { runs.pop })
-    # They have left what was taken away.
-    eventually("the shards that stay") { places == (NAMES.first(2) * 2).sort }
-    [*hubs, *workers].each { |each| each.respond_to?(:stop) ? each.stop : each.close }
-    assert_equal(five.map { |name| "pshub:{#{name}}:shards" }.sort, server.leftovers)
-  end
-
-  def test_a_killed_one_is_adopted_from_in_every_place
-    spread(1, NAMES)
-    victim = worker_process("--slots", "8", "--job-slots", "4")
-    eventually("all shards") { places.size == 3 }
-    calling = hub
-    again = NAMES.map { |name| calling.submit("again:1.0", { ms: 3000 }, queue: name, timeout: 30) }
-    # In turn.
-    jobs = Array.new(3) { calling.enqueue("again:1.0", { ms: 3000 }, tracked: true) }
-    eventually("the claims") { server.held_count == 6 }
-    assert_equal(NAMES, server.held.map { |key| key[/\{(.*)\}/, 1] }.sort)
-    victim.signal("KILL")
-    following = worker_process("--slots", "8", "--job-slots", "4")
-    assert_equal [following.pid] * 3, again.map(&:result)
-    assert_equal [following.pid] * 3, jobs.map { |job| job.result(timeout_ms: 30_000) }
-    eventually("the release") { server.held.empty? }
-    NAMES.each { |name| assert_equal 1, server.client.zcard("pshub:{#{name}}:leases") }
-  end
-
   def test_what_it_leaves_behind_is_nothing
     spread(1, NAMES)
     serving = serve(stay, slots: 6, job_slots: 6)
@@ -260,35 +180,5 @@ class TestServingShards < PshubTest
     assert_equal NAMES[1], JSON.parse(server.client.hget("pshub:workers", serving.id))["queue"]
     assert_equal([0, 1, 2], NAMES.each_with_index.map { |name, n| hub.call("stay:1.0", { n: n }, queue: name) })
     assert_equal 4, hub.call("stay:1.0", { n: 4 })
-  end
-
-  def test_a_record_that_was_lost_is_brought_back
-    spread(1, NAMES)
-    serve(stay)
-    text = server.client.get("pshub:{default}:shards")
-    NAMES.each do |name|
-      server.client.del("pshub:{#{name}}:shards")
-      eventually("its return") { server.client.get("pshub:{#{name}}:shards") == text }
-    end
-  end
-
-  def test_it_has_two_connections_and_a_queue_in_one_place_costs_no_more_commands
-    serving = worker(stay)
-    calling = hub
-    @going_on.set
-    commands = lambda do
-      calling.call("stay:1.0", { n: 0 })
-      before = server.client.info("commandstats").transform_values { |each| each["calls"].to_i }
-      50.times { |n| calling.call("stay:1.0", { n: n }) }
-      server.client.info("commandstats").to_h { |name, each| [name, each["calls"].to_i - before.fetch(name, 0)] }
-    end
-    used = commands.call
-    # A wait, and a push, a claim and a reply for each, and what a second's beats and waits come to.
-    assert_operator used["blpop"], :<=, 55
-    assert_operator used["fcall"], :<=, 165
-    spread(1, NAMES)
-    eventually("all shards") { places.size == 3 }
-    assert_equal 2, server.client.call("CLIENT", "LIST").lines.grep(/name=pshub-worker-/).size
-    assert_equal "default", JSON.parse(server.client.hget("pshub:workers", serving.id))["queue"]
   end
 end

@@ -110,23 +110,6 @@ class TestStreams < PshubTest
     assert_match(/no chunk for 200 ms; 1 had come before/, late.message)
   end
 
-  def test_what_redis_has_forgotten_is_told
-    worker(endless({}, 0.02))
-    calling = hub
-    chunks = []
-    lost = assert_raises(Pshub::OutcomeUnknown) do
-      calling.stream("endless:1.0") do |chunk|
-        chunks << chunk
-        next unless chunk == 3
-
-        id = server.client.call("HKEYS", server.client.keys("pshub:*:held:*").first).first
-        server.client.rpush("pshub:reply:{#{calling.id}}", %({"id":"#{id}","chunk":900,"value":1}))
-      end
-    end
-    assert_match(/was lost/, lost.message)
-    assert_equal (1..chunks.size).to_a, chunks
-  end
-
   def steps
     declare("steps:1.0", timeout: 20) do |args, ctx|
       (1..3).each do |n|

@@ -138,14 +138,4 @@ class TestClusterMoves < ClusterTest
     assert_equal ends.map(&:first), ends.map { |_, outcome| outcome.value }
     assert_equal [0, *ends.map(&:first)].sort, all_runs.sort
   end
-
-  def test_jobs_come_once_while_a_slot_moves
-    1.upto(120) do |n|
-      @calling.enqueue("mark:1.0", { n: n }, queue: queue)
-      cluster.move(slot, n == 80 ? @home : away) if (n % 40).zero?
-    end
-    eventually("the jobs") { all_runs.uniq.size == 121 }
-    eventually { cluster.held.empty? }
-    assert_equal (0..120).to_a, ran.sort
-  end
 end

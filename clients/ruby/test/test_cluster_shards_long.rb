@@ -70,53 +70,6 @@ class TestClusterShards < ClusterTest
     assert_empty cluster.held + cluster.keys("*:leases")
   end
 
-  def test_each_place_hears_its_bell_and_is_told_when_there_is_room
-    spread(1, names)
-    serving = serve(stay, slots: 2, job_slots: 1)
-    calling = hub(cluster.url)
-    # As many jobs as may run: calls are heard at each node, and further jobs when there is room.
-    jobs = Array.new(6) { |n| calling.enqueue("stay:1.0", { n: n }, tracked: true) }
-    eventually("the job") { serving.busy == 1 }
-    call = calling.submit("stay:1.0", { n: 9 }, timeout: 30)
-    eventually("the call") { serving.busy == 2 && @most == 2 }
-    @going_on.set
-    assert_equal [9, (0...6).to_a], [call.result, jobs.map { |job| job.result(timeout_ms: 20_000) }]
-    60.times { |n| assert_equal n, calling.call("stay:1.0", { n: n }, timeout: 5) }
-  end
-
-  def test_nothing_is_lost_doubled_or_reordered_while_the_number_changes
-    runs = Thread::Queue.new
-    task = declare("sync:1.0", keyed: "ordered") do |args, _|
-      begun = Pshub::Clock.now
-      sleep(rand * 0.004)
-      runs << [args["key"], args["n"], begun, Pshub::Clock.now]
-      nil
-    end
-    2.times { worker(task, url: cluster.url, slots: 4, job_slots: 4) }
-    calling = hub(cluster.url)
-    over = ending(Pshub::Stop.new, :set)
-    loads = Array.new(6) do |at|
-      Thread.new do
-        count = 0
-        until over.wait(rand * 0.1)
-          calling.enqueue("sync:1.0", { key: "key #{at}", n: count }, key: "key #{at}")
-          count += 1
-        end
-        ["key #{at}", count]
-      end
-    end
-    [[1, names, names.first(1)], [4, names.first(1), names]].each do |epoch, now, earlier|
-      change(epoch, now, earlier)
-      settle(epoch + 2, now) { cluster.keys("*:line:*") }
-    end
-    over.set
-    counts = loads.to_h(&:value)
-    eventually("all runs", patience: 60) { runs.size >= counts.values.sum }
-    eventually("the release") { cluster.held.empty? }
-    assert_order(counts, Array.new(runs.size) { runs.pop })
-    eventually("one place") { places == names.first(1) * 2 }
-  end
-
   def test_a_node_that_is_away_keeps_nothing_of_the_others
     # The last one has nothing that calls of the others need.
     silent = own_cluster.masters.last

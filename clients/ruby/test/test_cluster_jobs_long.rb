@@ -47,17 +47,6 @@ class TestClusterJobs < ClusterTest
     assert_equal 300, many.ids.uniq.size
   end
 
-  def test_a_job_for_later_and_one_that_fails
-    queues.each do |queue|
-      begun = Pshub::Clock.now
-      assert_equal 2, calling.enqueue("add:1.0", { x: 1 }, queue: queue, tracked: true, delay_ms: 300).result
-      assert_in_delta 1.1, Pshub::Clock.now - begun, 0.9
-      assert_raises(Pshub::TaskFailed) { calling.enqueue("fail:1.0", {}, queue: queue, tracked: true).result }
-      assert_equal [1, 1], [calling.dead(queue).count, calling.dead(queue).retry]
-      eventually { calling.dead(queue).count == 1 }
-    end
-  end
-
   def test_a_chain_from_node_to_node
     steps = [["add:1.0", { x: 1 }, { queue: queues.first }]]
     steps += (1..6).map { |n| ["add:1.0", {}, { queue: queues[n % 3], pass: "x" }] }
@@ -74,16 +63,6 @@ class TestClusterJobs < ClusterTest
     assert_equal 0, badly.failed.result
   end
 
-  def test_schedules_at_each_node
-    queues.each do |queue|
-      drained(ticks)
-      calling.schedule("often", { cron: "* * * * * *" }, "tick:1.0", {}, queue: queue)
-      eventually { ticks.size >= 2 }
-      assert_equal ["often"], calling.schedules(queue).list.map(&:name)
-      assert calling.schedules(queue).remove("often")
-    end
-  end
-
   def test_keys_at_each_node
     queues.each do |queue|
       [merged, order].each { |each| drained(each) }
@@ -94,19 +73,6 @@ class TestClusterJobs < ClusterTest
       eventually("the line") { order.size == 20 }
       assert_equal (0...20).to_a, drained(order)
       eventually("the key's end") { calling.key("line:1.0", "k", queue: queue).status.state == "empty" }
-    end
-  end
-
-  def test_a_pause_at_each_node
-    queues.each do |queue|
-      paused = Pshub::Stop.new
-      assert_operator calling.pause(queue), :>, 0
-      paused.wait(1.2)
-      job = calling.enqueue("add:1.0", { x: 1 }, queue: queue, tracked: true)
-      paused.wait(0.3)
-      assert_equal "waiting", job.status.state
-      assert calling.resume(queue)
-      assert_equal 2, job.result
     end
   end
 end

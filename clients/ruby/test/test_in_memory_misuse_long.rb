@@ -52,13 +52,6 @@ class TestInMemoryMisuse < PshubTest
     end
   end
 
-  def test_ten_thousand_jobs_are_drained
-    kit = in_memory(@count, jobs: "wait")
-    kit.hub.enqueue_many(Array.new(10_000) { |number| ["count:1.0", { number: number }] })
-    assert_equal 10_000, kit.drain(timeout: 120)
-    assert_equal (0...10_000).to_a, @ran.sort
-  end
-
   def test_a_kit_that_was_closed_says_so
     kit = in_memory(@count)
     kit.hub.enqueue(@count, { number: 1 })
