@@ -5,6 +5,7 @@ $LOAD_PATH.unshift File.expand_path("../lib", __dir__)
 require "minitest"
 require "open3"
 require "pshub"
+require "pshub/cli"
 require "rbconfig"
 require "socket"
 require "tmpdir"
@@ -21,32 +22,6 @@ module Support
   # A golden file of all languages.
   def vectors(name) = JSON.parse(File.read(File.join(ROOT, "clients/vectors", name)), max_nesting: 0)
 
-  # Reserves a port for this process: nothing else can take it between now and the moment when a server binds it. The port lies below
-  # the range from which the system chooses, and a lock on a file keeps other test processes away from it.
-  module Ports
-    FOLDER = File.join(Dir.tmpdir, "pshub-test-ports-#{Process.uid}")
-    RANGE = (14_000...30_000)
-    @locks = []
-
-    def self.take
-      FileUtils.mkdir_p(FOLDER)
-      loop do
-        port = rand(RANGE)
-        lock = File.open(File.join(FOLDER, port.to_s), File::CREAT | File::RDWR)
-        return port.tap { @locks << lock } if lock.flock(File::LOCK_EX | File::LOCK_NB) && free?(port)
-
-        lock.close
-      end
-    end
-
-    def self.free?(port)
-      TCPServer.new("127.0.0.1", port).close
-      true
-    rescue SystemCallError
-      false
-    end
-  end
-
   def own_port = Ports.take
 
   # A deliberate wait. +why+ says which real time passes here and why no event can be awaited instead.
@@ -61,85 +36,6 @@ module Support
       raise Minitest::Assertion, "#{what} did not happen within #{patience} s" if Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish
 
       delay 0.01, "the interval between two looks"
-    end
-  end
-
-  # A redis-server on a free port, in a directory of its own.
-  class Server
-    attr_reader :url, :port, :client, :pid
-
-    def initialize(*arguments)
-      @dir = Dir.mktmpdir("pshub-redis-")
-      @port = Support.own_port
-      @url = "redis://127.0.0.1:#{@port}"
-      connect
-      start(*arguments)
-    end
-
-    # Connects anew, as a forked child has to.
-    def connect
-      @client = Redis.new(url: @url, reconnect_attempts: 1)
-      self
-    end
-
-    def start(*arguments)
-      program = ENV.fetch("PSHUB_TEST_SERVER", "redis-server")
-      options = ["--port", @port.to_s, "--bind", "127.0.0.1", "--dir", @dir, "--save", "", "--appendonly", "no"]
-      @pid = Process.spawn(program, *options, *arguments, out: IO::NULL)
-      Support.eventually("the start of redis-server") { up? || raise_if_ended }
-    end
-
-    def kill
-      return unless @pid
-
-      Process.kill("KILL", @pid)
-      Process.wait(@pid)
-      @pid = nil
-    end
-
-    def close
-      @client.close
-      kill
-      FileUtils.rm_rf(@dir)
-    end
-
-    # SCAN may return a key twice.
-    def held = @client.scan_each(match: "pshub:*:held:*").uniq.sort
-    def held_count = held.sum { |key| @client.hlen(key) }
-    def waiting = @client.llen("pshub:{default}:calls")
-
-    # As whoever writes it by hand.
-    def push(*requests)
-      @client.rpush("pshub:{default}:calls", requests)
-      @client.rpush("pshub:{default}:bell", 1)
-    end
-
-    # Whether a worker's blocking connection waits for the bell.
-    def worker_waits? = waits?("worker")
-
-    # Whether a hub's blocking connection waits for a reply.
-    def hub_waits? = waits?("hub")
-
-    # Keys that stay when hubs and workers are gone, but for the cards of tasks, and those that go by themselves.
-    def leftovers = @client.scan_each.uniq.select { |key| !%w[pshub:tasks pshub:queues].include?(key) && @client.ttl(key) == -1 }.sort
-
-    private
-
-    def waits?(owner)
-      @client.call("CLIENT", "LIST").lines.any? { |line| line.match?(/name=pshub-#{owner}-blocking .*flags=b/) }
-    end
-
-    def up?
-      @client.ping
-    rescue Redis::BaseConnectionError
-      false
-    end
-
-    def raise_if_ended
-      return unless Process.wait(@pid, Process::WNOHANG)
-
-      @pid = nil
-      raise "redis-server on port #{@port} ended by itself"
     end
   end
 
@@ -210,6 +106,38 @@ module Support
     end
   end
 
+  # Runs the command in a fork, which starts sooner than a new Ruby does. Returns what it says and its exit code.
+  def program(*arguments, env: {}, folder: Dir.pwd)
+    reader, writer = IO.pipe
+    child = fork do
+      [$stdout, $stderr].each { |stream| stream.reopen(writer) }
+      ENV.update(env)
+      Dir.chdir(folder)
+      code = begin
+        Pshub::CLI.main(arguments)
+      rescue SystemExit => e
+        e.status
+      end
+      $stdout.flush
+      exit!(code)
+    end
+    writer.close
+    [reader.read, Process.wait2(child).last.exitstatus]
+  end
+
+  # Holds up handlers in other processes until #open: they wait for the file.
+  class Gate
+    attr_reader :path
+
+    def initialize
+      @dir = Dir.mktmpdir("pshub-gate-")
+      @path = File.join(@dir, "open")
+    end
+
+    def open = FileUtils.touch(@path)
+    def close = FileUtils.rm_rf(@dir)
+  end
+
   # exe/pshub-worker-rb with test/tasks.rb, in a process of its own.
   class WorkerProcess
     COMMAND = [
@@ -253,6 +181,8 @@ module Support
   end
 end
 
+require_relative "servers"
+
 # Ends what a test started, whatever becomes of it.
 class PshubTest < Minitest::Test
   include Support
@@ -281,6 +211,7 @@ class PshubTest < Minitest::Test
     @server ||= ending(Server.new, :close)
   end
 
+  def gate = ending(Gate.new, :close)
   def proxy = ending(Proxy.new(server.port), :close)
   def hub(url = server.url, **options) = ending(Pshub::Hub.new(redis: url, **options), :close)
   def worker_process(*arguments) = ending(WorkerProcess.new(server, *arguments), :close)
@@ -290,7 +221,7 @@ class PshubTest < Minitest::Test
   end
 
   # A task that no other test knows of.
-  def declare(name, args: nil, result: nil, description: "", timeout: 5, idempotent: false, **jobs, &handler)
+  def declare(name, args: nil, result: nil, description: "", timeout: 60, idempotent: false, **jobs, &handler)
     Pshub::Task.new(name, args, result, description, timeout, idempotent, handler, **jobs)
   end
 

@@ -117,7 +117,7 @@ class TestBounds < PshubTest
     3.times do |n|
       slots.know("a#{n}")
       role.add(settlement("a#{n}", "h"))
-      eventually("the reply", patience: 2) { recorder.writes.any? { |write| write.flatten.grep(/"a#{n}"/).any? } }
+      eventually("the reply") { recorder.writes.any? { |write| write.flatten.grep(/"a#{n}"/).any? } }
     end
     eventually("another try") { crew.problems.size > 2 }
     refuses = false
@@ -194,7 +194,7 @@ class TestBounds < PshubTest
     [0.05, 0.1, 0.2, 0.4, 0.4, 0.4].zip(rests) { |least, rest| assert_operator rest, :>=, least - 0.002 }
     assert_equal 0, serving.busy
     # What is its own is run all the same.
-    assert_equal 3, hub.call("add:1.0", { x: 1 }, timeout: 3)
+    assert_equal 3, hub.call("add:1.0", { x: 1 })
   end
 
   def test_slots_are_counted_by_tokens_and_claims_bounded_by_what_is_held

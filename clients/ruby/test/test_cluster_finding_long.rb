@@ -70,13 +70,13 @@ class TestClusterFinding < ClusterTest
   end
 
   def test_nodes_that_are_all_gone_are_told
-    gone = Support.free_port
+    gone = Support.own_port
     error = assert_raises(Pshub::NotEnqueued) { hub("redis+cluster://127.0.0.1:#{gone}").call("add:1.0", { x: 1 }) }
     assert_match(/no node tells of its slots: .*127.0.0.1:#{gone}/, error.message)
   end
 
   def test_the_first_nodes_may_be_gone
-    nodes = "redis+cluster://127.0.0.1:#{Support.free_port},127.0.0.1:#{cluster.masters[1].port}"
+    nodes = "redis+cluster://127.0.0.1:#{Support.own_port},127.0.0.1:#{cluster.masters[1].port}"
     worker(adder, url: nodes, queue: queues.first)
     assert_equal 3, hub(nodes).call("add:1.0", { x: 1 })
   end

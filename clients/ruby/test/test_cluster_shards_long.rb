@@ -2,18 +2,11 @@
 
 require_relative "helper"
 require_relative "cluster_nodes"
-require_relative "resharding"
+require_relative "sharded"
 
 # A queue with a shard on each master of a Cluster, and its workers.
 class TestClusterShards < ClusterTest
-  include Resharding
-
-  def setup
-    super
-    @lock = Mutex.new
-    @running = @most = 0
-    @going_on = Pshub::Stop.new
-  end
+  include Sharded
 
   def link = super(cluster.url)
 
@@ -34,15 +27,6 @@ class TestClusterShards < ClusterTest
 
   def serve(*tasks, count: 3, **options)
     worker(*tasks, url: cluster.url, **options).tap { eventually("all shards") { places.size == count } }
-  end
-
-  def stay
-    declare("stay:1.0", timeout: 30, idempotent: true) do |args, ctx|
-      @lock.synchronize { @most = [@most, @running += 1].max }
-      @going_on.wait(0.01) until @going_on.set? || ctx.cancelled?
-      @lock.synchronize { @running -= 1 }
-      args["n"]
-    end
   end
 
   def connections(name)
@@ -84,7 +68,7 @@ class TestClusterShards < ClusterTest
     # Before it is noticed, and after that.
     50.times { |n| assert_equal n, call[n, other] }
     cluster.signal(silent, "CONT")
-    eventually("its return", patience: 60) do
+    eventually("its return") do
       call[1, away] == 1
     rescue Pshub::HubError
       false

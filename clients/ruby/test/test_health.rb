@@ -6,10 +6,11 @@ require "tempfile"
 
 # Probes of a worker: /livez and /readyz, over HTTP.
 class TestHealth < PshubTest
+  TASKS = File.expand_path("tasks.rb", __dir__)
   READY = [200, { "ready" => true }].freeze
   LIVE = [200, { "live" => true }].freeze
 
-  def probe(port, path, patience: 10)
+  def probe(port, path, patience: 60)
     Net::HTTP.start("127.0.0.1", port, open_timeout: patience, read_timeout: patience, max_retries: 0) do |http|
       response = http.get(path)
       [response.code.to_i, JSON.parse(response.body)]
@@ -33,7 +34,7 @@ class TestHealth < PshubTest
   end
 
   def test_a_worker_answers_them
-    port = free_port
+    port = own_port
     worker = worker_process("--health-port", port.to_s)
     # Others see it a moment before it serves.
     eventually("that it serves") { probe(port, "/readyz") == READY }
@@ -56,7 +57,7 @@ class TestHealth < PshubTest
 
   def test_they_say_that_redis_is_away_and_that_it_is_back
     own_server
-    port = free_port
+    port = own_port
     worker_process("--health-port", port.to_s, "--lease", "2s")
     Process.kill("STOP", server.pid)
     begin
@@ -71,7 +72,7 @@ class TestHealth < PshubTest
 
   def test_they_say_that_it_waits_for_its_first_lease
     own_server.kill
-    port = free_port
+    port = own_port
     pid = Process.spawn(*WorkerProcess::COMMAND, "--redis", server.url, "--health-port", port.to_s, err: IO::NULL)
     assert_equal [503, { "ready" => false, "reason" => "starting" }], eventually("an answer") { reached(port, "/readyz") }
     assert_equal LIVE, probe(port, "/livez")
@@ -85,7 +86,7 @@ class TestHealth < PshubTest
   def test_they_say_that_it_stops
     begun = Thread::Queue.new
     may_end = Thread::Queue.new
-    port = free_port
+    port = own_port
     serving = worker(declare("wait:1.0", timeout: 30) { begun.push(1) && may_end.pop }, health_port: port)
     calling = Thread.new { hub.call("wait:1.0") }
     begun.pop
@@ -106,8 +107,7 @@ class TestHealth < PshubTest
     serving = Pshub::Worker.new(redis: server.url, tasks: [adder], health_port: port)
     assert_equal wrong, assert_raises(Pshub::ConfigError) { serving.start }.message
     serving.stop
-    output, status = Open3.capture2e(*WorkerProcess::COMMAND, "--redis", server.url, "--health-port", port.to_s)
-    assert_equal ["pshub-worker-rb: #{wrong}\n", 2], [output, status.exitstatus]
+    assert_equal ["pshub-worker-rb: #{wrong}\n", 2], program(TASKS, "--redis", server.url, "--health-port", port.to_s)
     assert_equal 0, server.client.hlen("pshub:workers")
   ensure
     other&.close
@@ -118,9 +118,8 @@ class TestHealth < PshubTest
     assert_equal "option health_port must be a whole number from 0 to 65535; it is 70000.", wrong.message
     wrong = assert_raises(Pshub::ConfigError) { Pshub::Hub.new(health_port: 1) }
     assert_match(/\AThere is no option health_port\./, wrong.message)
-    output, status = Open3.capture2e({ "PSHUB_HEALTH_PORT" => "http" }, *WorkerProcess::COMMAND)
     assert_equal ["pshub-worker-rb: PSHUB_HEALTH_PORT must be a whole number from 0 to 65535; it is \"http\".\n", 2],
-                 [output, status.exitstatus]
+                 program(TASKS, env: { "PSHUB_HEALTH_PORT" => "http" })
   end
 
   def test_the_option_beats_the_environment_and_0_takes_a_free_port

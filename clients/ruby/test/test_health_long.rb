@@ -6,7 +6,7 @@ require_relative "helper"
 class TestHealthLong < PshubTest
 
   def test_they_say_that_it_stood_still_for_longer_than_its_lease
-    port = free_port
+    port = own_port
     worker = worker_process("--health-port", port.to_s, "--lease", "2s")
     assert_equal LIVE, probe(port, "/livez")
     worker.signal("STOP")
@@ -23,7 +23,7 @@ class TestHealthLong < PshubTest
 
   # As a handler can do it that ends threads which are not its own.
   def test_they_say_that_a_thread_has_ended
-    port = free_port
+    port = own_port
     before = Thread.list
     serving = worker(adder, health_port: port)
     assert_equal LIVE, probe(port, "/livez")

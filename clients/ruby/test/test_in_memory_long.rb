@@ -63,12 +63,12 @@ class TestInMemoryLong < PshubTest
   def test_drain_waits_for_merged_runs_and_chunks
     sent = @sent
     merged = declare("merged:1.0", keyed: "merged") do |by_key|
-      sleep 0.15
+      delay 0.05, "drain has something to wait for"
       sent << by_key
     end
     chunks = declare("chunks:1.0") do
       Enumerator.new do |out|
-        3.times { |n| sleep(0.05) && (out << n) }
+        3.times { |n| delay(0.01, "drain has something to wait for") && (out << n) }
         sent << "chunks"
       end
     end

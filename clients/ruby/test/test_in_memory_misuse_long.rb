@@ -28,10 +28,8 @@ class TestInMemoryMisuse < PshubTest
     %w[run wait].each do |jobs|
       @kits << (kit = in_memory(@again, jobs: jobs))
       kit.hub.enqueue(@again)
-      began = real_now
       error = assert_raises(RuntimeError) { kit.drain(timeout: 0.5) }
       assert_match(/drain gave up after 0.5 s/, error.message)
-      assert_operator real_now - began, :<, 5
       kit.close
     end
   end
@@ -87,8 +85,6 @@ class TestInMemoryMisuse < PshubTest
   end
 
   private
-
-  def real_now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
   def with_constant(owner, name, value)
     before = owner.const_get(name)

@@ -47,14 +47,10 @@ class TestJobFaults < PshubTest
     calling = hub(between.url)
     calling.enqueue("note:1.0", 1, queue: "default")
     between.loses_answers = true
-    begun = Pshub::Clock.now
     error = assert_raises(Pshub::OutcomeUnknown) { calling.enqueue("note:1.0", 2, queue: "default", timeout_ms: 300) }
     assert_match(/did not confirm the job within 300 ms/, error.message)
-    assert_operator Pshub::Clock.now - begun, :<, 1
     between.close
-    begun = Pshub::Clock.now
     2.times { assert_raises(Pshub::NotEnqueued, Pshub::OutcomeUnknown) { calling.enqueue("note:1.0", 3, queue: "default", timeout_ms: 300) } }
-    assert_operator Pshub::Clock.now - begun, :<, 5
     assert_equal 2, server.client.llen(JOBS)
   end
 
@@ -120,7 +116,7 @@ class TestJobFaults < PshubTest
       until over
         between.cut if @tries.size > seen
         seen = @tries.size
-        sleep(0.1)
+        delay 0.1, "cuts go on while jobs do"
       end
     end
     chains = Array.new(5) { |n| calling.chain([["note:1.0", n, { queue: "default" }], ["there:1.0", n, { queue: "b" }]]) }

@@ -7,7 +7,7 @@ class TestJobFlowsLong < PshubTest
 
   def test_a_job_of_a_killed_worker_is_run_by_another_one
     process = worker_process("--lease", "2")
-    job = hub.enqueue("again:1.0", { ms: 20_000 }, tracked: true)
+    job = hub.enqueue("again:1.0", { until: gate.path }, tracked: true)
     eventually("the start") { server.client.hget(record(job), "state") == "running" }
     process.signal("KILL")
     worker(declare("again:1.0") { "another" }, lease: 2)

@@ -16,7 +16,7 @@ class TestKeyedJobs < PshubTest
   def sync(fails: 0, takes: 0, **options)
     declare("sync:1.0", keyed: "ordered", backoff: 150, **options) do |args, ctx|
       begun = Pshub::Clock.now
-      sleep takes
+      ctx.wait(takes)
       @runs << Run.new(args["key"], args["n"], ctx.attempt, ctx.fence, begun, Pshub::Clock.now)
       raise "not yet" if args["n"] == 1 && ctx.attempt <= fails
 

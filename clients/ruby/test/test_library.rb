@@ -74,10 +74,7 @@ class TestLibrary < PshubTest
       args["n"]
     end)
     calling = hub
-    begun = Pshub::Clock.now
     30.times { |n| flush && assert_equal(n, calling.call("once:1.0", { n: n }, timeout: 10)) }
-    # No reply waited for the next beat, which would have loaded it too.
-    assert_operator Pshub::Clock.now - begun, :<, 10
     pending = (30...130).map { |n| calling.submit("once:1.0", { n: n }, timeout: 10) }
     flush
     assert_equal [*30...130], pending.map(&:result)

@@ -80,7 +80,7 @@ class TestOwnCodes < PshubTest
 
   def test_a_call_that_is_cancelled_before_it_was_sent_was_certainly_not_run
     # Nobody answers there, so that nothing of it is sent.
-    calling = hub("redis://127.0.0.1:#{Support.free_port}")
+    calling = hub("redis://127.0.0.1:#{own_port}")
     pending = calling.submit("any:1.0", {}, timeout: 5)
     pending.cancel
     error = assert_raises(Pshub::Aborted) { pending.result }

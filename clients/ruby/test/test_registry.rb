@@ -46,11 +46,11 @@ class TestQueuesOfTask < PshubTest
     survivor = worker_process("--queue", "default")
     eventually("the word") { survivor.said.include?("which had it first") }
     calling = hub
-    assert_equal victim.pid, calling.call("again:1.0", { ms: 0 })
+    assert_equal victim.pid, calling.call("again:1.0", { until: __FILE__ })
     victim.signal("KILL")
     codes = []
-    eventually("the other one's result", patience: 12) do
-      outcome = calling.submit("again:1.0", { ms: 0 }, timeout: 0.3).outcome
+    eventually("the other one's result") do
+      outcome = calling.submit("again:1.0", { until: __FILE__ }, timeout: 0.3).outcome
       codes << outcome.error&.code
       outcome.value == survivor.pid
     end

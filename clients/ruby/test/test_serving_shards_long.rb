@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "helper"
 require_relative "sharded"
 
 # Workers that leave a shard late, and workers that are killed.
@@ -12,15 +11,17 @@ class TestServingShardsLong < PshubTest
     victim = worker_process("--slots", "8", "--job-slots", "4")
     eventually("all shards") { places.size == 3 }
     calling = hub
-    again = NAMES.map { |name| calling.submit("again:1.0", { ms: 3000 }, queue: name, timeout: 30) }
+    going_on = gate
+    again = NAMES.map { |name| calling.submit("again:1.0", { until: going_on.path }, queue: name) }
     # In turn.
-    jobs = Array.new(3) { calling.enqueue("again:1.0", { ms: 3000 }, tracked: true) }
+    jobs = Array.new(3) { calling.enqueue("again:1.0", { until: going_on.path }, tracked: true) }
     eventually("the claims") { server.held_count == 6 }
     assert_equal(NAMES, server.held.map { |key| key[/\{(.*)\}/, 1] }.sort)
     victim.signal("KILL")
+    going_on.open
     following = worker_process("--slots", "8", "--job-slots", "4")
     assert_equal [following.pid] * 3, again.map(&:result)
-    assert_equal [following.pid] * 3, jobs.map { |job| job.result(timeout_ms: 30_000) }
+    assert_equal [following.pid] * 3, jobs.map { |job| job.result }
     eventually("the release") { server.held.empty? }
     NAMES.each { |name| assert_equal 1, server.client.zcard("pshub:{#{name}}:leases") }
   end

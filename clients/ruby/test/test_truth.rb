@@ -16,7 +16,7 @@ class TestTruth < PshubTest
 
   # A request as a caller or an earlier worker left it; +at+ is Redis' time in microseconds, and not before all else where the claim
   # is not to see it.
-  def text_of(id, task: "note:1.0", ttl: 5000, at: now_us, blind: false, again: false, **more)
+  def text_of(id, task: "note:1.0", ttl: 60_000, at: now_us, blind: false, again: false, **more)
     head = { at: at, ttl: ttl, id: id, **(again ? { idempotent: true } : {}) }
     body = { task: task, args: { n: id }, result_queue: REPLIES }
     JSON.generate(blind ? { **body, **head, **more } : { **head, **body, **more })
