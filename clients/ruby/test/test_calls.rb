@@ -160,12 +160,6 @@ class TestCalls < PshubTest
     assert_equal [trace, "a=b", "default"], rest
   end
 
-  def test_a_nested_error_is_told
-    worker(declare("outer:1.0") { |_, ctx| ctx.call("nix:1.0") })
-    error = assert_raises(Pshub::TaskFailed) { hub.call("outer:1.0") }
-    assert_equal "NoSuchTask", error.data["nested"]["code"]
-  end
-
   def test_a_full_list_is_overloaded
     worker(waiter, slots: 1, max_backlog: 2)
     calling = hub

@@ -72,36 +72,6 @@ class TestClusterFailover < ClusterTest
       assert_empty near_ends.select { |each| each.error.nil? }.map(&:number) - runs
       serving.each { |each| each.stop(grace: 0) }
     end
-
-    # Not even where it has some of the registry, and the replies of other hubs.
-    define_method("test_a_node_that_got_#{signal}_does_not_hold_up_the_queues_of_others") do
-      own_cluster
-      gone = cluster.owner_of("pshub:stats")
-      lives = (cluster.masters - [gone]).first
-      queue = cluster.queue_of(lives)
-      serving = serve(queue, lease: 2)
-      lost = []
-      serving.events.on("lease:lost") { |event| lost << event }
-      calling = hub_hearing_elsewhere(gone)
-      caller = Caller.new(calling, queue, 0)
-      caller.until_more
-      deaf = (1..).lazy.map { |n| "pshub:reply:{hub#{n}}" }.find { |key| cluster.owner_of(key) == gone }
-      cluster.signal(gone, signal)
-      down_at = Pshub::Clock.now
-      # Calls of a hub whose replies cannot be delivered: more than a worker usually holds.
-      20.times do |n|
-        lives.client.rpush("pshub:{#{queue}}:calls", JSON.generate(
-          at: (Time.now.to_f * 1e6).to_i, ttl: 30_000, id: "deaf#{n}", task: "mark:1.0", result_queue: deaf, args: { n: -n - 1 }
-        ))
-      end
-      eventually("the calls of others") { runs.count(&:negative?) == 20 }
-      delay 6, "three leases pass, none of which may be lost"
-      caller.until_more
-      ends = caller.stop.select { |each| each.begun > down_at }
-      assert_empty ends.filter_map(&:error) + lost
-      assert_equal runs.uniq.size, runs.size
-      serving.stop(grace: 0)
-    end
   end
 
   def test_jobs_that_a_replica_knows_are_done_when_it_took_over

@@ -5,18 +5,12 @@ require_relative "cluster_nodes"
 
 # Jobs whose queues are at different nodes of a Cluster, and what is done of them from one queue in another.
 class TestClusterJobs < ClusterTest
-  def ticks = @ticks ||= Thread::Queue.new
-  def merged = @merged ||= Thread::Queue.new
-  def order = @order ||= Thread::Queue.new
   def calling = @calling ||= hub(cluster.url)
 
   def tasks
     [
       declare("add:1.0") { |args| args["x"] + args.fetch("y", 1) },
-      declare("fail:1.0", retries: 1, backoff: 10) { |_| raise "wrong" },
-      declare("tick:1.0") { |_| (ticks << Time.now.to_f) && nil },
-      declare("merge:1.0", keyed: "merged", batch: 10) { |keys| (merged << keys) && nil },
-      declare("line:1.0", keyed: "ordered") { |args| (order << args["n"]) && nil }
+      declare("fail:1.0", retries: 1, backoff: 10) { |_| raise "wrong" }
     ]
   end
 
@@ -61,18 +55,5 @@ class TestClusterJobs < ClusterTest
     assert_equal 101, calling.batch(entries, then: after, failed: failed).after.result
     badly = calling.batch([*entries, ["fail:1.0", {}, { queue: queues[2] }]], then: after, failed: failed)
     assert_equal 0, badly.failed.result
-  end
-
-  def test_keys_at_each_node
-    queues.each do |queue|
-      [merged, order].each { |each| drained(each) }
-      calling.enqueue_many(Array.new(5) { |n| ["merge:1.0", n, { key: "a {b}", queue: queue, score: n }] })
-      payloads = []
-      eventually("the payloads") { (payloads += drained(merged).flat_map { |keys| keys["a {b}"] }) == [0, 1, 2, 3, 4] }
-      calling.enqueue_many(Array.new(20) { |n| ["line:1.0", { n: n }, { key: "k", queue: queue }] })
-      eventually("the line") { order.size == 20 }
-      assert_equal (0...20).to_a, drained(order)
-      eventually("the key's end") { calling.key("line:1.0", "k", queue: queue).status.state == "empty" }
-    end
   end
 end

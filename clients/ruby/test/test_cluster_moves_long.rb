@@ -42,16 +42,6 @@ class TestClusterMoves < ClusterTest
     assert_equal (0...23).to_a, all_runs.sort
   end
 
-  def test_the_hub_hears_its_replies_where_their_slot_went
-    replies = Pshub::KeySlots.of("pshub:reply:{#{@calling.id}}")
-    home = cluster.owner_of_slot(replies)
-    cluster.move(replies, cluster.masters.find { |node| node != home })
-    @endings << -> { cluster.move(replies, home) }
-    assert_equal 1, call(1)
-    cluster.move(replies, home)
-    assert_equal 2, call(2)
-  end
-
   def test_ask_is_followed_and_changes_nothing
     key = "pshub:{#{queue}}:one"
     asking = connection
@@ -64,20 +54,6 @@ class TestClusterMoves < ClusterTest
     assert_equal ["OK", 2, "12"], asking.run(["SET", key, "1"], ["APPEND", key, "2"], ["GET", key])
     cluster.settle(slot, away)
     asking.one("DEL", key)
-  end
-
-  def test_tryagain_is_told_as_what_passes
-    keys = %w[a b].map { |name| "pshub:{#{queue}}:#{name}" }
-    asking = connection
-    asking.one("MSET", keys[0], "1", keys[1], "2")
-    cluster.migrate(slot, away)
-    # One of them is where the slot goes, as the client is told, and the other one is not any more.
-    asking.one("DEL", keys[1])
-    error = assert_raises(Pshub::ReplyError) { asking.one("MGET", *keys) }
-    assert_equal ["TRYAGAIN", true], [error.code, error.passing?]
-    cluster.settle(slot, away)
-    assert_equal ["1", nil], asking.one("MGET", *keys)
-    asking.one("DEL", keys[0])
   end
 
   # Some of the queue's keys are here and some there: whatever it does would be half of it.

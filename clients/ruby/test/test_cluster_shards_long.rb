@@ -22,7 +22,6 @@ class TestClusterShards < ClusterTest
   end
 
   def owner_of_place(name) = cluster.owner_of("pshub:{#{name}}:calls")
-  def at(name) = owner_of_place(name).client
   def places = cluster.owner_of("pshub:workers").client.hvals("pshub:workers").map { |card| JSON.parse(card)["queue"] }.sort
 
   def serve(*tasks, count: 3, **options)

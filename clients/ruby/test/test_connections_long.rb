@@ -4,7 +4,6 @@ require_relative "helper"
 
 # What is kept of calls while Redis is away.
 class TestConnectionsLong < PshubTest
-
   def test_calls_that_ended_in_an_outage_are_not_kept
     own_server
     worker(declare("add:1.0") { |args| args["x"] + 2 })

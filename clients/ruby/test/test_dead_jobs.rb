@@ -94,13 +94,4 @@ class TestDeadJobs < PshubTest
     assert_equal 2, dead.delete
     assert_equal 0, server.client.exists(DEAD)
   end
-
-  def test_what_somebody_else_put_there_is_left_out
-    ["no job", '{"task":"x:1.0"}', "[1]", "\xff", '{"id":"a","task":"x:1.0"}'].each { |text| server.client.zadd(DEAD, 1, text) }
-    server.client.zadd(DEAD, "+inf", PLAIN.sub('"a"', '"b"'))
-    dead = hub.dead("default")
-    assert_equal %w[b a], dead.list.map(&:id)
-    assert_equal 2, dead.retry
-    assert_equal 2, server.client.llen(JOBS)
-  end
 end

@@ -47,13 +47,6 @@ class TestDurableJobs < PshubTest
     assert_equal 2, @replica.client.llen("pshub:{q}:jobs")
   end
 
-  def test_its_hub_leaves_nothing_behind
-    enqueue(1, durable: "replica")
-    refute_empty @server.client.keys("*enqueued*-durable")
-    @calling.close
-    assert_empty @server.client.keys("*enqueued*")
-  end
-
   def test_durable_is_for_what_is_enqueued_now_and_for_replicas
     wrong = assert_raises(Pshub::InvalidArgs) { enqueue(1, durable: "disk") }
     assert_match(/durable must be 'replica', not/, wrong.message)

@@ -115,14 +115,6 @@ class TestFaults < PshubTest
     eventually("a call after it") { tried { result_of(calling) } }
   end
 
-  def test_a_worker_started_without_redis_serves_when_it_is_there
-    own_server.kill
-    worker(adder)
-    server.start
-    calling = hub
-    eventually("a call") { tried { result_of(calling) } }
-  end
-
   def test_a_full_redis_can_be_drained
     own_server
     going_on = Pshub::Stop.new

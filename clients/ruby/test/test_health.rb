@@ -1,28 +1,13 @@
 # frozen_string_literal: true
 
-require_relative "helper"
-require "net/http"
+require_relative "probing"
 require "tempfile"
 
 # Probes of a worker: /livez and /readyz, over HTTP.
 class TestHealth < PshubTest
+  include Probing
+
   TASKS = File.expand_path("tasks.rb", __dir__)
-  READY = [200, { "ready" => true }].freeze
-  LIVE = [200, { "live" => true }].freeze
-
-  def probe(port, path, patience: 60)
-    Net::HTTP.start("127.0.0.1", port, open_timeout: patience, read_timeout: patience, max_retries: 0) do |http|
-      response = http.get(path)
-      [response.code.to_i, JSON.parse(response.body)]
-    end
-  end
-
-  # nil where nobody answers.
-  def reached(port, path)
-    probe(port, path)
-  rescue SystemCallError, EOFError
-    nil
-  end
 
   def raw(port, sent)
     socket = TCPSocket.new("127.0.0.1", port)

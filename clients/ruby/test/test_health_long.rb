@@ -1,9 +1,10 @@
 # frozen_string_literal: true
 
-require_relative "helper"
+require_relative "probing"
 
 # Probes of a worker that stood still, or lost a thread.
 class TestHealthLong < PshubTest
+  include Probing
 
   def test_they_say_that_it_stood_still_for_longer_than_its_lease
     port = own_port

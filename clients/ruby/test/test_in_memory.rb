@@ -68,15 +68,6 @@ class TestInMemory < PshubTest
     assert_raises(Pshub::HubClosed) { kit.hub.enqueue(@mail, {}) }
   end
 
-  def test_jobs_that_nobody_serves_and_those_of_a_hub_of_the_code_under_test
-    kit = in_memory
-    own = Pshub::Hub.new(redis: kit.redis.target)
-    250.times { |n| own.enqueue("elsewhere:1.0", { n: n }, queue: "others") }
-    own.close
-    assert_equal("others", kit.expect_enqueued("elsewhere:1.0", { n: 249 }).queue)
-    assert_equal(250, kit.enqueued.size)
-  end
-
   def test_jobs_wait_until_drain_with_what_they_enqueue_themselves
     kit = nil
     twice = declare("twice:1.0") { kit.hub.enqueue("mail:1.0", { to: "by twice" }) && nil }
@@ -115,17 +106,6 @@ class TestInMemory < PshubTest
     kit.hub.enqueue("stuck:1.0")
     told = assert_raises(RuntimeError) { kit.drain(timeout: 0.3) }.message
     assert_match(/gave up after 0.3 s: 1 handlers run; left are 1 in pshub:{default}:held:/, told)
-  end
-
-  def test_the_clock_stops_where_something_is_due
-    kit, at = nil, []
-    kit = in_memory(declare("when:1.0") { (at << kit.clock.now_ms) && nil })
-    start = kit.clock.now_ms
-    delays = [30_000, 3_600_000, 5 * 3_600_000]
-    delays.reverse_each { |delay_ms| kit.hub.enqueue("when:1.0", {}, delay_ms: delay_ms) }
-    kit.clock.advance(6 * 3600)
-    late_ms = at.zip(delays).map { |moment, delay_ms| moment - start - delay_ms }
-    assert(late_ms.size == 3 && late_ms.all?(0...2000), late_ms.inspect)
   end
 
   def test_a_worker_that_died_can_be_started_again_and_takes_over_what_it_held

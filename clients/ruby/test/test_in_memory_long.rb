@@ -7,6 +7,16 @@ require "pshub/testing/minitest"
 class TestInMemoryLong < PshubTest
   include Pshub::MinitestHelpers
 
+  def setup
+    super
+    sent = @sent = []
+    @mail = declare("mail:1.0", retries: 2, backoff: 60_000) do |args, ctx|
+      sent << args
+      raise "refused" if args["failures"].to_i >= ctx.attempt
+    end
+    @daily = declare("daily:1.0") { sent << "daily" }
+  end
+
   def test_the_clock_goes_on_by_days_of_schedules_and_retries
     kit = in_memory(@mail, @daily)
     kit.hub.schedule("nightly", { cron: "0 3 * * *", timezone: "UTC" }, "daily:1.0")

@@ -161,23 +161,4 @@ class TestJobFaults < PshubTest
     refute_equal calling.id, id
     assert_equal [%w[1 1], 1], [results, job.result]
   end
-
-  def test_a_spoilt_key_of_another_queue_holds_up_only_what_goes_there
-    server.client.set("pshub:{spoilt}:jobs", "somebody else's")
-    worker(noting)
-    calling = hub
-    message = ->(id) { %("ttl":0,"id":"#{id}","task":"note:1.0","args":1}) }
-    step = ->(queue) { [{ id: "x-2", task: "note:1.0", queue: queue, args: "2" }] }
-    [%w[x spoilt], %w[y default]].each do |id, queue|
-      text = %({"at":1,"ttl":0,"id":"#{id}","task":"note:1.0","args":1,"then":#{JSON.generate(step[queue])}})
-      server.client.rpush(JOBS, text)
-    end
-    server.client.rpush("pshub:{default}:jobbell", 1)
-    eventually("three") { @tries.size == 3 }
-    assert_equal 1, calling.enqueue("note:1.0", 1, tracked: true).result
-    assert_equal ["out:spoilt:x-2"], server.held.flat_map { |key| server.client.hkeys(key) }
-    server.client.del("pshub:{spoilt}:jobs")
-    eventually("what was held up") { server.client.lrange("pshub:{spoilt}:jobs", 0, -1).size == 1 && server.held.empty? }
-    assert_match(/\A\{"at":\d+,#{Regexp.escape(message['x-2'].sub('"args":1', '"args":2'))}\z/, server.client.lindex("pshub:{spoilt}:jobs", 0))
-  end
 end

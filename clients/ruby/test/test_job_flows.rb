@@ -43,18 +43,6 @@ class TestJobFlows < PshubTest
     assert_operator server.client.pttl(record(scheduled)), :>, 0
   end
 
-  def test_one_that_waits_for_its_time_or_its_next_try_is_run_at_once
-    calling = hub
-    job = calling.enqueue("again:1.0", {}, queue: "default", tracked: true, delay_ms: 3_600_000)
-    assert_equal [true, false], [job.run, job.run]
-    worker(declare("again:1.0", backoff: 3_600_000) { (@tries << 1).size < 2 ? raise("not yet") : @tries.size })
-    eventually("the failure") { job.status.state == "retrying" }
-    assert_equal true, job.run
-    assert_equal 2, job.result
-    assert_equal [1, false], [job.status.tries, job.run]
-    assert_raises(Pshub::NoSuchJob) { calling.enqueue("again:1.0", {}, queue: "default", delay_ms: 3_600_000).run }
-  end
-
   def test_one_that_is_cancelled_while_it_runs_is_told_and_not_tried_again
     serving = worker(declare("stay:1.0", backoff: 1) { |_, ctx| (@tries << 1) && ctx.wait(20) && raise(ctx.reason) })
     job = hub.enqueue("stay:1.0", {}, tracked: true)

@@ -4,6 +4,7 @@ require_relative "helper"
 
 # Jobs whose workers are killed, and ends that nobody told of.
 class TestJobFlowsLong < PshubTest
+  def record(job) = "pshub:{#{job.queue}}:job:#{job.id}"
 
   def test_a_job_of_a_killed_worker_is_run_by_another_one
     process = worker_process("--lease", "2")

@@ -156,15 +156,6 @@ class TestJobs < PshubTest
     end
   end
 
-  def test_a_task_says_how_long_to_wait_and_may_give_up
-    asked = []
-    backoff = ->(error, attempt) { (asked << [error.message, attempt]) && (1 if attempt < 3) }
-    worker(flaky(backoff: backoff))
-    job = hub.enqueue("flaky:1.0", { fails: 9 }, tracked: true)
-    assert_raises(Pshub::TaskFailed) { job.result }
-    assert_equal((1..3).map { |n| ["try #{n} {failed} [here]", n] }, asked)
-  end
-
   def test_a_job_runs_for_as_long_as_its_task_says_for_jobs
     worker(declare("short:1.0", job_timeout_ms: 150, retries: 0) { |_, ctx| ctx.wait(10) && ctx.remaining },
            declare("long:1.0", timeout: 0.1) { |_, ctx| ctx.wait(0.4) ? "told" : "done" })

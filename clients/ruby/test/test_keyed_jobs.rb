@@ -5,7 +5,6 @@ require_relative "helper"
 # Jobs with a key: one at a time of each key, in their order.
 class TestKeyedJobs < PshubTest
   Run = Struct.new(:key, :n, :attempt, :fence, :begun, :ended)
-  NIGHTLY = { cron: "0 3 * * *" }.freeze
 
   def setup
     super

@@ -63,15 +63,4 @@ class TestMergedJobs < PshubTest
     assert_equal ids.zip([1, 1, 2, 2], [50, 50, 60_000, 60_000], ["TaskFailed"] * 4), retried
     assert_equal 2, events.count { |name, _| name == "task:settled" }
   end
-
-  def test_a_worker_that_leaves_gives_its_run_back
-    task = noting { |_, ctx, run| ctx.wait(30) if run == 1 }
-    leaving = worker(task)
-    hub.enqueue(TASK, 1, key: "a", score: 1)
-    seen(1)
-    leaving.stop(grace: 0)
-    assert_equal [{ "1" => 1.0 }, 0], [waiting("a"), tries("a")]
-    worker(task)
-    assert_equal [[["a", [1]]]] * 2, seen(2)
-  end
 end

@@ -6,24 +6,6 @@ require_relative "merging"
 class TestMergedRules < PshubTest
   include Merging
 
-  def test_what_is_no_payload_of_theirs_is_given_up_and_the_others_run
-    task = noting(args: { type: "number" }, batch: 4)
-    calling = declared(task)
-    %w[a b].each { |key| calling.enqueue(TASK, 1, key: key, score: 2) }
-    strange = ["\"text\"", "{not],[\"json", ("[" * 80) + ("]" * 80), "\"\xff\"".b]
-    server.client.zadd(QUEUE.merged(TASK, "a"), strange.each_with_index.map { |payload, score| [score * 3, payload] })
-    told = told_by(worker(task), "job:dead", "job:putoff")
-    eventually("the dead ones") { calling.dead("default").count == 4 && @runs.sum { |run| run.keys.size } == 2 }
-    assert_equal [["a", [1]], ["b", [1]]], @runs.flat_map(&:keys).sort
-    # One of them is no UTF-8 even as a text.
-    dead = calling.dead("default").list.to_h { |job| [job.args, job.errors.last.values_at("code", "message")] }
-    assert_equal strange.values_at(1, 2), (dead.keys - ["text"]).sort.reverse
-    assert_equal ["InvalidArgs", "It is no JSON that can be used."], dead["{not],[\"json"]
-    assert_match(/\AThe arguments of merge:1.0: /, dead["text"].last)
-    # What is behind what is given up was not run, and comes back at once.
-    assert_includes taken(told, 5).map(&:first), "job:putoff"
-  end
-
   def test_they_are_put_off_without_having_failed
     told = told_by(worker(noting(batch: 2) { |_, _, run| raise Pshub::PutOff.new(30, "not now") if run < 3 }), "job:putoff", "task:settled")
     hub.enqueue(TASK, 1, key: "a")
@@ -71,16 +53,6 @@ class TestMergedRules < PshubTest
     told = told_by(serving, "job:retried")
     calling.enqueue("days:1.0", "yesterday", key: "c")
     assert_equal [1, "TaskFailed"], taken(told, 1).first.last.values_at(:attempt, :code)
-  end
-
-  def test_a_job_and_a_call_without_a_key_are_refused
-    server
-    unkeyed = hub.enqueue(TASK, 1, queue: "default", tracked: true)
-    worker(noting)
-    error = assert_raises(Pshub::InvalidArgs) { unkeyed.result }
-    assert_equal "merge:1.0 merges its jobs: enqueue it with a key, instead of calling it.", error.message
-    assert_raises(Pshub::InvalidArgs) { hub.call(TASK, 1) }
-    assert_empty @runs
   end
 
   def test_what_has_no_meaning_for_them_is_refused

@@ -39,20 +39,6 @@ class TestProgram < PshubTest
     assert_equal ["pshub-worker-rb: --log-level must be debug, info, warn, error or silent; it is 'loud'.\n", 2], [output, status]
   end
 
-  def test_times
-    %w[--grace --lease].each do |flag|
-      output, status = run_worker(flag, "ten", code: 'task("a:1.0") { 1 }')
-      wrong = "#{flag} must be a duration like 500ms, 2s, 1m, 1h or 1d (a bare number is seconds), not 'ten'."
-      assert_equal ["pshub-worker-rb: #{wrong}\n", 2], [output, status]
-    end
-    %w[1 1s 1000ms].each do |lease|
-      output, = run_worker("--lease", lease, code: 'task("a:1.0") { 1 }')
-      assert_includes output, "--lease must be a number of seconds from 2 to 600; it is 1.0."
-    end
-    assert_includes run_worker("--grace", "2h", code: "").first, "declares no task"
-    assert_includes run_worker("--grace", "2h", code: 'task("a:1.0") { 1 }').first, "from 0 to 3600; it is 7200.0."
-  end
-
   def test_what_is_served_is_a_file_that_declares_tasks
     Dir.mktmpdir do |given|
       folder = File.realpath(given)
@@ -165,6 +151,4 @@ class TestProgram < PshubTest
     worker.signal("TERM")
     assert_equal 0, worker.wait
   end
-
-  PIECES = ["\\ud800", "\\u0000", "1e999", "//", '"', "{", "[", "-", '"losses":1e9,'].freeze
 end

@@ -4,6 +4,7 @@ require_relative "helper"
 
 # Messages with random faults.
 class TestProgramLong < PshubTest
+  PIECES = ["\\ud800", "\\u0000", "1e999", "//", '"', "{", "[", "-", '"losses":1e9,'].freeze
 
   # Whatever somebody pushes, it is a request or it is malformed.
   def test_messages_with_random_faults

@@ -102,15 +102,6 @@ class TestQueuesOfTask < PshubTest
     assert_match(/Did you mean where:1\.0\?\z/, assert_raises(Pshub::NoSuchTask) { where(hub, "wher") }.message)
     assert_match(/is not a task name/, assert_raises(Pshub::NoSuchTask) { where(hub, "where:1.0@default") }.message)
   end
-
-  def test_further_cards_are_found_where_the_first_one_is_missing_or_cannot_be_read
-    start_on("prod")
-    start_on("default")
-    [nil, '{"task":', "x" * 300_000].each do |present|
-      present ? server.client.hset("pshub:tasks", "where:1.0", present) : server.client.hdel("pshub:tasks", "where:1.0")
-      %w[where:1.0 where].each { |called| assert_equal "default", where(hub, called) }
-    end
-  end
 end
 
 # What is in Redis was written by others, and may be anything: it must hurt nothing else.
@@ -185,15 +176,6 @@ class TestAnythingInRedis < PshubTest
     assert_predicate self, :healthy?
   end
 
-  def test_a_worker_starts_beside_keys_of_other_types
-    server.client.set("pshub:stats", "squat")
-    server.client.set("pshub:slow", "squat")
-    other = worker(declare("other:1.0") { "well too" }, queue: "other")
-    assert_equal "well too", hub.call("other:1.0", {})
-    server.client.del("pshub:stats")
-    eventually("its statistics") { server.client.hexists("pshub:stats", other.id) }
-  end
-
   def test_what_cannot_be_read_is_not_swept
     server.client.hset("pshub:tasks", "junk:1.0", "no card")
     server.client.hset("pshub:stats", "junk", "no statistics")
@@ -202,8 +184,4 @@ class TestAnythingInRedis < PshubTest
     eventually("the sweep") { !server.client.hexists("pshub:stats", "gone") }
     assert_equal ["no card", "no statistics"], [server.client.hget("pshub:tasks", "junk:1.0"), server.client.hget("pshub:stats", "junk")]
   end
-
-  TEXTS = ["", "healthy:1.0", "healthy:2.0", "q", "__proto__", "toString", "\u0000", "\u2028", "💚", "a" * 300, "@", "a@b", "%"].freeze
-
-  def any_text = TEXTS.sample(random: @random)
 end

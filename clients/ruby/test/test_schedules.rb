@@ -61,22 +61,6 @@ class TestSchedules < PshubTest
     assert_equal [false, false, nil], [schedules.pause("nightly"), schedules.resume("nightly"), schedules.run("nightly")]
   end
 
-  def test_missed_times_come_once_for_all_or_not_at_all
-    calling = hub
-    hour_ago = now_ms - 3_600_000
-    %w[once skip].each do |missed|
-      calling.schedule(missed, { cron: "* * * * *", missed: missed.to_sym }, "tick:1.0", missed, queue: "default")
-      server.client.zadd(TICKS, hour_ago, missed)
-    end
-    ticks = events_of(worker(noting), "schedule:tick")
-    told = [ticks.pop, ticks.pop]
-    assert_equal [["once", hour_ago, false], ["skip", hour_ago, true]], told.map { |each| each.values_at(:name, :tick_ms, :skipped) }.sort
-    assert_equal "once", @runs.pop.last
-    list = calling.schedules("default").list
-    assert_equal 2, list.size
-    list.each { |each| assert_operator each.next_ms, :>, now_ms - 1000 }
-  end
-
   WRONG = [
     ["no name!", { cron: "* * * * *" }, "its name must be"],
     ["x", { cron: "daily" }, "cron 'daily': it must have five fields"],
@@ -145,13 +129,5 @@ class TestSchedules < PshubTest
       assert_raises(Pshub::ConfigError) { calling.schedules("default").resume("late") }
     end
     assert calling.schedules("default").remove("late")
-  end
-
-  def test_without_redis_it_is_said
-    own_server
-    schedules = hub.schedules("default")
-    assert_empty schedules.list
-    server.kill
-    assert_raises(Pshub::NotEnqueued) { schedules.list }
   end
 end

@@ -50,17 +50,6 @@ class TestSentinel < PshubTest
       assert_empty unsent & runs
       assert_empty answered - runs
     end
-
-    define_method("test_jobs_that_the_replica_knows_are_done_when_the_master_got_#{signal}") do
-      calling = hub(group.url)
-      calling.enqueue_many(Array.new(100) { |n| ["mark:1.0", { n: n }] }, queue: "default")
-      eventually { group.replica.client.llen("pshub:{default}:jobs") == 100 }
-      group.signal(signal)
-      worker(marker, url: group.url, slots: 2)
-      eventually("the jobs") { runs.uniq.size == 100 }
-      assert_equal (0...100).to_a, runs.sort
-      group.signal("CONT") if signal == "STOP"
-    end
   end
 
   # It is cut off from its sentinels and not from us: it would confirm all that it is sent, and lose it.
@@ -108,14 +97,5 @@ class TestSentinel < PshubTest
   def test_what_sentinels_do_not_know_is_told
     error = assert_raises(Pshub::NotEnqueued) { hub(group.url.sub("mymaster", "other")).call("mark:1.0", { n: 1 }) }
     assert_match(/no sentinel tells where the master 'other' is .*it knows no master 'other'/, error.message)
-  end
-
-  def test_nobody_asks_sentinels_any_more_when_all_is_closed
-    before = Thread.list.size
-    calling = hub(group.url)
-    calling.enqueue("mark:1.0", { n: 0 }, queue: "default")
-    assert_operator Thread.list.size, :>, before
-    calling.close
-    eventually("the end of the threads") { Thread.list.size <= before }
   end
 end

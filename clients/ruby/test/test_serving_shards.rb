@@ -42,21 +42,6 @@ class TestServingShards < PshubTest
     eventually("the release") { server.held_count.zero? && serving.busy.zero? }
   end
 
-  def test_jobs_leave_slots_for_calls_in_all_shards_together
-    spread(1, NAMES)
-    serving = serve(stay, slots: 4, job_slots: 2)
-    calling = hub
-    calling.enqueue_many(Array.new(12) { |n| ["stay:1.0", { n: n }] })
-    eventually("the jobs") { serving.busy == 2 }
-    # As many as may run: further ones are not listened to, calls are.
-    calls = NAMES.last(2).map { |name| calling.submit("stay:1.0", { n: 7 }, queue: name) }
-    eventually("the calls") { serving.busy == 4 }
-    assert_equal 4, server.held_count
-    @going_on.set
-    assert_equal [7, 7], calls.map(&:result)
-    eventually("the jobs") { server.held_count.zero? && NAMES.sum { |name| server.client.llen("pshub:{#{name}}:jobs") }.zero? }
-  end
-
   def test_a_place_that_keeps_it_busy_does_not_keep_it_from_the_others
     spread(1, NAMES)
     runs, gate = Array.new(2) { Thread::Queue.new }

@@ -25,28 +25,4 @@ class TestServingShardsLong < PshubTest
     eventually("the release") { server.held.empty? }
     NAMES.each { |name| assert_equal 1, server.client.zcard("pshub:{#{name}}:leases") }
   end
-
-  def test_a_shard_that_is_none_any_more_is_served_while_anything_waits_there_or_another_holds_something
-    busy = worker(stay, slots: 2, job_slots: 2)
-    spread(1, NAMES)
-    eventually("all shards") { places == NAMES }
-    calling = hub
-    held = calling.enqueue("stay:1.0", { n: 1 }, queue: NAMES[1], tracked: true)
-    eventually("the claim") { busy.busy == 1 }
-    other = serve(stay, count: 6, slots: 2, job_slots: 2)
-    waiting = calling.enqueue("stay:1.0", { n: 2 }, queue: NAMES[2], tracked: true, delay_ms: 3000)
-    ended = Thread::Queue.new
-    [busy, other].each { |each| each.events.on("worker:stopped") { |event| ended << event[:queue] } }
-    spread(2, NAMES.first(1))
-    NAMES.drop(1).each { |name| server.client.set("pshub:{#{name}}:shards", server.client.get("pshub:{default}:shards")) }
-    # Both go on beating there.
-    leases = -> { NAMES.drop(1).flat_map { |name| server.client.zrange("pshub:{#{name}}:leases", 0, -1, with_scores: true).map(&:last) } }
-    first = leases.call
-    eventually("further beats") { first.size == 4 && leases.call.size == 4 && leases.call.min > first.max + 2500 }
-    assert_empty ended
-    @going_on.set
-    assert_equal([1, 2], [held, waiting].map { |job| job.result(timeout_ms: 20_000) })
-    eventually("the end of both") { ended.size == 4 }
-    assert_equal [NAMES.first(1) * 2, (NAMES.drop(1) * 2).sort], [places, Array.new(4) { ended.pop }.sort]
-  end
 end

@@ -60,15 +60,6 @@ class TestShards < PshubTest
     assert_empty server.client.keys("*:came:*") + server.client.keys("*:line:*") + server.client.keys("*:running:*")
   end
 
-  def test_a_worker_takes_jobs_whatever_the_record_says
-    [%({"epoch":7,"names":["other"]}), %({"epoch":8}), %({"epoch":9,"names":["default"]}), "nonsense"].each do |text|
-      server.client.set("pshub:{default}:shards", text)
-      calling = hub
-      worker(keyed)
-      assert_equal 1, calling.enqueue("sync:1.0", { n: 1 }, key: "a", tracked: true).result(timeout_ms: 5000), text
-    end
-  end
-
   def test_the_job_that_was_moved_is_followed
     runs, key = Thread::Queue.new, key_of(NAMES[1])
     done, cancelled = enqueue_before(key, 2, tracked: true)

@@ -73,11 +73,6 @@ class TestTruth < PshubTest
     server.client.zadd("pshub:{default}:leases", 1, "gone")
   end
 
-  # Keeps what was told of them.
-  def told_by(serving, *names)
-    [].tap { |told| names.each { |name| serving.events.on(name) { |event| told << event.slice(:id, :losses, :reason, :adopted) } } }
-  end
-
   def test_what_is_not_run_again_is_answered_after_its_worker_died
     once = text_of("once", ttl: 60_000)
     often = text_of("often", ttl: 60_000, again: true, losses: 2)
