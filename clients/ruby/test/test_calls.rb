@@ -77,11 +77,6 @@ class TestCalls < PshubTest
     assert_raises(Pshub::NoWorkers) { hub.call("add:1.0", { x: 1 }) }
   end
 
-  def test_the_newest_live_version
-    worker(declare("v:1.2") { 12 }, declare("v:1.10") { 110 }, declare("v:2.0") { 20 })
-    assert_equal [12, 110, 20], %w[v:1.2 v:1 v].map { |name| hub.call(name) }
-  end
-
   def test_the_deadline_is_kept_and_the_handler_told
     told = Thread::Queue.new
     worker(declare("wait:1.0") { |args, ctx| told << ctx.wait(args["s"]) })

@@ -6,18 +6,6 @@ require_relative "merging"
 class TestMergedRules < PshubTest
   include Merging
 
-  def test_they_are_put_off_without_having_failed
-    told = told_by(worker(noting(batch: 2) { |_, _, run| raise Pshub::PutOff.new(30, "not now") if run < 3 }), "job:putoff", "task:settled")
-    hub.enqueue(TASK, 1, key: "a")
-    seen(3)
-    assert_equal [1, 1, 1], @runs.map(&:attempt)
-    events = taken(told, 3)
-    assert_equal [["job:putoff", "m-#{@runs.first.fence}-1"], ["job:putoff", "m-#{@runs[1].fence}-1"], ["task:settled", "m-#{@runs[2].fence}"]],
-                 events.map { |name, event| [name, event[:id]] }
-    assert_equal [30, "not now"], events.first.last.values_at(:delay_ms, :reason)
-    assert_equal 0, hub.dead("default").count
-  end
-
   def test_so_are_other_jobs_and_a_call_fails_as_one_that_may_be_tried_again
     runs = Thread::Queue.new
     task = declare("wait:1.0", retries: 0) do |args, ctx|

@@ -57,19 +57,6 @@ class TestServingShards < PshubTest
     assert_equal (1..100).to_a, order - NAMES
   end
 
-  def test_one_that_waits_hears_each_of_the_bells
-    spread(1, NAMES)
-    runs = Thread::Queue.new
-    serve(note(runs), slots: 2)
-    calling = hub
-    [*NAMES, *NAMES.reverse].each_with_index do |name, n|
-      eventually("the wait") { server.worker_waits? }
-      assert_equal n, calling.call("note:1.0", { n: n }, queue: name)
-      assert_equal n, calling.enqueue("note:1.0", { n: n }, queue: name, tracked: true, delay_ms: 50).result
-    end
-    assert_equal [0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5], Array.new(12) { runs.pop }
-  end
-
   def test_a_place_that_is_paused_keeps_none_of_the_others
     spread(1, NAMES)
     runs = Thread::Queue.new
