@@ -4,7 +4,6 @@ require_relative "helper"
 
 # Workers that are killed or stopped, or whose handlers do not end.
 class TestLostWorkersLong < PshubTest
-
   def pid_of_holder
     holder = server.held.first.split(":").last
     JSON.parse(server.client.hget("pshub:workers", holder))["pid"]

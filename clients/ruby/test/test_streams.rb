@@ -118,7 +118,7 @@ class TestStreams < PshubTest
     end
   end
 
-  def telling(told) = ->(progress) { (told << progress.to_a) && @heard << true }
+  def telling(told) = ->(progress) { (told << progress.to_a) && (@heard << true) }
 
   TOLD = [1, 2, 3].map { |n| [n, 3, "step #{n}"] }
 
