@@ -115,7 +115,7 @@ class TestServingShards < PshubTest
     assert_equal [[], [], []], [server.held, server.client.keys("*:leases"), places]
     @going_on.set
     other = serve(stay)
-    assert_equal([3, 3, 3], running.map { |job| job.result })
+    assert_equal([3, 3, 3], running.map(&:result))
     other.stop
     calling.close
     assert_equal(NAMES.map { |name| "pshub:{#{name}}:shards" }.sort, server.leftovers)

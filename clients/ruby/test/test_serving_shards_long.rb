@@ -21,7 +21,7 @@ class TestServingShardsLong < PshubTest
     going_on.open
     following = worker_process("--slots", "8", "--job-slots", "4")
     assert_equal [following.pid] * 3, again.map(&:result)
-    assert_equal [following.pid] * 3, jobs.map { |job| job.result }
+    assert_equal [following.pid] * 3, jobs.map(&:result)
     eventually("the release") { server.held.empty? }
     NAMES.each { |name| assert_equal 1, server.client.zcard("pshub:{#{name}}:leases") }
   end
