@@ -8,7 +8,7 @@ require_relative "junit_reporter"
 
 AT_ONCE = 4
 # The slowest files start first.
-SLOW = %w[test_faults.rb test_lost_workers.rb test_health.rb test_connections.rb test_signatures.rb test_jobs.rb].freeze
+SLOW = %w[test_faults.rb test_lost_workers.rb test_program.rb test_schedules.rb test_streams.rb test_health.rb].freeze
 
 # Loads the files and runs their tests when this process exits: hubs and workers that are still open then close after the tests.
 def run_here(paths, options, report)
