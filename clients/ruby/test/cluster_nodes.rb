@@ -88,7 +88,7 @@ module Support
     end
 
     def flush = (live & @masters).each { |node| node.client.flushall }
-    def keys(pattern) = (live & @masters).flat_map { |node| node.client.scan_each(match: pattern).to_a }.sort
+    def keys(pattern) = (live & @masters).flat_map { |node| node.client.scan_each(match: pattern).to_a }.uniq.sort
     def held = keys("pshub:*:held:*")
 
     def close

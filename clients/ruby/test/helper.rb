@@ -5,6 +5,7 @@ $LOAD_PATH.unshift File.expand_path("../lib", __dir__)
 require "minitest"
 require "open3"
 require "pshub"
+require "pshub/cli"
 require "rbconfig"
 require "socket"
 require "tmpdir"
@@ -21,100 +22,20 @@ module Support
   # A golden file of all languages.
   def vectors(name) = JSON.parse(File.read(File.join(ROOT, "clients/vectors", name)), max_nesting: 0)
 
-  def free_port = TCPServer.open("127.0.0.1", 0) { |server| server.addr[1] }
+  def own_port = Ports.take
 
-  # What the block returns once that is something; a condition instead of a sleep.
-  def eventually(what = "it", patience: 30)
-    finish = Pshub::Clock.now + patience
+  # A deliberate wait. +why+ says which real time passes here and why no event can be awaited instead.
+  def delay(seconds, _why) = sleep(seconds)
+
+  # Waits until the block returns something true, and returns that. The limit only ends tests that would never end.
+  def eventually(what = "it", patience: 60)
+    finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + patience
     loop do
       found = yield
       return found if found
-      raise Minitest::Assertion, "#{what} did not happen within #{patience} s" if Pshub::Clock.now > finish
+      raise Minitest::Assertion, "#{what} did not happen within #{patience} s" if Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish
 
-      sleep 0.01
-    end
-  end
-
-  # A redis-server on a free port, in a directory of its own.
-  class Server
-    attr_reader :url, :port, :client, :pid
-
-    # A port that was free a moment ago may be another's by now: many tests start servers at the same time.
-    class PortTaken < StandardError; end
-    MOST_PORTS = 5
-
-    def initialize(*arguments)
-      @dir = Dir.mktmpdir("pshub-redis-")
-      tries = 0
-      begin
-        @port = Support.free_port
-        @url = "redis://127.0.0.1:#{@port}"
-        @client = Redis.new(url: @url, reconnect_attempts: 1)
-        start(*arguments)
-      rescue PortTaken
-        @client.close
-        (tries += 1) < MOST_PORTS ? retry : raise
-      end
-    end
-
-    def start(*arguments)
-      program = ENV.fetch("PSHUB_TEST_SERVER", "redis-server")
-      options = ["--port", @port.to_s, "--bind", "127.0.0.1", "--dir", @dir, "--save", "", "--appendonly", "no"]
-      @pid = Process.spawn(program, *options, *arguments, out: IO::NULL)
-      Support.eventually("the start of redis-server") { up? || look_for_end }
-    end
-
-    def kill
-      return unless @pid
-
-      Process.kill("KILL", @pid)
-      Process.wait(@pid)
-      @pid = nil
-    end
-
-    def close
-      @client.close
-      kill
-      FileUtils.rm_rf(@dir)
-    end
-
-    def held = @client.scan_each(match: "pshub:*:held:*").sort
-    def held_count = held.sum { |key| @client.hlen(key) }
-    def waiting = @client.llen("pshub:{default}:calls")
-
-    # As whoever writes it by hand.
-    def push(*requests)
-      @client.rpush("pshub:{default}:calls", requests)
-      @client.rpush("pshub:{default}:bell", 1)
-    end
-
-    # Whether a worker's blocking connection waits for the bell.
-    def worker_waits? = waits?("worker")
-
-    # Whether a hub's blocking connection waits for a reply.
-    def hub_waits? = waits?("hub")
-
-    # Keys that stay when hubs and workers are gone, but for the cards of tasks, and those that go by themselves.
-    def leftovers = @client.scan_each.select { |key| !%w[pshub:tasks pshub:queues].include?(key) && @client.ttl(key) == -1 }.sort
-
-    private
-
-    def waits?(owner)
-      @client.call("CLIENT", "LIST").lines.any? { |line| line.match?(/name=pshub-#{owner}-blocking .*flags=b/) }
-    end
-
-    # And it is this one that answers.
-    def up?
-      @client.ping && @client.info("server")["process_id"].to_i == @pid
-    rescue Redis::BaseConnectionError
-      false
-    end
-
-    def look_for_end
-      return unless Process.wait(@pid, Process::WNOHANG)
-
-      @pid = nil
-      raise PortTaken, "redis-server ended by itself; its port #{@port} may be another's"
+      delay 0.01, "the interval between two looks"
     end
   end
 
@@ -174,7 +95,7 @@ module Support
     def trickle(data, target)
       data.scan(/.{1,#{@rate / 20}}/mn) do |part|
         target.write(part)
-        sleep 0.05
+        Support.delay(0.05, "a slow link sends a part at a time")
       end
     end
 
@@ -183,6 +104,38 @@ module Support
     rescue IOError, SystemCallError
       nil
     end
+  end
+
+  # Runs the command in a fork, which starts sooner than a new Ruby does. Returns what it says and its exit code.
+  def program(*arguments, env: {}, folder: Dir.pwd)
+    reader, writer = IO.pipe
+    child = fork do
+      [$stdout, $stderr].each { |stream| stream.reopen(writer) }
+      ENV.update(env)
+      Dir.chdir(folder)
+      code = begin
+        Pshub::CLI.main(arguments)
+      rescue SystemExit => e
+        e.status
+      end
+      $stdout.flush
+      exit!(code)
+    end
+    writer.close
+    [reader.read, Process.wait2(child).last.exitstatus]
+  end
+
+  # Holds up handlers in other processes until #open: they wait for the file.
+  class Gate
+    attr_reader :path
+
+    def initialize
+      @dir = Dir.mktmpdir("pshub-gate-")
+      @path = File.join(@dir, "open")
+    end
+
+    def open = FileUtils.touch(@path)
+    def close = FileUtils.rm_rf(@dir)
   end
 
   # exe/pshub-worker-rb with test/tasks.rb, in a process of its own.
@@ -197,7 +150,7 @@ module Support
     def initialize(server, *arguments)
       @log = File.join(Dir.mktmpdir("pshub-worker-"), "log")
       @pid = Process.spawn(*COMMAND, "--redis", server.url, *arguments, err: @log)
-      Support.eventually("the worker's registration", patience: 20) do
+      Support.eventually("the worker's registration") do
         raise Minitest::Assertion, said if gone?
 
         server.client.hvals("pshub:workers").any? { |card| card.include?(%("pid":#{@pid},)) }
@@ -213,8 +166,8 @@ module Support
     end
 
     # Its exit status.
-    def wait(patience = 15)
-      Support.eventually("the worker's end", patience: patience) { gone? }
+    def wait
+      Support.eventually("the worker's end") { gone? }
       @status.exitstatus
     end
 
@@ -228,12 +181,17 @@ module Support
   end
 end
 
+require_relative "servers"
+
 # Ends what a test started, whatever becomes of it.
 class PshubTest < Minitest::Test
   include Support
 
-  # One server for all tests that do not stop theirs.
+  # One server for all tests of this process that do not stop theirs.
   def self.shared_server = @@shared_server ||= Server.new.tap { |server| Minitest.after_run { server.close } } # rubocop:disable Style/ClassVars
+
+  # A server that the parent of this process started, and stops.
+  def self.share(server) = @@shared_server = server.connect # rubocop:disable Style/ClassVars
 
   def setup
     @endings = []
@@ -253,6 +211,7 @@ class PshubTest < Minitest::Test
     @server ||= ending(Server.new, :close)
   end
 
+  def gate = ending(Gate.new, :close)
   def proxy = ending(Proxy.new(server.port), :close)
   def hub(url = server.url, **options) = ending(Pshub::Hub.new(redis: url, **options), :close)
   def worker_process(*arguments) = ending(WorkerProcess.new(server, *arguments), :close)
@@ -262,7 +221,7 @@ class PshubTest < Minitest::Test
   end
 
   # A task that no other test knows of.
-  def declare(name, args: nil, result: nil, description: "", timeout: 5, idempotent: false, **jobs, &handler)
+  def declare(name, args: nil, result: nil, description: "", timeout: 60, idempotent: false, **jobs, &handler)
     Pshub::Task.new(name, args, result, description, timeout, idempotent, handler, **jobs)
   end
 

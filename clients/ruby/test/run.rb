@@ -1,47 +1,69 @@
 # frozen_string_literal: true
 
-# All tests: ruby test/run.rb [--junit=report.xml] [minitest's own options]. Each file runs in a process of its own, some of them side by
-# side: they wait more than they compute, for leases and deadlines. With names of files only these are run, here.
-require "rbconfig"
+# The gate: ruby test/run.rb [--junit=report.xml] [minitest's own options]. It runs test_*.rb without *_long.rb; with --long only the
+# latter. Each file runs in a process of its own, four at a time, because tests mostly wait. Files that are named run here, in this process.
 require "tmpdir"
+require_relative "helper"
+require_relative "junit_reporter"
 
 AT_ONCE = 4
-# They wait longest, so they begin.
-SLOW = %w[test_lost_workers.rb test_faults.rb test_job_flows.rb test_connections.rb test_pause.rb test_truth.rb].freeze
+# The slowest files start first.
+SLOW = %w[test_faults.rb test_lost_workers.rb test_program.rb test_schedules.rb test_streams.rb test_health.rb].freeze
 
-# Several processes.
+# Loads the files and runs their tests when this process exits: hubs and workers that are still open then close after the tests.
+def run_here(paths, options, report)
+  ARGV.replace(options)
+  paths.each { |path| require File.expand_path(path, File.exist?(path) ? Dir.pwd : __dir__) }
+  JUnitReporter.write_to(report) if report
+  Minitest.autorun
+end
+
+# Runs files side by side. A child is forked for each one, so that the library is loaded only once; children that follow each other share
+# a redis-server.
 class Files
   # +options+ are minitest's.
   def initialize(paths, options)
     @waiting = paths.sort_by { |path| SLOW.index(File.basename(path)) || SLOW.size }
     @options = options
     @running = {}
+    @idle = Array.new(AT_ONCE) { Support::Server.new }
+    @servers = @idle.dup
     @ok = true
     %w[INT TERM].each { |signal| trap(signal) { interrupt } }
   end
 
-  # True when all of them passed. +reports+ is a folder for what they found.
+  # Returns true when all of them passed. +reports+ is a folder for their reports.
   def run(reports)
     while start(reports) || @running.any?
       pid, status = Process.wait2
-      path, output = @running.delete(pid) || next
+      path, output, server = @running.delete(pid) || next
+      @idle << server
       @ok &&= status.success?
       tell(path, File.read(output), status)
     end
     @ok
+  ensure
+    @servers.each(&:close)
   end
 
   private
 
-  # False when nothing is left to start.
+  # Returns false: nothing is left to start, or all slots are busy.
   def start(reports)
-    while @running.size < AT_ONCE && (path = @waiting.shift)
+    while @idle.any? && (path = @waiting.shift)
       name = File.basename(path, ".rb")
       output = File.join(reports, "#{name}.txt")
-      command = [RbConfig.ruby, __FILE__, path, "--junit=#{File.join(reports, "#{name}.xml")}", *@options]
-      @running[Process.spawn(*command, out: output, err: %i[child out])] = [path, output]
+      server = @idle.shift
+      @running[fork { become(path, output, server, File.join(reports, "#{name}.xml")) }] = [path, output, server]
     end
     false
+  end
+
+  def become(path, output, server, report)
+    %w[INT TERM].each { |signal| trap(signal, "DEFAULT") }
+    [$stdout, $stderr].each { |stream| stream.reopen(output, "a").sync = true }
+    PshubTest.share(server)
+    run_here([path], @options, report)
   end
 
   def tell(path, text, status)
@@ -52,12 +74,12 @@ class Files
   end
 
   def interrupt
-    @running.each_key { |pid| Process.kill("TERM", pid) }
+    [*@running.keys, *@servers.filter_map(&:pid)].each { |pid| Process.kill("TERM", pid) }
     exit!(130)
   end
 end
 
-# Of all reports one.
+# Makes one report of all.
 def merge(reports, path)
   texts = Dir[File.join(reports, "*.xml")].map { |each| File.read(each) }
   sums = %w[tests failures errors skipped].map do |name|
@@ -69,19 +91,16 @@ end
 
 report = ARGV.find { |argument| argument.start_with?("--junit=") }
 ARGV.delete(report)
-named, options = ARGV.partition { |argument| argument.match?(/\Atest_\w+\.rb\z/) || argument.end_with?(".rb") }
-if named.empty?
+report = report&.delete_prefix("--junit=")
+long = ARGV.delete("--long")
+named, options = ARGV.partition { |argument| argument.end_with?(".rb") }
+if named.any?
+  run_here(named, options, report)
+else
+  paths = Dir[File.join(__dir__, "test_*.rb")].select { |path| path.end_with?("_long.rb") == !long.nil? }
   Dir.mktmpdir("pshub-ruby-tests-") do |reports|
-    ok = Files.new(Dir[File.join(__dir__, "test_*.rb")], options).run(reports)
-    merge(reports, report.delete_prefix("--junit=")) if report
+    ok = Files.new(paths, options).run(reports)
+    merge(reports, report) if report
     exit(ok)
   end
-else
-  require_relative "helper"
-  require_relative "junit_reporter"
-  ARGV.replace(options)
-  named.each { |path| require File.expand_path(path, File.exist?(path) ? Dir.pwd : __dir__) }
-  JUnitReporter.write_to(report.delete_prefix("--junit=")) if report
-  # The process is left only when all is ended: an at_exit of the hubs comes after.
-  Minitest.autorun
 end

@@ -10,7 +10,7 @@ module Support
       attr_reader :port, :pid, :client
 
       def initialize(master)
-        @port = Support.free_port
+        @port = Support.own_port
         @dir = Dir.mktmpdir("pshub-sentinel-")
         path = File.join(@dir, "sentinel.conf")
         File.write(path, <<~CONFIG)

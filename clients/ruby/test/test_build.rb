@@ -4,6 +4,7 @@ require_relative "helper"
 
 # Which build of its program a worker says that it runs.
 class TestBuild < PshubTest
+  TASKS = File.expand_path("tasks.rb", __dir__)
   WRONG = "must be a text of 1 to 64 characters without control characters; it is"
 
   def adder = declare("add:1.0") { |args| args["x"] }
@@ -36,10 +37,9 @@ class TestBuild < PshubTest
   def test_the_flag_and_the_variable
     worker_process("--build", "3f2c1a")
     assert_equal ["3f2c1a"], server.client.hvals("pshub:workers").map { |card| JSON.parse(card)["build"] }
-    output, status = Open3.capture2e(*WorkerProcess::COMMAND, "--build", "a\tb")
-    assert_equal ["pshub-worker-rb: --build #{WRONG} \"a\\tb\".\n", 2], [output, status.exitstatus]
-    output, status = Open3.capture2e({ "PSHUB_BUILD" => "größer\u0085" }, *WorkerProcess::COMMAND)
-    assert_equal ["PSHUB_BUILD #{WRONG}", 2], [output[/PSHUB_BUILD.* it is/], status.exitstatus]
+    assert_equal ["pshub-worker-rb: --build #{WRONG} \"a\\tb\".\n", 2], program(TASKS, "--build", "a\tb")
+    output, code = program(TASKS, env: { "PSHUB_BUILD" => "größer\u0085" })
+    assert_equal ["PSHUB_BUILD #{WRONG}", 2], [output[/PSHUB_BUILD.* it is/], code]
   end
 
   def test_the_variable_is_utf_8_where_the_locale_is_another

@@ -26,6 +26,7 @@ class TestDeadJobs < PshubTest
   def test_they_are_listed_with_why
     worker(failing, final)
     calling = hub(name: "shop")
+    begun_ms = now_ms
     dead = calling.dead("default")
     id, = bury(calling, 1)
     calling.enqueue("final:1.0", [1])
@@ -34,7 +35,7 @@ class TestDeadJobs < PshubTest
     assert_equal ["final:1.0", [1], 1, "shop"], latest.to_h.values_at(:task, :args, :tries, :from)
     assert_equal [id, "default", "fail:1.0", { "n" => 0 }, 2, 0], first.to_h.values_at(:id, :queue, :task, :args, :tries, :following)
     assert_equal [["TaskFailed", "no {card}"]] * 2, first.errors.map { |error| error.values_at("code", "message") }
-    assert_in_delta now_ms, first.at_ms, 10_000
+    assert_includes begun_ms..now_ms, first.at_ms
     assert_equal ["final:1.0"], dead.list(limit: 1).map(&:task)
     { { task: "fail:1.0" } => 1, { ids: [id] } => 1, { ids: [] } => 0, { code: "TaskFailed" } => 2, { code: "Timeout" } => 0,
       { before_ms: first.at_ms } => 0, { before_ms: now_ms + 60_000 } => 2,
@@ -83,18 +84,6 @@ class TestDeadJobs < PshubTest
     assert_equal given, calling.job(id).result
   end
 
-  def test_a_chain_goes_on_with_the_step_that_was_tried_again
-    second = declare("second:1.0") { |args| args }
-    worker(failing, second)
-    calling = hub
-    dead = calling.dead("default")
-    chain = calling.chain([["fail:1.0", { n: 1 }], ["second:1.0", {}, { pass: "before" }]])
-    eventually("its death") { dead.count == 1 }
-    assert_equal 1, dead.list.first.following
-    dead.retry(args: { card: 5 }, ids: [chain.id])
-    assert_equal({ "before" => { "card" => 5 } }, chain.result)
-  end
-
   def test_they_are_deleted
     worker(failing)
     calling = hub
@@ -104,14 +93,5 @@ class TestDeadJobs < PshubTest
     assert_equal ids.drop(1).sort, dead.list.map(&:id).sort
     assert_equal 2, dead.delete
     assert_equal 0, server.client.exists(DEAD)
-  end
-
-  def test_what_somebody_else_put_there_is_left_out
-    ["no job", '{"task":"x:1.0"}', "[1]", "\xff", '{"id":"a","task":"x:1.0"}'].each { |text| server.client.zadd(DEAD, 1, text) }
-    server.client.zadd(DEAD, "+inf", PLAIN.sub('"a"', '"b"'))
-    dead = hub.dead("default")
-    assert_equal %w[b a], dead.list.map(&:id)
-    assert_equal 2, dead.retry
-    assert_equal 2, server.client.llen(JOBS)
   end
 end

@@ -1,27 +1,13 @@
 # frozen_string_literal: true
 
-require_relative "helper"
-require "net/http"
+require_relative "probing"
 require "tempfile"
 
 # Probes of a worker: /livez and /readyz, over HTTP.
 class TestHealth < PshubTest
-  READY = [200, { "ready" => true }].freeze
-  LIVE = [200, { "live" => true }].freeze
+  include Probing
 
-  def probe(port, path, patience: 10)
-    Net::HTTP.start("127.0.0.1", port, open_timeout: patience, read_timeout: patience, max_retries: 0) do |http|
-      response = http.get(path)
-      [response.code.to_i, JSON.parse(response.body)]
-    end
-  end
-
-  # nil where nobody answers.
-  def reached(port, path)
-    probe(port, path)
-  rescue SystemCallError, EOFError
-    nil
-  end
+  TASKS = File.expand_path("tasks.rb", __dir__)
 
   def raw(port, sent)
     socket = TCPSocket.new("127.0.0.1", port)
@@ -33,7 +19,7 @@ class TestHealth < PshubTest
   end
 
   def test_a_worker_answers_them
-    port = free_port
+    port = own_port
     worker = worker_process("--health-port", port.to_s)
     # Others see it a moment before it serves.
     eventually("that it serves") { probe(port, "/readyz") == READY }
@@ -56,7 +42,7 @@ class TestHealth < PshubTest
 
   def test_they_say_that_redis_is_away_and_that_it_is_back
     own_server
-    port = free_port
+    port = own_port
     worker_process("--health-port", port.to_s, "--lease", "2s")
     Process.kill("STOP", server.pid)
     begin
@@ -71,7 +57,7 @@ class TestHealth < PshubTest
 
   def test_they_say_that_it_waits_for_its_first_lease
     own_server.kill
-    port = free_port
+    port = own_port
     pid = Process.spawn(*WorkerProcess::COMMAND, "--redis", server.url, "--health-port", port.to_s, err: IO::NULL)
     assert_equal [503, { "ready" => false, "reason" => "starting" }], eventually("an answer") { reached(port, "/readyz") }
     assert_equal LIVE, probe(port, "/livez")
@@ -82,41 +68,10 @@ class TestHealth < PshubTest
     Process.wait(pid)
   end
 
-  def test_they_say_that_it_stood_still_for_longer_than_its_lease
-    port = free_port
-    worker = worker_process("--health-port", port.to_s, "--lease", "2s")
-    assert_equal LIVE, probe(port, "/livez")
-    worker.signal("STOP")
-    Process.wait(worker.pid, Process::WUNTRACED)
-    # Nobody answers.
-    assert_raises(Net::ReadTimeout) { probe(port, "/livez", patience: 3) }
-    worker.signal("CONT")
-    status, said = probe(port, "/livez")
-    assert_equal [503, false, "its threads had no turn"], [status, *said.values_at("live", "reason")]
-    assert_operator said["blockedMs"], :>, 2000
-    # It is remembered for a while, and no longer.
-    eventually("that it is forgotten") { probe(port, "/livez") == LIVE }
-  end
-
-  # As a handler can do it that ends threads which are not its own.
-  def test_they_say_that_a_thread_has_ended
-    port = free_port
-    before = Thread.list
-    serving = worker(adder, health_port: port)
-    assert_equal LIVE, probe(port, "/livez")
-    beating = eventually("its beats") do
-      (Thread.list - before).find { |thread| (thread.backtrace || []).any? { |line| line.include?("roles/beat.rb") } }
-    end
-    beating.kill.join
-    assert_equal [503, { "live" => false, "reason" => "a thread has ended: beat of default" }], probe(port, "/livez")
-    eventually("the end of the lease") { probe(port, "/readyz") == [503, { "ready" => false, "reason" => "no lease in default" }] }
-    serving.stop
-  end
-
   def test_they_say_that_it_stops
     begun = Thread::Queue.new
     may_end = Thread::Queue.new
-    port = free_port
+    port = own_port
     serving = worker(declare("wait:1.0", timeout: 30) { begun.push(1) && may_end.pop }, health_port: port)
     calling = Thread.new { hub.call("wait:1.0") }
     begun.pop
@@ -137,8 +92,7 @@ class TestHealth < PshubTest
     serving = Pshub::Worker.new(redis: server.url, tasks: [adder], health_port: port)
     assert_equal wrong, assert_raises(Pshub::ConfigError) { serving.start }.message
     serving.stop
-    output, status = Open3.capture2e(*WorkerProcess::COMMAND, "--redis", server.url, "--health-port", port.to_s)
-    assert_equal ["pshub-worker-rb: #{wrong}\n", 2], [output, status.exitstatus]
+    assert_equal ["pshub-worker-rb: #{wrong}\n", 2], program(TASKS, "--redis", server.url, "--health-port", port.to_s)
     assert_equal 0, server.client.hlen("pshub:workers")
   ensure
     other&.close
@@ -149,9 +103,8 @@ class TestHealth < PshubTest
     assert_equal "option health_port must be a whole number from 0 to 65535; it is 70000.", wrong.message
     wrong = assert_raises(Pshub::ConfigError) { Pshub::Hub.new(health_port: 1) }
     assert_match(/\AThere is no option health_port\./, wrong.message)
-    output, status = Open3.capture2e({ "PSHUB_HEALTH_PORT" => "http" }, *WorkerProcess::COMMAND)
     assert_equal ["pshub-worker-rb: PSHUB_HEALTH_PORT must be a whole number from 0 to 65535; it is \"http\".\n", 2],
-                 [output, status.exitstatus]
+                 program(TASKS, env: { "PSHUB_HEALTH_PORT" => "http" })
   end
 
   def test_the_option_beats_the_environment_and_0_takes_a_free_port

@@ -68,22 +68,6 @@ class TestInMemory < PshubTest
     assert_raises(Pshub::HubClosed) { kit.hub.enqueue(@mail, {}) }
   end
 
-  def test_not_counted_is_what_was_there_already_and_what_was_refused
-    kit = in_memory(@mail)
-    2.times { kit.hub.enqueue(@mail, { to: "ada" }, unique: true, delay_ms: 1000) }
-    assert_raises(Pshub::NoSuchTask) { kit.hub.enqueue("nothing:1.0") }
-    assert_equal(1, kit.enqueued.size)
-  end
-
-  def test_jobs_that_nobody_serves_and_those_of_a_hub_of_the_code_under_test
-    kit = in_memory
-    own = Pshub::Hub.new(redis: kit.redis.target)
-    250.times { |n| own.enqueue("elsewhere:1.0", { n: n }, queue: "others") }
-    own.close
-    assert_equal("others", kit.expect_enqueued("elsewhere:1.0", { n: 249 }).queue)
-    assert_equal(250, kit.enqueued.size)
-  end
-
   def test_jobs_wait_until_drain_with_what_they_enqueue_themselves
     kit = nil
     twice = declare("twice:1.0") { kit.hub.enqueue("mail:1.0", { to: "by twice" }) && nil }
@@ -124,78 +108,6 @@ class TestInMemory < PshubTest
     assert_match(/gave up after 0.3 s: 1 handlers run; left are 1 in pshub:{default}:held:/, told)
   end
 
-  def test_drain_waits_for_merged_runs_and_chunks
-    sent = @sent
-    merged = declare("merged:1.0", keyed: "merged") do |by_key|
-      sleep 0.15
-      sent << by_key
-    end
-    chunks = declare("chunks:1.0") do
-      Enumerator.new do |out|
-        3.times { |n| sleep(0.05) && (out << n) }
-        sent << "chunks"
-      end
-    end
-    kit = in_memory(merged, chunks)
-    kit.hub.enqueue(merged, 1, key: "a")
-    kit.hub.enqueue(chunks)
-    assert_equal(2, kit.drain)
-    assert_equal(["chunks", { "a" => [1] }], sent.sort_by(&:to_s))
-  end
-
-  def test_the_clock_goes_on_by_days_of_schedules_and_retries
-    kit = in_memory(@mail, @daily)
-    kit.hub.schedule("nightly", { cron: "0 3 * * *", timezone: "UTC" }, "daily:1.0")
-    kit.hub.enqueue(@mail, { failures: 2 })
-    kit.clock.advance(59)
-    assert_equal(1, @sent.size)
-    kit.clock.advance(2)
-    assert_equal(2, @sent.size)
-    kit.clock.advance(3 * 24 * 3600)
-    assert_equal([3, 6], [@sent.count("daily"), @sent.size])
-  end
-
-  def test_the_clock_stops_where_something_is_due
-    kit, at = nil, []
-    kit = in_memory(declare("when:1.0") { (at << kit.clock.now_ms) && nil })
-    start = kit.clock.now_ms
-    delays = [30_000, 3_600_000, 5 * 3_600_000]
-    delays.reverse_each { |delay_ms| kit.hub.enqueue("when:1.0", {}, delay_ms: delay_ms) }
-    kit.clock.advance(6 * 3600)
-    late_ms = at.zip(delays).map { |moment, delay_ms| moment - start - delay_ms }
-    assert(late_ms.size == 3 && late_ms.all?(0...2000), late_ms.inspect)
-  end
-
-  def test_the_clock_goes_to_a_time_and_not_back_and_is_again_what_it_was
-    kit = in_memory(@mail)
-    kit.clock.advance_to(new_year = Time.utc(2099))
-    assert_includes(0...1000, kit.clock.now_ms - (new_year.to_i * 1000))
-    [-1, Float::INFINITY, "1", nil].each do |wrong|
-      assert_match(/seconds from 0/, assert_raises(Pshub::ConfigError) { kit.clock.advance(wrong) }.message)
-    end
-    assert_raises(Pshub::ConfigError) { kit.clock.advance_to(Time.utc(2020)) }
-    kit.close
-    assert_in_delta(Time.now.to_f * 1000, in_memory(@mail).clock.now_ms, 60_000)
-  end
-
-  def test_a_call_ends_at_its_deadline
-    kit = in_memory(@stuck)
-    call = kit.hub.submit("stuck:1.0", {}, timeout: 30)
-    kit.clock.advance(29)
-    refute(call.done?)
-    kit.clock.advance(1)
-    assert_raises(Pshub::Timeout) { call.result }
-  end
-
-  def test_waits_of_a_context_go_by_the_clock
-    kit = in_memory(declare("nap:1.0", timeout: 7200) { |_, ctx| ctx.wait(3600) ? "told" : "rested" })
-    call = kit.hub.submit("nap:1.0")
-    kit.clock.advance(3500)
-    refute(call.done?)
-    kit.clock.advance(101)
-    assert_equal("rested", call.result)
-  end
-
   def test_a_worker_that_died_can_be_started_again_and_takes_over_what_it_held
     ran = []
     hold = declare("hold:1.0", idempotent: true) do |_, ctx|
@@ -214,16 +126,6 @@ class TestInMemory < PshubTest
     assert_match(/runs already/, assert_raises(Pshub::ConfigError) { kit.worker.start }.message)
     kit.clock.advance(8)
     assert_equal("done", call.result)
-  end
-
-  def test_a_call_that_may_not_be_run_twice_is_lost_with_its_worker
-    kit = in_memory(@stuck)
-    call = kit.hub.submit("stuck:1.0", {}, timeout: 60)
-    kit.clock.advance(0.01)
-    kit.worker.die
-    kit.start_worker
-    kit.clock.advance(8)
-    assert_raises(Pshub::WorkerLost) { call.result }
   end
 
   def test_redis_is_away_for_as_long_as_the_test_says_and_all_find_it_again
@@ -245,13 +147,6 @@ class TestInMemory < PshubTest
     assert_match(/what task made/, assert_raises(Pshub::ConfigError) { in_memory(-> { 1 }) }.message)
   end
 
-  def test_without_lua_it_says_what_to_install
-    code = %(require "pshub/testing/in_memory"; Pshub::Lua::FILES.clear rescue Pshub::Lua.send(:remove_const, :FILES) && Pshub::Lua::FILES = []) +
-           %(; begin; Pshub::InMemory.new; rescue Pshub::ConfigError => e; puts e.message; end)
-    said, = Open3.capture2e({ "PSHUB_LUA" => nil }, RbConfig.ruby, "-W0", "-I", File.expand_path("../lib", __dir__), "-e", code)
-    assert_match(/apt-get install liblua5.1-0.*PSHUB_LUA/, said)
-  end
-
   def test_nothing_is_left_of_it
     before = Thread.list.size
     kit = Pshub::InMemory.new(@mail)
@@ -261,19 +156,6 @@ class TestInMemory < PshubTest
     kit.close
     eventually("the end of its threads") { Thread.list.size <= before }
     assert_equal(0, Pshub::Clock.ahead_s)
-  end
-
-  def test_what_readme_and_the_guide_say_runs
-    chapter = File.read(File.join(ROOT, "clients/ruby/README.md"))[/^## Testing without Redis\n.*?(?=^## )/m]
-    test, for_rspec = chapter.scan(/^```ruby\n(.*?)^```$/m).flatten
-    guide = File.read(File.join(ROOT, "docs/testing.md"))[/^```ruby outline\n(.*?)^```$/m, 1]
-    { test => "1 runs, 3 assertions", guide => "4 runs, 7 assertions" }.each do |code, outcome|
-      said, status = Open3.capture2e(RbConfig.ruby, "-I", File.join(ROOT, "clients/ruby/lib"), "-e", code)
-      assert_predicate(status, :success?, said)
-      assert_includes(said, "#{outcome}, 0 failures, 0 errors")
-    end
-    _, parsed = Open3.capture2e(RbConfig.ruby, "-c", "-e", for_rspec)
-    assert_predicate(parsed, :success?)
   end
 
   private

@@ -47,14 +47,10 @@ class TestJobFaults < PshubTest
     calling = hub(between.url)
     calling.enqueue("note:1.0", 1, queue: "default")
     between.loses_answers = true
-    begun = Pshub::Clock.now
     error = assert_raises(Pshub::OutcomeUnknown) { calling.enqueue("note:1.0", 2, queue: "default", timeout_ms: 300) }
     assert_match(/did not confirm the job within 300 ms/, error.message)
-    assert_operator Pshub::Clock.now - begun, :<, 1
     between.close
-    begun = Pshub::Clock.now
     2.times { assert_raises(Pshub::NotEnqueued, Pshub::OutcomeUnknown) { calling.enqueue("note:1.0", 3, queue: "default", timeout_ms: 300) } }
-    assert_operator Pshub::Clock.now - begun, :<, 5
     assert_equal 2, server.client.llen(JOBS)
   end
 
@@ -75,24 +71,6 @@ class TestJobFaults < PshubTest
     assert_equal [:unknown], deliver.call
     outcomes.push(Pshub::ConnectionLost.new, 5)
     assert_equal [:unknown], Pshub::Clock.stub(:now, -> { now += 20 }) { deliver.call }
-  end
-
-  def test_what_an_adoption_brought_is_done_and_told_at_once
-    queue = Pshub::TaskQueue.new("default", Pshub::Keys.new("pshub"))
-    dead = %({"id":"j","task":"t:1.0","losses":3})
-    adopted = Pshub::Adopted.new(true, [], [], [["job:j", dead]], [["job:j", "ticket", "hub"]], [["out:b:x", "m"]])
-    queue.define_singleton_method(:adopt) { |*| adopted }
-    now = 100.0
-    crew = Crew.new("me", [], [])
-    told = connection
-    Pshub::Clock.stub(:now, -> { now }) do
-      role = Pshub::Roles::Adopt.new(crew, Pshub::Keys.new("pshub"), queue, told, nil, Struct.new(:stepped_at).new(0), Pshub::Events.new)
-      now += 3
-      role.adopt_from(["lost"])
-    end
-    assert_equal [%w[out:b:x m]], crew.outs
-    reply = JSON.parse(server.client.lpop("pshub:reply:{hub}"))
-    assert_equal %w[ticket WorkerLost], [reply["id"], reply["error"]["code"]]
   end
 
   Crew = Struct.new(:worker_id, :problems, :outs) do
@@ -138,7 +116,7 @@ class TestJobFaults < PshubTest
       until over
         between.cut if @tries.size > seen
         seen = @tries.size
-        sleep(0.1)
+        delay 0.1, "cuts go on while jobs do"
       end
     end
     chains = Array.new(5) { |n| calling.chain([["note:1.0", n, { queue: "default" }], ["there:1.0", n, { queue: "b" }]]) }
@@ -148,18 +126,6 @@ class TestJobFaults < PshubTest
     # A claim whose answer was lost is put back and runs; none runs twice.
     assert_equal((0...5).flat_map { |n| [n, n] }, Array.new(@tries.size) { @tries.pop }.sort)
     eventually("what is done") { server.held.empty? && server.client.keys("*:came:*").empty? }
-  end
-
-  def test_a_full_redis_takes_no_jobs_and_lets_them_end
-    own_server
-    worker(noting, declare("fail:1.0", backoff: 1, retries: 1) { raise "no" }, slots: 2)
-    calling = hub
-    jobs = [calling.enqueue("note:1.0", {}, tracked: true, delay_ms: 300), calling.enqueue("fail:1.0", {}, tracked: true, delay_ms: 300)]
-    server.client.config(:set, "maxmemory", 1)
-    assert_match(/Redis is full/, assert_raises(Pshub::NotEnqueued) { calling.enqueue("note:1.0", {}) }.message)
-    assert_equal 1, jobs.first.result
-    assert_equal "no", assert_raises(Pshub::TaskFailed) { jobs.last.result }.message
-    server.client.config(:set, "maxmemory", 0)
   end
 
   def test_what_each_user_may_do
@@ -194,24 +160,5 @@ class TestJobFaults < PshubTest
     Process.wait(child)
     refute_equal calling.id, id
     assert_equal [%w[1 1], 1], [results, job.result]
-  end
-
-  def test_a_spoilt_key_of_another_queue_holds_up_only_what_goes_there
-    server.client.set("pshub:{spoilt}:jobs", "somebody else's")
-    worker(noting)
-    calling = hub
-    message = ->(id) { %("ttl":0,"id":"#{id}","task":"note:1.0","args":1}) }
-    step = ->(queue) { [{ id: "x-2", task: "note:1.0", queue: queue, args: "2" }] }
-    [%w[x spoilt], %w[y default]].each do |id, queue|
-      text = %({"at":1,"ttl":0,"id":"#{id}","task":"note:1.0","args":1,"then":#{JSON.generate(step[queue])}})
-      server.client.rpush(JOBS, text)
-    end
-    server.client.rpush("pshub:{default}:jobbell", 1)
-    eventually("three") { @tries.size == 3 }
-    assert_equal 1, calling.enqueue("note:1.0", 1, tracked: true).result
-    assert_equal ["out:spoilt:x-2"], server.held.flat_map { |key| server.client.hkeys(key) }
-    server.client.del("pshub:{spoilt}:jobs")
-    eventually("what was held up") { server.client.lrange("pshub:{spoilt}:jobs", 0, -1).size == 1 && server.held.empty? }
-    assert_match(/\A\{"at":\d+,#{Regexp.escape(message['x-2'].sub('"args":1', '"args":2'))}\z/, server.client.lindex("pshub:{spoilt}:jobs", 0))
   end
 end

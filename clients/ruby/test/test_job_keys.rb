@@ -16,12 +16,13 @@ class TestJobKeys < PshubTest
     calling.enqueue(TASK, { v: 1 }, key: "a", score: 1)
     status = key.status
     assert_equal ["due", 1, [[{ "v" => 1 }, 1.0]]], [status.state, status.waiting, status.payloads.map(&:to_a)]
-    assert_in_delta now_ms, status.due_ms, 5000
+    assert_operator status.due_ms, :<=, now_ms
+    begun_ms = now_ms
     worker(task)
     eventually("the failure") { key.status.state == "later" }
     status = key.status
     assert_equal [1, ["not yet"]], [status.tries, status.errors.map { |error| error["message"] }]
-    assert_in_delta now_ms + 60_000, status.due_ms, 30_000
+    assert_operator status.due_ms, :>=, begun_ms + 60_000
     assert_equal 1, key.run_now
     eventually("the second one") { key.status.tries == 2 }
     calling.enqueue(TASK, { v: 2 }, key: "a", score: 2)
@@ -35,34 +36,5 @@ class TestJobKeys < PshubTest
     refute key.skip
     assert_equal 1, key.retry_dead
     assert_equal [["a", [{ "v" => 1 }]]], seen(4).last
-  end
-
-  def test_a_key_that_runs_and_one_of_a_line
-    task = noting { @lets_go.pop }
-    worker(task, declare("line:1.0", keyed: "ordered") { 1 })
-    calling = hub
-    calling.enqueue(TASK, 1, key: "ü")
-    seen(1)
-    key = calling.key(TASK, "\xfc".dup.force_encoding(Encoding::ISO_8859_1))
-    run = key.status.run
-    assert_equal [@runs.first.fence, @runs.first.fence / 1000, "m-#{@runs.first.fence}"], [run.fence, run.since_ms, run.id]
-    assert_equal "pshub:{default}:held:#{run.worker}", server.held.first
-    error = assert_raises(Pshub::InvalidArgs) { key.skip }
-    assert_equal "merge:1.0, key \"ü\": nothing is skipped, because it runs now. Wait for the end of its run.", error.message
-    @lets_go << true
-    job = calling.enqueue("line:1.0", { n: 1 }, key: "b", delay_ms: 60_000)
-    line = calling.key("line:1.0", "b")
-    status = line.status
-    assert_equal ["later", 1, [[job.id, { "n" => 1 }, 0]]], [status.state, status.waiting, status.jobs.map { |each| each.to_a.first(3) }]
-    assert_in_delta now_ms, status.jobs.first.enqueued_ms, 65_000
-    assert line.skip
-    assert_equal ["Skipped"], line.dead.map { |dead| dead.errors.last["code"] }
-    # What is somebody else's counts as nothing.
-    server.client.set(QUEUE.merged(TASK, "c"), "x")
-    server.client.hset(QUEUE.tried(TASK), "c", "{")
-    server.client.hset(QUEUE.running(TASK), "c", "x")
-    assert_equal ["empty", 0, 0], calling.key(TASK, "c").status.to_h.values_at(:state, :waiting, :tries)
-    assert_raises(Pshub::InvalidArgs) { calling.key(TASK, "") }
-    assert_raises(Pshub::NoSuchTask) { calling.key("unseen:1.0", "a") }
   end
 end

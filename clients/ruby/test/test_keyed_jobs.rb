@@ -5,7 +5,6 @@ require_relative "helper"
 # Jobs with a key: one at a time of each key, in their order.
 class TestKeyedJobs < PshubTest
   Run = Struct.new(:key, :n, :attempt, :fence, :begun, :ended)
-  NIGHTLY = { cron: "0 3 * * *" }.freeze
 
   def setup
     super
@@ -16,7 +15,7 @@ class TestKeyedJobs < PshubTest
   def sync(fails: 0, takes: 0, **options)
     declare("sync:1.0", keyed: "ordered", backoff: 150, **options) do |args, ctx|
       begun = Pshub::Clock.now
-      sleep takes
+      ctx.wait(takes)
       @runs << Run.new(args["key"], args["n"], ctx.attempt, ctx.fence, begun, Pshub::Clock.now)
       raise "not yet" if args["n"] == 1 && ctx.attempt <= fails
 
@@ -73,20 +72,8 @@ class TestKeyedJobs < PshubTest
     assert_equal [[1, 1], [1, 2], [1, 3], [2, 1], [3, 1]], fail_twice(nil)
   end
 
-  def test_one_that_fails_holds_the_next_ones_where_its_task_says_so
-    assert_equal [[1, 1], [1, 2], [1, 3], [2, 1], [3, 1]], fail_twice("hold")
-  end
-
   def test_one_that_fails_lets_the_next_ones_pass_where_its_task_says_so
     assert_equal [[1, 1], [2, 1], [3, 1], [1, 2], [1, 3]], fail_twice(:pass)
-  end
-
-  def test_the_end_of_one_is_told_to_those_behind_it_though_nobody_else_waits_for_it
-    ended = lambda do |job|
-      text = JSON.generate({ at: 1, ttl: 0, id: "j1", job: job, task: "sync:1.0" })
-      Pshub::JobVerdict.done(Pshub::Message.decode_request(text, nil, Pshub::Keys.new("pshub")), "1", "q")&.outcome
-    end
-    assert_equal [nil, "done"], [ended[{ retries: 1 }], ended[{ key: "a" }]]
   end
 
   def test_a_worker_that_leaves_gives_its_job_back_ahead_of_the_next_ones
@@ -104,29 +91,6 @@ class TestKeyedJobs < PshubTest
     runs = ran(3)
     assert_equal [1, 1, 2], runs.map(&:n)
     assert_equal runs.map(&:fence).sort.uniq, runs.map(&:fence)
-  end
-
-  def test_steps_batches_and_schedules_have_keys_too
-    serving = worker(sync)
-    calling = hub
-    entries = [1, 2].map { |n| entry("a", n) }
-    fence = calling.chain(entries).result
-    calling.batch(entries, then: entry("a", 3))
-    eventually("the batch") { @runs.size == 5 }
-    schedules = calling.schedules(calling.schedule("nightly", NIGHTLY, "sync:1.0", { key: "a", n: 4 }, key: "a").queue)
-    schedules.run("nightly")
-    runs = ran(6)
-    assert_equal [1, 2, 1, 2, 3, 4], runs.map(&:n)
-    assert_equal fence, runs[1].fence
-    assert_equal runs.map(&:fence).sort.uniq, runs.map(&:fence)
-    schedules.remove("nightly")
-    bare = ["sync:1.0", { key: "a", n: 1 }]
-    [-> { calling.chain([bare]) }, -> { calling.batch([bare]) }, -> { calling.enqueue_many([*entries, bare]) },
-     -> { calling.schedule("nightly", NIGHTLY, *bare) }].each do |refused|
-      assert_match(/give a key, for example key: 'order-17'/, assert_raises(Pshub::InvalidArgs, &refused).message)
-    end
-    eventually("the last one's end") { serving.busy.zero? }
-    assert_equal 0, @runs.size
   end
 
   def test_a_card_says_how_and_who_enqueues_is_held_to_it

@@ -6,36 +6,6 @@ require_relative "merging"
 class TestMergedRules < PshubTest
   include Merging
 
-  def test_what_is_no_payload_of_theirs_is_given_up_and_the_others_run
-    task = noting(args: { type: "number" }, batch: 4)
-    calling = declared(task)
-    %w[a b].each { |key| calling.enqueue(TASK, 1, key: key, score: 2) }
-    strange = ["\"text\"", "{not],[\"json", ("[" * 80) + ("]" * 80), "\"\xff\"".b]
-    server.client.zadd(QUEUE.merged(TASK, "a"), strange.each_with_index.map { |payload, score| [score * 3, payload] })
-    told = told_by(worker(task), "job:dead", "job:putoff")
-    eventually("the dead ones") { calling.dead("default").count == 4 && @runs.sum { |run| run.keys.size } == 2 }
-    assert_equal [["a", [1]], ["b", [1]]], @runs.flat_map(&:keys).sort
-    # One of them is no UTF-8 even as a text.
-    dead = calling.dead("default").list.to_h { |job| [job.args, job.errors.last.values_at("code", "message")] }
-    assert_equal strange.values_at(1, 2), (dead.keys - ["text"]).sort.reverse
-    assert_equal ["InvalidArgs", "It is no JSON that can be used."], dead["{not],[\"json"]
-    assert_match(/\AThe arguments of merge:1.0: /, dead["text"].last)
-    # What is behind what is given up was not run, and comes back at once.
-    assert_includes taken(told, 5).map(&:first), "job:putoff"
-  end
-
-  def test_they_are_put_off_without_having_failed
-    told = told_by(worker(noting(batch: 2) { |_, _, run| raise Pshub::PutOff.new(30, "not now") if run < 3 }), "job:putoff", "task:settled")
-    hub.enqueue(TASK, 1, key: "a")
-    seen(3)
-    assert_equal [1, 1, 1], @runs.map(&:attempt)
-    events = taken(told, 3)
-    assert_equal [["job:putoff", "m-#{@runs.first.fence}-1"], ["job:putoff", "m-#{@runs[1].fence}-1"], ["task:settled", "m-#{@runs[2].fence}"]],
-                 events.map { |name, event| [name, event[:id]] }
-    assert_equal [30, "not now"], events.first.last.values_at(:delay_ms, :reason)
-    assert_equal 0, hub.dead("default").count
-  end
-
   def test_so_are_other_jobs_and_a_call_fails_as_one_that_may_be_tried_again
     runs = Thread::Queue.new
     task = declare("wait:1.0", retries: 0) do |args, ctx|
@@ -56,17 +26,6 @@ class TestMergedRules < PshubTest
     [-1, "1", nil, Float::NAN, 11 * 365 * 24 * 3600 * 1000].each { |ms| assert_raises(Pshub::ConfigError) { Pshub::PutOff.new(ms) } }
   end
 
-  def test_one_that_is_told_to_stop_has_failed
-    told = told_by(worker(noting(retries: 0) { |_, ctx| ctx.wait(30) && raise("told to stop") }), "job:dead")
-    calling = hub
-    calling.enqueue(TASK, 1, key: "a")
-    seen(1)
-    # As whoever writes it by hand: nobody else cancels a run.
-    server.client.zadd(QUEUE.cancelled, now_ms, "job:m-#{@runs.first.fence}")
-    assert_equal "TaskFailed: told to stop", taken(told, 1).first.last[:reason]
-    eventually("the dead one") { calling.dead("default").count(key: "a") == 1 }
-  end
-
   def test_payloads_are_serialized_for_their_way_and_deserialized_for_the_handler
     task = declare("days:1.0", keyed: :merged, args: { type: "string" }, serialize: ->(day) { day.utc.iso8601 },
                                deserialize: Time.method(:iso8601)) { |by_key| @runs << by_key }
@@ -82,53 +41,6 @@ class TestMergedRules < PshubTest
     told = told_by(serving, "job:retried")
     calling.enqueue("days:1.0", "yesterday", key: "c")
     assert_equal [1, "TaskFailed"], taken(told, 1).first.last.values_at(:attempt, :code)
-  end
-
-  def test_what_a_run_returns_is_no_matter
-    told = told_by(worker(noting { Object.new }), "task:settled")
-    hub.enqueue(TASK, 1, key: "a")
-    assert taken(told, 1).first.last[:ok]
-  end
-
-  def test_what_was_enqueued_before_the_task_merged_its_jobs
-    calling = declared(noting(keyed: "ordered"))
-    calling.enqueue(TASK, 1, key: "a", tracked: true)
-    job = calling.enqueue(TASK, { n: 2 }, key: "a", tracked: true)
-    wrong = calling.enqueue(TASK, "x", key: "a", tracked: true)
-    worker(noting(args: { type: %w[number object] }))
-    job.result
-    assert_equal [[["a", [1]]], [["a", [{ "n" => 2 }]]]], seen(2)
-    assert_match(/\AThe arguments of merge:1\.0: /, assert_raises(Pshub::InvalidArgs) { wrong.result }.message)
-  end
-
-  def test_a_job_and_a_call_without_a_key_are_refused
-    server
-    unkeyed = hub.enqueue(TASK, 1, queue: "default", tracked: true)
-    worker(noting)
-    error = assert_raises(Pshub::InvalidArgs) { unkeyed.result }
-    assert_equal "merge:1.0 merges its jobs: enqueue it with a key, instead of calling it.", error.message
-    assert_raises(Pshub::InvalidArgs) { hub.call(TASK, 1) }
-    assert_empty @runs
-  end
-
-  def test_a_run_for_a_task_that_merges_no_more_is_refused
-    calling = declared(noting)
-    %w[a b].product([1, 2]).each { |key, n| calling.enqueue(TASK, n, key: key, score: n) }
-    worker(noting(keyed: "ordered"))
-    eventually("the dead ones") { calling.dead("default").count == 4 }
-    dead = calling.dead("default").list
-    assert_equal [["InvalidArgs", "merge:1.0 does not merge its jobs any more, and these were."]],
-                 dead.map { |job| job.errors.last.values_at("code", "message") }.uniq
-    assert_empty @runs
-  end
-
-  def test_a_schedule_enqueues_one
-    calling = declared(noting)
-    schedule = calling.schedule("nightly", { cron: "0 3 * * *" }, TASK, { b: 1, a: 2.0 }, key: "a", score: 4)
-    schedules = calling.schedules(schedule.queue)
-    schedules.run("nightly")
-    schedules.remove("nightly")
-    assert_equal({ "{\"a\":2,\"b\":1}" => 4.0 }, waiting("a"))
   end
 
   def test_what_has_no_meaning_for_them_is_refused

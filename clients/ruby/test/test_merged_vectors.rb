@@ -76,16 +76,6 @@ class TestMergedVectors < PshubTest
     Pshub::JobVerdict.failed(request, task, { "code" => outcome.fetch("code", "TaskFailed"), "message" => "no" }, raised)
   end
 
-  def test_what_no_vector_has_of_their_ends
-    request = read(MERGED["ends"].first["message"])
-    error = { "code" => "TaskFailed", "message" => "no" }
-    assert_includes 15_000..46_000, Pshub::JobVerdict.failed(request, merged, error, nil).words.first[1..].to_i
-    unstarted = Pshub::JobVerdict.unstarted(request)
-    assert_equal ["retry", ["b0"], true], [unstarted.outcome, unstarted.words, Pshub::JobVerdict.put_off?(unstarted)]
-    nobodys = Pshub::JobVerdict.failed(request, nil, { **error, "code" => "NoWorkers" }, nil)
-    assert_equal [["d1"], ["dead"]], [nobodys.words, Pshub::JobVerdict.failures_of(request, nobodys).map(&:how)]
-  end
-
   # What no vector has: each of them is none, and together they are fewer than they should be, more, or as many.
   def test_payloads_that_are_json_only_together
     run = ->(sizes, args) { %({"at":1,"ttl":0,"id":"m-7","job":{"fence":7,"run":[["a",0,[#{sizes}]]]},"task":"sync:1.0","args":[#{args}]}) }

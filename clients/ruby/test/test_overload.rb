@@ -6,7 +6,6 @@ require "minitest/mock"
 # How long a list may be, by what a hub sees of it; on a clock that stands still between the steps.
 class TestOverload < Minitest::Test
   NEVER = Float::INFINITY
-  PATIENT = 60.0
 
   def run
     @now = 1000.0
@@ -14,48 +13,6 @@ class TestOverload < Minitest::Test
   end
 
   def forecast(slots = 1) = Pshub::Forecast.new.tap { |one| one.slots = slots }
-  def pass(seconds) = @now += seconds
-
-  # A push and a reply every 10 ms, for so long; the block tells the length at so many ms.
-  def look(forecast, until_ms)
-    0.step(until_ms - 1, 10) do |ms|
-      forecast.learn(20, 0.05, 0.02)
-      forecast.see(yield(ms), 0)
-      pass(0.01)
-    end
-  end
-
-  def with_slots(slots) = forecast(slots).tap { |one| 50.times { one.learn(20, 0.05, 0.02) } }
-
-  def test_a_list_does_not_stand_that_was_short_or_goes_down_or_is_not_served
-    [->(ms) { ms == 80 ? 16 : 40 }, ->(ms) { 200 - (ms / 5) }].each do |length|
-      passing = with_slots(8)
-      look(passing, 220, &length)
-      assert_equal NEVER, passing.length_within(PATIENT)
-    end
-    paused = with_slots(8)
-    50.times do |looks|
-      pass(0.01)
-      paused.see(40 + looks, 1)
-    end
-    assert_equal NEVER, paused.length_within(PATIENT)
-  end
-
-  def test_the_interval_of_long_tasks_is_five_runs
-    long = with_slots(8)
-    100.times { long.learn(20, 5.0, 2.0) }
-    looks = lambda do |count|
-      count.times do
-        long.learn(20, 5.0, 2.0)
-        long.see(40, 0)
-        pass(0.5)
-      end
-    end
-    looks[28]
-    assert_operator long.length_within(PATIENT), :>, 17
-    looks[4]
-    assert_equal 17, long.length_within(PATIENT)
-  end
 
   def test_golden_steps
     JSON.parse(File.read(File.join(ROOT, "clients/vectors/forecast.json")))["cases"].each do |each|
@@ -81,35 +38,5 @@ class TestOverload < Minitest::Test
     expected.each do |name, value|
       value ? assert_in_delta(value, found[name] || NEVER, 1e-6, "#{name}: #{where}") : assert_nil(found[name], "#{name}: #{where}")
     end
-  end
-
-  def test_retries_add_a_tenth_to_the_load_at_most
-    budget = Pshub::RetryBudget.new
-    retries = Array.new(2000) { budget.on_call && budget.take }.count(true)
-    assert_operator retries, :>, 190
-    assert_operator retries, :<=, 210
-  end
-end
-
-# The same with a hub, a worker and more calls than it serves.
-class TestOverloaded < PshubTest
-  def test_what_comes_to_a_list_that_stands_is_refused_and_the_rest_answered_soon
-    worker(declare("work:1.0") { sleep(0.02) && nil }, slots: 2)
-    calling = hub
-    2.times { calling.call("work:1.0", {}, timeout: 5) }
-    ends = 2.5 + Pshub::Clock.now
-    pending = []
-    while Pshub::Clock.now < ends
-      3.times { pending << calling.submit("work:1.0", {}, timeout: 2) }
-      sleep 0.01
-    end
-    outcomes = pending.map(&:outcome)
-    codes = outcomes.map { |each| each.error&.code }.tally
-    assert_operator codes[nil], :>, 150
-    assert_operator codes["Overloaded"], :>, 100
-    assert_equal [nil, "Overloaded"], codes.keys.sort_by(&:to_s)
-    waits = outcomes.select(&:ok).map(&:ms).sort
-    # Before, such calls waited for four fifths of their time: 1,600 ms.
-    assert_operator waits[waits.size / 2], :<, 300
   end
 end

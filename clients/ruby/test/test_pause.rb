@@ -30,16 +30,6 @@ class TestPause < PshubTest
     told
   end
 
-  def seen(worker) = JSON.parse(server.client.hget("pshub:stats", worker.id) || "{}").fetch("seen", 0)
-
-  # Waits until it has beaten so many times more, one of which may be under way.
-  def beats(worker, count = 3)
-    count.times do
-      before = seen(worker)
-      eventually("a beat") { seen(worker) > before }
-    end
-  end
-
   def unblocks = server.client.info("commandstats").fetch("client|unblock", {}).fetch("calls", 0).to_i
 
   def test_a_worker_that_waits_takes_nothing_until_it_is_resumed
@@ -63,38 +53,6 @@ class TestPause < PshubTest
     eventually("the other word") { told.last == { resumed: "default" } }
   end
 
-  def test_a_busy_worker_finishes_and_keeps_its_lease
-    serving = worker(stay, slots: 1, lease: 2)
-    told = told_by(serving)
-    id = serving.id
-    calling = hub
-    running = calling.submit("stay:1.0", { n: 1 })
-    eventually("the start") { @started == [1] }
-    waiting = calling.submit("stay:1.0", { n: 2 })
-    eventually("the push") { server.waiting == 1 }
-    calling.pause("default")
-    eventually("the word") { told.any? }
-    @going_on.set
-    assert_equal 1, running.result
-    beats(serving, 6)
-    assert_equal [[1], 1, id, 0, []], [@started, server.waiting, serving.id, serving.busy, server.held]
-    calling.resume("default")
-    assert_equal 2, waiting.result
-  end
-
-  def test_a_worker_finds_its_queue_paused
-    calling = hub
-    first = calling.pause("default")
-    assert_equal [first, server.client.get(PAUSED).to_i], [calling.pause("default"), first]
-    serving = worker(note)
-    waiting = calling.submit("note:1.0", { n: 1 })
-    eventually("the push") { server.waiting == 1 }
-    beats(serving)
-    assert_empty @started
-    assert_equal [true, false], [calling.resume("default"), calling.resume("default")]
-    assert_equal 1, waiting.result
-  end
-
   def test_a_paused_worker_stops
     serving = worker(note)
     told = told_by(serving)
@@ -102,24 +60,6 @@ class TestPause < PshubTest
     eventually("the word") { told.any? }
     serving.stop
     assert_equal [PAUSED], server.leftovers
-  end
-
-  def test_somebody_elses_key_is_no_pause
-    server.client.rpush(PAUSED, "squat")
-    serving = worker(note)
-    told = told_by(serving)
-    calling = hub
-    assert_equal 1, calling.call("note:1.0", { n: 1 })
-    %i[pause resume].each do |change|
-      error = assert_raises(Pshub::NotEnqueued) { calling.public_send(change, "default") }
-      assert_match(/\AQueue default could not be .*: WRONGTYPE/, error.message)
-    end
-    server.client.del(PAUSED)
-    server.client.set(PAUSED, "soon")
-    beats(serving)
-    assert_equal 2, calling.call("note:1.0", { n: 2 })
-    assert_empty told
-    assert_equal [calling.pause("default"), true], [server.client.get(PAUSED).to_i, calling.resume("default")]
   end
 
   def test_what_cannot_be_paused_is_said

@@ -9,16 +9,13 @@ class TestProgram < PshubTest
     Dir.mktmpdir do |folder|
       file = File.join(folder, "tasks.rb")
       File.write(file, code) if code
-      command = [*WorkerProcess::COMMAND[0..-2], *arguments, *(file if code)]
-      output, status = Open3.capture2e({ "PSHUB_REDIS" => server.url }, *command)
-      return [output, status.exitstatus]
+      return program(*arguments, *(file if code), env: { "PSHUB_REDIS" => server.url })
     end
   end
 
   def said_of(name, code, folder)
     File.write(File.join(folder, name), code) if code
-    output, status = Open3.capture2e(*WorkerProcess::COMMAND[0..-2], name, chdir: folder)
-    [status.exitstatus, output]
+    program(name, folder: folder).reverse
   end
 
   def test_wrong_usage
@@ -40,20 +37,6 @@ class TestProgram < PshubTest
     assert_equal ["pshub-worker-rb: --slots must be a whole number from 1 to 256; it is 0.\n", 2], [output, status]
     output, status = run_worker("--log-level", "loud", code: 'task("a:1.0") { 1 }')
     assert_equal ["pshub-worker-rb: --log-level must be debug, info, warn, error or silent; it is 'loud'.\n", 2], [output, status]
-  end
-
-  def test_times
-    %w[--grace --lease].each do |flag|
-      output, status = run_worker(flag, "ten", code: 'task("a:1.0") { 1 }')
-      wrong = "#{flag} must be a duration like 500ms, 2s, 1m, 1h or 1d (a bare number is seconds), not 'ten'."
-      assert_equal ["pshub-worker-rb: #{wrong}\n", 2], [output, status]
-    end
-    %w[1 1s 1000ms].each do |lease|
-      output, = run_worker("--lease", lease, code: 'task("a:1.0") { 1 }')
-      assert_includes output, "--lease must be a number of seconds from 2 to 600; it is 1.0."
-    end
-    assert_includes run_worker("--grace", "2h", code: "").first, "declares no task"
-    assert_includes run_worker("--grace", "2h", code: 'task("a:1.0") { 1 }').first, "from 0 to 3600; it is 7200.0."
   end
 
   def test_what_is_served_is_a_file_that_declares_tasks
@@ -103,7 +86,7 @@ class TestProgram < PshubTest
       refute_includes said.call, "cret"
       server.start
       server.client.call("ACL", "SETUSER", "me", "on", ">se@cret", "~*", "&*", "+@all")
-      eventually("its start", patience: 20) { said.call.include?("worker started") }
+      eventually("its start") { said.call.include?("worker started") }
       assert_equal [1, 1], [server.client.hlen("pshub:workers"), said.call.scan("worker started").size]
       Process.kill("TERM", pid)
       assert_predicate Process.wait2(pid).last, :success?
@@ -120,8 +103,12 @@ class TestProgram < PshubTest
     told = lines[0..-2].map { |line| [line["level"], line["msg"], line["reason"][0, WRONG.length]] }.uniq
     assert_equal [["error", "Redis does not let us in; trying again", WRONG]], told
     refute_includes lines.to_s, "guess"
-    error = assert_raises(Pshub::NotEnqueued) { hub(url).call("a:1.0", {}, timeout: 2) }
-    assert error.message.start_with?("Redis could not be asked where a:1.0 runs: #{WRONG}"), error.message
+    calling = hub(url)
+    # On a busy machine the first call may end before its connection was refused.
+    eventually("the reason") do
+      error = assert_raises(Pshub::NotEnqueued) { calling.call("a:1.0") }
+      error.message.start_with?("Redis could not be asked where a:1.0 runs: #{WRONG}")
+    end
   end
 
   def test_a_redis_that_cannot_write_to_its_disk_is_told_as_what_it_is
@@ -154,52 +141,14 @@ class TestProgram < PshubTest
 
   def test_a_signal_shows_where_each_thread_is
     worker = worker_process
-    called = Thread.new { hub.call("stubborn:1.0", { "ms" => 3000 }) }
+    going_on = gate
+    called = Thread.new { hub.call("stubborn:1.0", { until: going_on.path }) }
     eventually { server.client.hvals("pshub:stats").any? { |stats| stats.include?('"busy":1') } }
     worker.signal("TTIN")
     eventually { worker.said.match?(/^Thread pshub-slot \(sleep\):\n(  .*\n)*  .*tasks\.rb:\d+/) }
+    going_on.open
     assert_equal "done", called.value
     worker.signal("TERM")
     assert_equal 0, worker.wait
-  end
-
-  # Whatever somebody pushes, it is a request or it is malformed.
-  def test_messages_with_random_faults
-    random = Random.new(1)
-    keys = Pshub::Keys.new("pshub")
-    texts = JSON.parse(File.read(File.join(ROOT, "clients/vectors/requests.json")), max_nesting: 0)["cases"].map { |each| each["text"] }
-    read = 0
-    4000.times do
-      text = spoilt(texts.sample(random: random).b, random)
-      begin
-        Pshub::Payload.compact(Pshub::Message.decode_request(text, nil, keys).args)
-        read += 1
-      rescue Pshub::Message::Malformed, JSON::GeneratorError
-        # 1e999 is read as infinity, which cannot be written.
-        next
-      ensure
-        Pshub::Message.decode_reply(text)
-      end
-      begin
-        Pshub::Cards.task(text)
-      rescue Pshub::Foreign::Unreadable
-        next
-      end
-    end
-    assert_operator read, :>, 100
-  end
-
-  PIECES = ["\\ud800", "\\u0000", "1e999", "//", '"', "{", "[", "-", '"losses":1e9,'].freeze
-
-  def spoilt(text, random)
-    random.rand(1..3).times do
-      at = random.rand(text.bytesize + 1)
-      case random.rand(3)
-      when 0 then text.setbyte(at, random.rand(256)) if at < text.bytesize
-      when 1 then text.insert(at, PIECES.sample(random: random).b)
-      else text.slice!(at, random.rand(5))
-      end
-    end
-    text
   end
 end

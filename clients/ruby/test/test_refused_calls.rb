@@ -60,19 +60,6 @@ class TestRefusedCalls < PshubTest
     assert_equal record["seen"], server.client.zscore("pshub:refusing", shop.id)
   end
 
-  def test_arguments_that_do_not_fit_and_calls_that_were_given_up_are_told
-    worker(adder, declare("wait:1.0") { |_, ctx| ctx.wait(20) })
-    calling = hub
-    # The first one looks the name up, the second one knows it.
-    2.times { assert_raises(Pshub::InvalidArgs) { calling.call("add:1.0", { x: "one" }) } }
-    late = assert_raises(Pshub::Timeout) { calling.call("wait:1.0", timeout: 0.2) }
-    expected = { "add:1.0" => { "InvalidArgs" => 2 }, "wait:1.0" => { "Timeout" => 1 } }
-    eventually("their record") { codes_of(calling.id) == expected }
-    told = record_of(calling.id)["tasks"].find { |each| each["task"] == "wait:1.0" }
-    assert_equal "default", told["queue"]
-    assert_equal [late.id, late.message], told["codes"].first.values_at("id", "message")
-  end
-
   def test_a_hub_that_is_closed_tells_at_once
     calling = hub
     assert_raises(Pshub::NoSuchTask) { calling.call("nowhere:1.0") }
@@ -81,15 +68,6 @@ class TestRefusedCalls < PshubTest
     server.client.call("CLIENT", "PAUSE", 300)
     calling.close
     assert_equal({ "nowhere:1.0" => { "NoSuchTask" => 1 } }, codes_of(id))
-  end
-
-  def test_nothing_is_sent_while_nothing_is_refused_and_while_a_worker_fails_by_itself
-    worker(adder, declare("fail:1.0") { |_| raise Pshub::TaskError, "no" })
-    calling = hub
-    assert_equal 3, calling.call("add:1.0", { x: 1 })
-    assert_raises(Pshub::TaskFailed) { calling.call("fail:1.0") }
-    calling.close
-    assert_empty server.client.keys("pshub:refus*")
   end
 
   def test_a_worker_tells_of_the_calls_of_its_handlers

@@ -27,11 +27,12 @@ class TestSchedules < PshubTest
     times = told.flat_map { |events| taken(events).map { |event| event[:tick_ms] } }
     assert_equal times.uniq, times
     assert_empty times.reject { |at| (at % 1000).zero? }
-    # Not by looking now and then.
-    assert_operator taken(@runs).map { |at, _| at % 1 }.min, :<, 0.3
     assert_equal 0, server.client.exists(CRON, TICKS)
-    sleep 1.2
-    assert_operator @runs.size, :<=, 1
+    taken(@runs)
+    calling.schedule("another", { cron: "* * * * * *" }, "tick:1.0", { n: 2 })
+    numbers = Array.new(3) { @runs.pop.last["n"] }
+    # One may have been under way.
+    assert_includes [[2, 2, 2], [1, 2, 2]], numbers
   end
 
   def test_it_is_listed_paused_run_resumed_and_removed
@@ -58,22 +59,6 @@ class TestSchedules < PshubTest
     assert_equal expected, schedules.list[1].next_ms
     assert_equal [true, false], [schedules.remove("nightly"), schedules.remove("nightly")]
     assert_equal [false, false, nil], [schedules.pause("nightly"), schedules.resume("nightly"), schedules.run("nightly")]
-  end
-
-  def test_missed_times_come_once_for_all_or_not_at_all
-    calling = hub
-    hour_ago = now_ms - 3_600_000
-    %w[once skip].each do |missed|
-      calling.schedule(missed, { cron: "* * * * *", missed: missed.to_sym }, "tick:1.0", missed, queue: "default")
-      server.client.zadd(TICKS, hour_ago, missed)
-    end
-    ticks = events_of(worker(noting), "schedule:tick")
-    told = [ticks.pop, ticks.pop]
-    assert_equal [["once", hour_ago, false], ["skip", hour_ago, true]], told.map { |each| each.values_at(:name, :tick_ms, :skipped) }.sort
-    assert_equal "once", @runs.pop.last
-    list = calling.schedules("default").list
-    assert_equal 2, list.size
-    list.each { |each| assert_operator each.next_ms, :>, now_ms - 1000 }
   end
 
   WRONG = [
@@ -118,31 +103,6 @@ class TestSchedules < PshubTest
     assert_equal %w[good worse], calling.schedules("default").list.map(&:name)
   end
 
-  def test_a_full_redis_delays_it
-    own_server
-    calling = hub
-    calling.schedule("s", { cron: "0 0 1 1 *" }, "tick:1.0", {}, queue: "default")
-    problems = events_of(worker(noting), "problem")
-    server.client.zadd(TICKS, now_ms + 1500, "s")
-    server.client.config(:set, "maxmemory", "1")
-    reason = eventually("the refusal") { taken(problems).find { |event| event[:where] == "schedule" && event[:reason].include?("s: ") } }
-    assert_match(/OOM/, reason[:reason])
-    assert_predicate @runs, :empty?
-    server.client.config(:set, "maxmemory", "0")
-    @runs.pop
-  end
-
-  def test_a_lost_connection_costs_no_time
-    between = proxy
-    worker(noting, url: between.url)
-    calling = hub
-    calling.schedule("each-second", { cron: "* * * * * *" }, "tick:1.0", {}, queue: "default")
-    @runs.pop
-    between.cut
-    3.times { @runs.pop }
-    calling.schedules("default").remove("each-second")
-  end
-
   # Without the gem.
   def without_fugit
     had = Pshub::Cron::MISSING
@@ -169,13 +129,5 @@ class TestSchedules < PshubTest
       assert_raises(Pshub::ConfigError) { calling.schedules("default").resume("late") }
     end
     assert calling.schedules("default").remove("late")
-  end
-
-  def test_without_redis_it_is_said
-    own_server
-    schedules = hub.schedules("default")
-    assert_empty schedules.list
-    server.kill
-    assert_raises(Pshub::NotEnqueued) { schedules.list }
   end
 end

@@ -60,66 +60,6 @@ class TestShards < PshubTest
     assert_empty server.client.keys("*:came:*") + server.client.keys("*:line:*") + server.client.keys("*:running:*")
   end
 
-  def test_what_is_moved_loses_its_delay_and_the_time_that_has_passed
-    job, = enqueue_before(key_of(NAMES[1]), 1, expires_ms: 60_000, delay_ms: 30, retries: 3)
-    spread(1)
-    pause(NAMES[1])
-    mover = worker(keyed)
-    line = "pshub:{#{NAMES[1]}}:line:sync:1.0:#{key_of(NAMES[1])}"
-    eventually("the move") { server.client.llen(line) == 1 && mover.busy.zero? }
-    moved = JSON.parse(server.client.lindex(line, 0))
-    assert_equal [job.id, { "retries" => 3, "key" => key_of(NAMES[1]) }], moved.values_at("id", "job")
-    assert_includes 50_000...60_000, moved["ttl"]
-  end
-
-  def test_a_move_that_is_refused_is_tried_again_while_the_key_waits
-    runs, key = Thread::Queue.new, key_of(NAMES[1])
-    enqueue_before(key, 2)
-    spread(1)
-    list = "pshub:{#{NAMES[1]}}:jobs"
-    server.client.set(list, "no list")
-    refused = Thread::Queue.new
-    serve(runs).events.on("problem") { |event| refused << event if event[:where] == "forward" }
-    eventually("the refusal") { refused.size.positive? }
-    assert_match(/WRONGTYPE/, refused.pop[:reason])
-    assert_equal 1, server.client.llen("pshub:{default}:line:sync:1.0:#{key}")
-    server.client.del(list)
-    eventually("the runs") { runs.size == 2 }
-    assert_equal([0, 1], Array.new(2) { runs.pop[2] })
-  end
-
-  def test_a_job_whose_move_was_cut_off_runs_once
-    runs, key = Thread::Queue.new, key_of(NAMES[1])
-    enqueue_before(key, 2)
-    spread(1)
-    first = server.client.lindex("pshub:{default}:line:sync:1.0:#{key}", 0)
-    home = "pshub:{#{NAMES[1]}}:jobs"
-    server.client.call("FCALL", "pshub_1_forward", 2, home, "#{home.delete_suffix('s')}bell", 60_000, Pshub::JobText.moved(first, 0))
-    serve(runs)
-    eventually("the runs") { runs.size >= 2 }
-    eventually("the end") { server.held_count.zero? && server.client.keys("*:line:*").empty? }
-    assert_equal([0, 1], Array.new(runs.size) { runs.pop[2] })
-  end
-
-  def test_a_worker_takes_jobs_whatever_the_record_says
-    [%({"epoch":7,"names":["other"]}), %({"epoch":8}), %({"epoch":9,"names":["default"]}), "nonsense"].each do |text|
-      server.client.set("pshub:{default}:shards", text)
-      calling = hub
-      worker(keyed)
-      assert_equal 1, calling.enqueue("sync:1.0", { n: 1 }, key: "a", tracked: true).result(timeout_ms: 5000), text
-    end
-  end
-
-  def test_a_worker_learns_of_shards_while_it_waits_for_work
-    worker(keyed)
-    calling = hub
-    eventually("the wait") { server.worker_waits? }
-    (1..3).each do |epoch|
-      spread(epoch, names: NAMES.first(1))
-      assert_equal epoch, calling.enqueue("sync:1.0", { n: epoch }, key: "a", tracked: true).result(timeout_ms: 5000)
-    end
-  end
-
   def test_the_job_that_was_moved_is_followed
     runs, key = Thread::Queue.new, key_of(NAMES[1])
     done, cancelled = enqueue_before(key, 2, tracked: true)

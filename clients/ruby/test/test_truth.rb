@@ -16,7 +16,7 @@ class TestTruth < PshubTest
 
   # A request as a caller or an earlier worker left it; +at+ is Redis' time in microseconds, and not before all else where the claim
   # is not to see it.
-  def text_of(id, task: "note:1.0", ttl: 5000, at: now_us, blind: false, again: false, **more)
+  def text_of(id, task: "note:1.0", ttl: 60_000, at: now_us, blind: false, again: false, **more)
     head = { at: at, ttl: ttl, id: id, **(again ? { idempotent: true } : {}) }
     body = { task: task, args: { n: id }, result_queue: REPLIES }
     JSON.generate(blind ? { **body, **head, **more } : { **head, **body, **more })
@@ -67,32 +67,10 @@ class TestTruth < PshubTest
     assert_equal ["WorkerLost"], published.call.map { |each| each["code"] }.uniq
   end
 
-  def test_the_same_calls_without_a_mark_were_certainly_not_started
-    worker(noting)
-    server.push(text_of("late", at: now_us - 60_000_000, blind: true))
-    assert_equal "Expired", reply["error"]["code"]
-    assert_empty @started
-  end
-
   # As one that died left them.
   def lost(held)
     server.client.hset("pshub:{default}:held:gone", *held.to_a.flatten)
     server.client.zadd("pshub:{default}:leases", 1, "gone")
-  end
-
-  # Keeps what was told of them.
-  def told_by(serving, *names)
-    [].tap { |told| names.each { |name| serving.events.on(name) { |event| told << event.slice(:id, :losses, :reason, :adopted) } } }
-  end
-
-  def test_adoption_counts_a_started_call_as_lost
-    text = text_of("a1", ttl: 60_000, again: true, started: true)
-    lost("a1" => text)
-    server.client.set("pshub:{default}:paused", 1)
-    told = told_by(worker(noting), "request:redelivered", "worker:lost")
-    eventually("the adoption") { told.size == 2 }
-    assert_equal [text.sub('"started":true', '"losses":1')], server.client.lrange(CALLS, 0, -1)
-    assert_equal [{ id: "a1", losses: 1 }, { adopted: 1 }], told
   end
 
   def test_what_is_not_run_again_is_answered_after_its_worker_died
@@ -127,51 +105,12 @@ class TestTruth < PshubTest
     assert_includes problems, "failover"
   end
 
-  # The replica had heard of the claim, and not of the end.
-  def test_what_ended_before_a_failover_is_released_again
-    serving = worker(noting)
-    problems = problems_of(serving)
-    text = text_of("a1")
-    server.push(text)
-    assert_equal "a1", reply["result"]
-    settled
-    server.client.hset("pshub:{default}:held:#{serving.id}", "a1", text)
-    settled
-    assert_equal [1, 0, 0], [@started.size, server.waiting, server.client.llen(REPLIES)]
-    assert_equal ["failover"], problems
-  end
-
   def problems_of(serving) = [].tap { |found| serving.events.on("problem") { |event| found << event[:where] } }
-
-  def test_what_ended_before_a_failover_does_not_return_to_the_list_when_its_worker_leaves
-    serving = worker(noting)
-    server.push(text_of("one"))
-    reply
-    settled
-    server.client.hset("pshub:{default}:held:#{serving.id}", "one", text_of("one"))
-    serving.stop(grace: 0)
-    assert_equal 0, server.client.llen(CALLS)
-    assert_empty server.held
-  end
 
   def test_what_was_released_is_remembered_for_a_bounded_time
     recent = Pshub::RecentIds.new(3)
     ids = Array.new(8) { |n| "i#{n}" }
     ids.each { |id| recent.add(id) }
     assert_equal ids.last(5), ids.select { |id| recent.include?(id) }
-  end
-
-  # A job that its third worker died of makes room for itself.
-  def test_dead_jobs_are_bounded
-    fill = "for i = 1, 10000 do redis.call('ZADD', KEYS[1], ARGV[1] + i, 'old-' .. i) end"
-    server.client.eval(fill, ["pshub:{default}:dead"], [(now_us / 1000) - 60_000])
-    job = text_of("j1", ttl: 0, losses: 2)
-    lost("job:j1" => job)
-    told = told_by(worker(noting), "job:dead")
-    eventually("the adoption") { told.any? }
-    assert_equal [10_000, nil], [server.client.zcard("pshub:{default}:dead"), server.client.zscore("pshub:{default}:dead", "old-1")]
-    kept = JSON.parse(server.client.zrange("pshub:{default}:dead", -1, -1).first)
-    assert_equal ["j1", 3, 1, "WorkerLost"], [*kept.values_at("id", "losses"), kept["job"]["tries"], kept["job"]["errors"].first["code"]]
-    assert_equal [{ id: "j1", reason: "3 workers that ran note:1.0 died" }], told
   end
 end

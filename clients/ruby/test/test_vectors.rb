@@ -198,19 +198,6 @@ class TestVectors < Minitest::Test
     end
   end
 
-  def test_a_quiet_caller_makes_room_for_a_new_one
-    callers = Pshub::Callers.new
-    windows = [Hash.new(0), Hash.new(0)]
-    20.times { |n| callers.count("s#{n}", 1, windows) }
-    callers.count("late", 1, windows)
-    assert_equal [1, 1], [callers.totals["*"], windows.last["*"]]
-    # Nobody but s1 called in what is the last minute now.
-    windows = [{ "s1" => 1 }, Hash.new(0)]
-    ["late", "s1", *Array.new(20) { |n| "new#{n}" }].each { |name| callers.count(name, 2, windows) }
-    assert_equal [1, 2, false], [callers.totals["late"], callers.totals["s1"], callers.totals.key?("s0")]
-    assert_equal [21, 43], [callers.totals.size, callers.totals.values.sum]
-  end
-
   def test_recent_failures_are_of_a_bounded_length
     failures = Pshub::RecentFailures.new
     refute_predicate failures, :changed?

@@ -28,10 +28,8 @@ class TestInMemoryMisuse < PshubTest
     %w[run wait].each do |jobs|
       @kits << (kit = in_memory(@again, jobs: jobs))
       kit.hub.enqueue(@again)
-      began = real_now
       error = assert_raises(RuntimeError) { kit.drain(timeout: 0.5) }
       assert_match(/drain gave up after 0.5 s/, error.message)
-      assert_operator real_now - began, :<, 5
       kit.close
     end
   end
@@ -52,13 +50,6 @@ class TestInMemoryMisuse < PshubTest
     end
   end
 
-  def test_ten_thousand_jobs_are_drained
-    kit = in_memory(@count, jobs: "wait")
-    kit.hub.enqueue_many(Array.new(10_000) { |number| ["count:1.0", { number: number }] })
-    assert_equal 10_000, kit.drain(timeout: 120)
-    assert_equal (0...10_000).to_a, @ran.sort
-  end
-
   def test_a_kit_that_was_closed_says_so
     kit = in_memory(@count)
     kit.hub.enqueue(@count, { number: 1 })
@@ -70,32 +61,7 @@ class TestInMemoryMisuse < PshubTest
     kit.close
   end
 
-  def test_what_is_no_time_and_no_command
-    kit = in_memory
-    assert_match(/has passed/, assert_raises(Pshub::ConfigError) { kit.clock.advance_to(Time.at(0)) }.message)
-    assert_match(/takes a Time, not "2030"/, assert_raises(Pshub::ConfigError) { kit.clock.advance_to("2030") }.message)
-    [[], ["GET", nil]].each do |words|
-      assert_match(/takes the words of a command/, assert_raises(Pshub::ConfigError) { kit.redis.command(*words) }.message)
-    end
-  end
-
-  def test_options_that_are_the_kits_own
-    [{ worker: { tasks: [@count] } }, { worker: { redis: "x" } }, { hub: { redis: "x" } }].each do |options|
-      assert_match(/given that by the kit/, assert_raises(Pshub::ConfigError) { in_memory(@count, **options) }.message)
-    end
-  end
-
-  def test_a_library_that_is_named_and_is_no_lua
-    [File.join(Dir.tmpdir, "pshub-no-such.so"), *Dir["/lib/**/libz.so.1"].first].each do |file|
-      code = 'require "pshub/testing/in_memory"; begin; Pshub::InMemory.new; rescue Pshub::ConfigError => e; puts e.message; end'
-      told, = Open3.capture2e({ "PSHUB_LUA" => file }, RbConfig.ruby, "-I", File.expand_path("../lib", __dir__), "-e", code)
-      assert_match(/\APSHUB_LUA names #{file}, which is no Lua 5.1: /, told)
-    end
-  end
-
   private
-
-  def real_now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
 
   def with_constant(owner, name, value)
     before = owner.const_get(name)

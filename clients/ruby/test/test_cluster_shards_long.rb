@@ -2,18 +2,11 @@
 
 require_relative "helper"
 require_relative "cluster_nodes"
-require_relative "resharding"
+require_relative "sharded"
 
 # A queue with a shard on each master of a Cluster, and its workers.
 class TestClusterShards < ClusterTest
-  include Resharding
-
-  def setup
-    super
-    @lock = Mutex.new
-    @running = @most = 0
-    @going_on = Pshub::Stop.new
-  end
+  include Sharded
 
   def link = super(cluster.url)
 
@@ -29,20 +22,10 @@ class TestClusterShards < ClusterTest
   end
 
   def owner_of_place(name) = cluster.owner_of("pshub:{#{name}}:calls")
-  def at(name) = owner_of_place(name).client
   def places = cluster.owner_of("pshub:workers").client.hvals("pshub:workers").map { |card| JSON.parse(card)["queue"] }.sort
 
   def serve(*tasks, count: 3, **options)
     worker(*tasks, url: cluster.url, **options).tap { eventually("all shards") { places.size == count } }
-  end
-
-  def stay
-    declare("stay:1.0", timeout: 30, idempotent: true) do |args, ctx|
-      @lock.synchronize { @most = [@most, @running += 1].max }
-      @going_on.wait(0.01) until @going_on.set? || ctx.cancelled?
-      @lock.synchronize { @running -= 1 }
-      args["n"]
-    end
   end
 
   def connections(name)
@@ -70,53 +53,6 @@ class TestClusterShards < ClusterTest
     assert_empty cluster.held + cluster.keys("*:leases")
   end
 
-  def test_each_place_hears_its_bell_and_is_told_when_there_is_room
-    spread(1, names)
-    serving = serve(stay, slots: 2, job_slots: 1)
-    calling = hub(cluster.url)
-    # As many jobs as may run: calls are heard at each node, and further jobs when there is room.
-    jobs = Array.new(6) { |n| calling.enqueue("stay:1.0", { n: n }, tracked: true) }
-    eventually("the job") { serving.busy == 1 }
-    call = calling.submit("stay:1.0", { n: 9 }, timeout: 30)
-    eventually("the call") { serving.busy == 2 && @most == 2 }
-    @going_on.set
-    assert_equal [9, (0...6).to_a], [call.result, jobs.map { |job| job.result(timeout_ms: 20_000) }]
-    60.times { |n| assert_equal n, calling.call("stay:1.0", { n: n }, timeout: 5) }
-  end
-
-  def test_nothing_is_lost_doubled_or_reordered_while_the_number_changes
-    runs = Thread::Queue.new
-    task = declare("sync:1.0", keyed: "ordered") do |args, _|
-      begun = Pshub::Clock.now
-      sleep(rand * 0.004)
-      runs << [args["key"], args["n"], begun, Pshub::Clock.now]
-      nil
-    end
-    2.times { worker(task, url: cluster.url, slots: 4, job_slots: 4) }
-    calling = hub(cluster.url)
-    over = ending(Pshub::Stop.new, :set)
-    loads = Array.new(6) do |at|
-      Thread.new do
-        count = 0
-        until over.wait(rand * 0.1)
-          calling.enqueue("sync:1.0", { key: "key #{at}", n: count }, key: "key #{at}")
-          count += 1
-        end
-        ["key #{at}", count]
-      end
-    end
-    [[1, names, names.first(1)], [4, names.first(1), names]].each do |epoch, now, earlier|
-      change(epoch, now, earlier)
-      settle(epoch + 2, now) { cluster.keys("*:line:*") }
-    end
-    over.set
-    counts = loads.to_h(&:value)
-    eventually("all runs", patience: 60) { runs.size >= counts.values.sum }
-    eventually("the release") { cluster.held.empty? }
-    assert_order(counts, Array.new(runs.size) { runs.pop })
-    eventually("one place") { places == names.first(1) * 2 }
-  end
-
   def test_a_node_that_is_away_keeps_nothing_of_the_others
     # The last one has nothing that calls of the others need.
     silent = own_cluster.masters.last
@@ -131,7 +67,7 @@ class TestClusterShards < ClusterTest
     # Before it is noticed, and after that.
     50.times { |n| assert_equal n, call[n, other] }
     cluster.signal(silent, "CONT")
-    eventually("its return", patience: 60) do
+    eventually("its return") do
       call[1, away] == 1
     rescue Pshub::HubError
       false

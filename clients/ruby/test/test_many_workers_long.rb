@@ -6,8 +6,6 @@ require_relative "helper"
 class TestManyWorkers < PshubTest
   KEYS = Pshub::Keys.new("pshub")
   LEASES = KEYS.queue("q").leases
-  # What a worker measured: nothing.
-  NOTHING = Struct.new(:task_stats, :failures).new.then { |none| Struct.new(:none) { def texts(_all) = none }.new(none) }
 
   def setup
     super
@@ -43,48 +41,5 @@ class TestManyWorkers < PshubTest
     assert_equal([2, 400, 0], %w[own:1.0 all:1.0 none:1.0].map { |task| slots(task) })
     server.client.hset(KEYS.stats, "w150", drains)
     assert_equal 0, slots("all:1.0")
-  end
-
-  def registrar
-    Pshub::Registrar.new(KEYS, Pshub::TaskQueue.new("q", KEYS), {}, Pshub::Settings.new(:worker, {}), Pshub::Events.new)
-  end
-
-  def publish(registrar, id, now_ms, draining: false)
-    registrar.publish(@link, id, now_ms, { "seen" => now_ms, "draining" => draining }, NOTHING)
-  end
-
-  def put_stats(count, seen, kind = "live")
-    text = JSON.generate(seen: seen)
-    server.client.hset(KEYS.stats, *(0...count).flat_map { |n| ["#{kind}#{n}", text] })
-  end
-
-  def test_those_that_are_long_gone_are_looked_for_a_page_at_a_time
-    put_stats(1000, @now_ms + (24 * 3_600_000))
-    put_stats(9, 1, "gone")
-    own = registrar
-    before = lengths_asked
-    14.times do |turn|
-      # With its cards, every ten minutes.
-      publish(own, "a", @now_ms + (turn * 601_000))
-      assert_operator lengths_asked - before, :<=, 200 * (turn + 1)
-    end
-    assert_equal 1001, server.client.call("HKEYS", KEYS.stats).grep_v(/gone/).size
-    assert_equal 1001, server.client.call("HLEN", KEYS.stats)
-  end
-
-  def test_the_more_there_are_the_less_often_each_tells
-    { 1000 => [12], 5000 => [4], 50_000 => [1, 2] }.each do |count, times|
-      put_stats(count, @now_ms)
-      own = registrar
-      publish(own, "a", @now_ms)
-      seen = -> { JSON.parse(server.client.hget(KEYS.stats, "a"))["seen"] }
-      told = (1..12).count do |beat|
-        publish(own, "a", @now_ms + beat)
-        seen.call == @now_ms + beat
-      end
-      assert_includes times, told
-      [20, 21].each { |beat| publish(own, "a", @now_ms + beat, draining: true) }
-      assert_equal @now_ms + 21, seen.call
-    end
   end
 end

