@@ -119,9 +119,24 @@ export const gate = reportDir => [
   ],
 ]
 
+/** Tests of the gate that make more cases of their own where they may take longer. */
+const generated = reportDir => ({
+  ...vitest(
+    reportDir,
+    'generated cases',
+    'generated',
+    150,
+    '--maxWorkers=1',
+    ...inUnit(['call-interleavings', 'overload-simulation', 'prometheus', 'schema-diff-fits']),
+    ...['functions', 'jobs', 'keys'].map(name => `test/model/${name}.model.test.ts`),
+  ),
+  env: { PSHUB_LONG: '1', PSHUB_MODEL_RUNS: '1000' },
+  isRepeat: true,
+})
+
 /** The lanes of test:all, without what the gate has. */
 export const everythingElse = reportDir => [
-  [vitest(reportDir, 'long tests', 'long', 500, '--maxWorkers=2', '.long.test.ts')],
+  [vitest(reportDir, 'long tests', 'long', 500, '--maxWorkers=2', '.long.test.ts'), generated(reportDir)],
   [
     ...lints(),
     ...nodes(reportDir),
@@ -129,7 +144,8 @@ export const everythingElse = reportDir => [
     ...pythonLong(reportDir),
     ...rubyLong(reportDir),
     ...conformance('conformance, all pairs', 350)(reportDir),
-    ...counted('faults, all rows', 'test/fault/run.mjs', 300, '--quick', '--at-once', '2')(reportDir),
+    ...counted('faults, all rows', 'test/fault/run.mjs', 600, '--rows-only', '--quick', '--at-once', '2')(reportDir),
+    ...counted('planted bugs', 'test/fault/run.mjs', 250, '--planted', '--quick', '--at-once', '2')(reportDir),
   ],
 ]
 

@@ -12,7 +12,13 @@ interface Shared {
 
 let shared: Shared | undefined
 
-const settingsOf = async (redis: Redis) => new Map(Object.entries((await redis.call('CONFIG', 'GET', '*')) as object))
+const settingsOf = async (redis: Redis) => {
+  const told = (await redis.config('GET', '*')) as string[] | Record<string, string>
+  const pairs = Array.isArray(told)
+    ? told.flatMap((name, at) => (at % 2 === 0 ? [[name, told[at + 1]!] as const] : []))
+    : Object.entries(told)
+  return new Map(pairs)
+}
 
 const start = async (): Promise<Shared> => {
   const server = await startServer()
@@ -23,11 +29,18 @@ const start = async (): Promise<Shared> => {
   return started
 }
 
-/** As new: no keys, functions or users, the settings that it started with. */
+/** As new: no keys, functions, users or statistics, and the settings that it started with. */
 const clean = async ({ server, settings }: Shared) => {
   const redis = new Redis(server.url)
   await redis.flushall()
-  await redis.call('FUNCTION', 'FLUSH')
+  for (const words of [
+    ['FUNCTION', 'FLUSH'],
+    ['ACL', 'LOG', 'RESET'],
+    ['CONFIG', 'RESETSTAT'],
+    ['SLOWLOG', 'RESET'],
+    ['CLIENT', 'UNPAUSE'],
+  ])
+    await redis.call(...(words as [string, string]))
   const users = (await redis.call('ACL', 'USERS')) as string[]
   for (const user of users.filter(name => name !== 'default')) await redis.call('ACL', 'DELUSER', user)
   const now = await settingsOf(redis)
