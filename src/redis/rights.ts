@@ -85,9 +85,9 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
     writes(keys.refused(id), 'SET'),
   ]
   const uses: Record<Role, Use[][]> = {
-    hub: calling('FCALL TIME INFO CLIENT|SETNAME CLUSTER|SLOTS'),
+    hub: calling('FCALL TIME INFO CLIENT|SETNAME CLIENT|INFO CLIENT|KILL CLUSTER|SLOTS'),
     jobs: [
-      ...calling('FCALL TIME INFO CLIENT|SETNAME CLUSTER|SLOTS WAIT'),
+      ...calling('FCALL TIME INFO CLIENT|SETNAME CLIENT|INFO CLIENT|KILL CLUSTER|SLOTS WAIT'),
       writes(keys.queues, 'ZADD ZRANGE'),
       runs(jobs, 'LLEN LRANGE LREM RPUSH'),
       writes([jobsHigh, jobsLow], 'LLEN LRANGE LREM RPUSH'),
@@ -118,7 +118,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(ticks, 'ZADD ZCARD ZRANGE ZREM'),
     ],
     worker: [
-      sends('FCALL TIME INFO CLIENT|SETNAME CLIENT|ID CLIENT|UNBLOCK CLUSTER|SLOTS'),
+      sends('FCALL TIME INFO CLIENT|SETNAME CLIENT|INFO CLIENT|KILL CLIENT|ID CLIENT|UNBLOCK CLUSTER|SLOTS'),
       runs(moving, ''),
       runs(shards, 'GET SET'),
       runs(keys.tasks, 'HDEL HGET HKEYS HMGET HSET HSTRLEN'),
@@ -189,10 +189,19 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
 }
 
 /**
- * What pshub does without: the name of a connection, looking whether the server is fit and has loaded its data, ending a wait early
+ * What pshub does without: the name of a connection, fencing its predecessor, looking whether the server is fit and has loaded its data, ending a wait early
  * when there is room for jobs again or the queue was paused, listing tracked jobs that are done, and waiting for replicas.
  */
-const dispensable: readonly string[] = ['INFO', 'CLIENT|SETNAME', 'CLIENT|ID', 'CLIENT|UNBLOCK', 'SCAN', 'WAIT']
+const dispensable: readonly string[] = [
+  'INFO',
+  'CLIENT|SETNAME',
+  'CLIENT|INFO',
+  'CLIENT|KILL',
+  'CLIENT|ID',
+  'CLIENT|UNBLOCK',
+  'SCAN',
+  'WAIT',
+]
 
 /** What is needed on a Cluster alone. */
 export const isOfClusters = ({ command, key }: Pick<Probe, 'command' | 'key'>): boolean =>
@@ -226,6 +235,7 @@ const rests: Record<string, string[]> = {
   // An admin's is really sent, and finds nothing.
   BLPOP: ['0.001'],
   'LINDEX CLIENT|UNBLOCK': ['0'],
+  'CLIENT|KILL': ['ID', '0'],
   FCALL: ['_', '0'],
   SCAN: ['0'],
   WAIT: ['0', '1'],
