@@ -169,6 +169,7 @@ export class FetchLoop {
     const wanted = { slots: pool.idle, jobs, merging: queue.merging, epoch: sharding.epochOf(queue.context.queue.name) }
     const id = workerId()
     const stalledBefore = measures.loop.stalledMs()
+    queue.claims++
     try {
       const claimed = await this.#send(queue, id, wanted, isSure)
       if (!claimed) return await this.#renewLease(queue)
@@ -223,12 +224,15 @@ export class FetchLoop {
     const now = monotonicMs()
     if (others.length === 0 || now < this.#lookedAt + lookMs) return
     this.#lookedAt = now
-    for (const other of others)
+    for (const other of others) {
+      const claims = other.claims
       other.place
         .send(client => bellsOf(client, other.context.queue.keys))
-        .then(({ bell, jobBell }) => other.hear(bell, jobBell))
+        // A claim that was sent since knows better what is left there.
+        .then(({ bell, jobBell }) => claims === other.claims && other.hear(bell, jobBell))
         // The next look, or the next wait, tells.
         .catch(() => undefined)
+    }
   }
 
   /** Waits until a bell of several queues rings. Claims follow then, one by one: together they would bring more than there is room for. */
