@@ -127,7 +127,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(keys.stats, 'HDEL HKEYS HMGET HSET HSTRLEN'),
       writes([keys.taskStats, keys.slow, keys.failures], 'HDEL HSET'),
       runs(leases, 'ZADD ZCOUNT ZRANGEBYSCORE ZREM ZSCORE'),
-      runs(calls, 'LINDEX LLEN LPOP LPUSH RPUSH'),
+      runs(calls, 'EXISTS LINDEX LLEN LPOP LPUSH RPUSH'),
       reads(args(id), 'GET MGET'),
       runs(bell, 'BLPOP DEL LLEN RPUSH'),
       runs(jobs, 'EXISTS LINDEX LLEN LPOP LPUSH RPUSH'),

@@ -1,4 +1,4 @@
-import { bellsOf } from '../../queue/bells.ts'
+import { bellsOf, hasWork } from '../../queue/bells.ts'
 import type { ClaimOptions } from '../../queue/queue.ts'
 import type { Connection } from '../../redis/connection.ts'
 import { blockSeconds } from '../../redis/connections.ts'
@@ -137,12 +137,25 @@ export class FetchLoop {
     })
   }
 
-  /** A token may be lost with whoever took it; while another queue rings again and again, no wait for that one's comes to its end. */
+  /**
+   * Looks into the lists of several queues: a token may be lost with whoever took it, and while one queue rings again and again no wait
+   * for the others' bells comes to its end. Claims would tell as well, at a hundred times the cost where a worker serves hundreds of queues.
+   */
   #doubtBells(): void {
     const now = monotonicMs()
     if (this.#queues.size < 2 || now < this.#doubtedAt + blockSeconds * 1000) return
     this.#doubtedAt = now
-    for (const queue of this.#queues.values()) queue.hear(true, true)
+    for (const queue of this.#queues.values()) {
+      const { claims } = queue
+      const heard = (has: boolean) => {
+        if (!has || claims !== queue.claims) return
+        queue.hear(true, true)
+        this.#waits.end()
+        this.#next()
+      }
+      // The next look tells where this one fails.
+      queue.place.send(client => hasWork(client, queue.context.queue.keys)).then(heard, () => undefined)
+    }
   }
 
   async #fetch(): Promise<void> {
