@@ -1,3 +1,4 @@
+import { onAbort } from '../wire/on-abort.ts'
 import { isClusterNode, type Redis } from './client.ts'
 import { Cluster } from './cluster.ts'
 import { NotConnected } from './failures.ts'
@@ -103,7 +104,7 @@ export class Connection implements Place {
           resolve()
         }
         this.#waiting.add(done)
-        signal?.addEventListener('abort', done)
+        if (signal) onAbort(signal, done)
       })
     }
   }

@@ -1,4 +1,5 @@
 import { backoffMs, monotonicMs, sleep } from '../wire/clock.ts'
+import { onAbort } from '../wire/on-abort.ts'
 import { clearTimeout, setTimeout } from '../wire/timers.ts'
 import { destroy, makeClient, type NodeClient, socketOf, type Traffic, trafficOf } from './client.ts'
 import { ConnectionLost, isMoved, isWrongServer, NotConnected } from './failures.ts'
@@ -100,7 +101,7 @@ export class NodeConnection {
         resolve()
       }
       this.#waiting.push(done)
-      signal?.addEventListener('abort', done)
+      if (signal) onAbort(signal, done)
     })
   }
 
