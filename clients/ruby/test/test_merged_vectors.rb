@@ -83,7 +83,7 @@ class TestMergedVectors < PshubTest
     unstarted = Pshub::JobVerdict.unstarted(request)
     assert_equal ["retry", ["b0"], true], [unstarted.outcome, unstarted.words, Pshub::JobVerdict.put_off?(unstarted)]
     nobodys = Pshub::JobVerdict.failed(request, nil, { **error, "code" => "NoWorkers" }, nil)
-    assert_equal [["d1"], ["dead"]], [nobodys.words, Pshub::JobVerdict.failures_of(request, nobodys).map(&:how)]
+    assert_equal ["retry"], Pshub::JobVerdict.failures_of(request, nobodys).map(&:how)
   end
 
   # What no vector has: each of them is none, and together they are fewer than they should be, more, or as many.
