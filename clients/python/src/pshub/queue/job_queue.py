@@ -118,9 +118,7 @@ class JobQueue:
         """Removes an entry that has jobs enqueued at its times. Returns whether there was one."""
         return bool(await run(connection, "schedule", [self.keys.jobs], [name, "", ""]) == 1)
 
-    async def schedule(
-        self, connection: Connection, name: str, text: str, next_ms: int | None, before: bytes | None
-    ) -> bool:
+    async def schedule(self, connection: Connection, name: str, text: str, next_ms: int | None, before: bytes | None) -> bool:
         """
         Writes an entry in the place of ``before``, as that was read; without a time it is paused. False where another one is there
         by now, and nothing was written.
