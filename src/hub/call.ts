@@ -5,6 +5,7 @@ import type { Timed } from '../wire/deadlines.ts'
 import { type ErrorCode, fromWire, HubError, type HubErrorDetails } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
 import { type Reply, requestBesideArgs, requestBody } from '../wire/message.ts'
+import { onAbort } from '../wire/on-abort.ts'
 import type { Phases } from '../wire/phases.ts'
 import type { Outbox } from './outbox.ts'
 import type { Listener, Parcel, Placed } from './parcel.ts'
@@ -98,7 +99,7 @@ export class Call implements Parcel, Timed {
     this.tries = previous ? previous.call.tries + 1 : 0
     this.#waitsSince = previous ? monotonicMs() : spec.caller.startedAt
     if (previous) this.#earlier = previous.error.ran === 'no' ? previous.call.#earlier : previous.error
-    spec.signal?.addEventListener('abort', this, { once: true })
+    if (spec.signal) onAbort(spec.signal, this)
     spec.caller.listener?.onTry?.(this.id)
   }
 

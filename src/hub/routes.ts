@@ -3,6 +3,7 @@ import { isRefusal } from '../redis/failures.ts'
 import { explained } from '../redis/refusals.ts'
 import { monotonicMs, sleep } from '../wire/clock.ts'
 import { HubError, messageOf } from '../wire/errors.ts'
+import { onAbort } from '../wire/on-abort.ts'
 import { clearTimeout, setTimeout } from '../wire/timers.ts'
 import type { Purpose, Resolver, Route } from './resolver.ts'
 
@@ -92,7 +93,7 @@ export class Routes {
       }
       // What came in time may lie unread in a socket: after a pause of the process timers run before anything is read.
       const timer = setTimeout(() => setImmediate(end), Math.ceil(deadline - now))
-      signal?.addEventListener('abort', end)
+      if (signal) onAbort(signal, end)
       entry.waiting.add(end)
       if (!this.#asked.has(entry)) void this.#ask(entry)
     })

@@ -19,6 +19,8 @@ export interface Schedule extends ScheduleTimes {
   lastMs: number | undefined
 }
 
+const maxTries = 10
+
 /** The schedules of one queue. Workers of that queue keep them up. */
 export class Schedules {
   readonly #host: JobHost
@@ -58,7 +60,7 @@ export class Schedules {
   /** Enqueues its job now; its times stay as they are. Undefined where there is no such schedule. */
   async run(name: string): Promise<Job | undefined> {
     return this.#host.ask(async client => {
-      const entry = await this.#read(client, name)
+      const entry = readEntry(await this.#text(client, name))
       if (!entry) return undefined
       const message = runMessage(entry, this.#queue.name, await nowMsOf(client, this.#queue.keys.cron))
       // Its id is new, so that it comes once however often this is sent.
@@ -72,36 +74,59 @@ export class Schedules {
 
   /** Returns whether there was one. */
   remove(name: string): Promise<boolean> {
-    return this.#host.ask(client => this.#queue.schedule(client, name, '', undefined))
+    return this.#host.ask(client => this.#queue.removeSchedule(client, name))
   }
 
   /** Writes one, in the place of an earlier one of its name; that was paused stays so. @throws HubError */
   async write(name: string, times: ScheduleTimes, step: Step, from: string | undefined): Promise<Schedule> {
     const { task, args, job, ttlMs } = step
     return this.#host.ask(async client => {
-      const before = await this.#read(client, name)
-      const own = { ...times, task, args, job, ttlMs, from, pausedMs: before?.pausedMs }
-      const nextMs = own.pausedMs === undefined ? nextOf(own, await nowMsOf(client, this.#queue.keys.cron)) : undefined
-      await this.#queue.schedule(client, name, entryText(own), nextMs)
-      const last = (await command(client, 'hget', this.#queue.keys.cron, lastOf(name))) as string | null
-      return this.#shown(name, own, nextMs, last)
+      const written = await this.#replace(client, name, before => ({
+        ...times,
+        task,
+        args,
+        job,
+        ttlMs,
+        from,
+        pausedMs: before?.pausedMs,
+      }))
+      const { cron, ticks } = this.#queue.keys
+      const [last, next] = (await Promise.all([
+        command(client, 'hget', cron, lastOf(name)),
+        command(client, 'zscore', ticks, name),
+      ])) as [string | null, string | null]
+      return this.#shown(name, written!, next === null ? undefined : Number(next), last)
     })
   }
 
-  /** Undefined where there is none, or none that can be used. */
-  async #read(client: Redis, name: string): Promise<ScheduleEntry | undefined> {
-    return readEntry((await command(client, 'hget', this.#queue.keys.cron, name)) as string | null)
-  }
-
-  async #change(name: string, change: (entry: ScheduleEntry, nowMs: number) => ScheduleEntry): Promise<boolean> {
+  #change(name: string, change: (entry: ScheduleEntry, nowMs: number) => ScheduleEntry): Promise<boolean> {
     return this.#host.ask(async client => {
-      const entry = await this.#read(client, name)
-      if (!entry) return false
-      const nowMs = await nowMsOf(client, this.#queue.keys.cron)
-      const changed = change(entry, nowMs)
-      const nextMs = changed.pausedMs === undefined ? nextOf(changed, nowMs) : undefined
-      return this.#queue.schedule(client, name, entryText(changed), nextMs)
+      const written = await this.#replace(client, name, (before, nowMs) => before && change(before, nowMs))
+      return written !== undefined
     })
+  }
+
+  /** Writes what `make` makes of the entry that is there, again where somebody else wrote it meanwhile: a pause beside a deployment holds. */
+  async #replace(
+    client: Redis,
+    name: string,
+    make: (before: ScheduleEntry | undefined, nowMs: number) => ScheduleEntry | undefined,
+  ): Promise<ScheduleEntry | undefined> {
+    for (let tries = 1; ; tries++) {
+      const text = await this.#text(client, name)
+      const nowMs = await nowMsOf(client, this.#queue.keys.cron)
+      const entry = make(readEntry(text), nowMs)
+      if (!entry) return undefined
+      const nextMs = entry.pausedMs === undefined ? nextOf(entry, nowMs) : undefined
+      // What is not text, and so never the same as it was read, is replaced whatever it is.
+      const expected = tries < maxTries ? (text ?? '') : undefined
+      if (await this.#queue.schedule(client, name, entryText(entry), nextMs, expected)) return entry
+    }
+  }
+
+  /** Null where there is none. */
+  async #text(client: Redis, name: string): Promise<string | null> {
+    return (await command(client, 'hget', this.#queue.keys.cron, name)) as string | null
   }
 
   #shown(name: string, entry: ScheduleEntry, nextMs: number | undefined, last: string | null | undefined): Schedule {

@@ -11,7 +11,9 @@ import { NotTaken } from './not-taken.ts'
 export type JobOutcome = { ok: true; result: string } | { ok: false; error: ToldError; thrown: unknown }
 
 /** A job with such a failure would fail again however often it were tried. */
-const hopeless: readonly ErrorCode[] = ['InvalidArgs', 'PayloadTooLarge', 'NoSuchTask', 'NoWorkers']
+const hopeless: readonly ErrorCode[] = ['InvalidArgs', 'PayloadTooLarge']
+/** It never began, whatever its own retries are: its worker may be restarting, or be deployed in a minute. */
+const unbegun: readonly ErrorCode[] = ['NoSuchTask', 'NoWorkers']
 
 /** Whether something waits for the end of a job, so that it is not enough to forget it. */
 const isAwaited = ({ job, then }: Request): boolean =>
@@ -43,8 +45,10 @@ export const endOf = (
   const text = failureText(error)
   const failures = (job?.tries ?? 0) + 1
   const isFinal = hopeless.includes(error.code) || (thrown instanceof TaskError && thrown.isFinal)
-  if (isFinal || failures > (job?.retries ?? task?.retries ?? defaultRetries))
-    return { id, outcome: 'dead', delayMs: 0, text, following: '' }
+  const isUnbegun = unbegun.includes(error.code)
+  const retries = isUnbegun ? defaultRetries : (job?.retries ?? task?.retries ?? defaultRetries)
+  if (isFinal || failures > retries) return { id, outcome: 'dead', delayMs: 0, text, following: '' }
+  if (isUnbegun) return { id, outcome: 'retry', delayMs: delayAfter('exponential', failures), text, following: '' }
   const backoffMs = delayOf(job?.backoff ?? task?.backoff, thrown, failures)
   if (backoffMs === undefined) return { id, outcome: 'dead', delayMs: 0, text, following: '' }
   const delayMs = thrown instanceof NotTaken ? Math.max(backoffMs, thrown.retryAfterMs) : backoffMs

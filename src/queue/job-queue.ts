@@ -113,9 +113,24 @@ export class JobQueue {
     await command(client, 'del', this.keys.came(id))
   }
 
-  /** Writes an entry that has jobs enqueued at its times; without a text removes it, without a time pauses it. */
-  async schedule(client: Redis, name: string, text: string, nextMs: number | undefined): Promise<boolean> {
-    return (await run(client, 'schedule', [this.keys.jobs], [name, text, nextMs ?? ''])) === 1
+  /** Removes an entry that has jobs enqueued at its times. Returns whether there was one. */
+  async removeSchedule(client: Redis, name: string): Promise<boolean> {
+    return (await run(client, 'schedule', [this.keys.jobs], [name, '', ''])) === 1
+  }
+
+  /**
+   * Writes an entry in the place of `before`, as that was read, empty where there was none, or of whatever is there; without a time it is
+   * paused. False where another one is there by now, and nothing was written.
+   */
+  async schedule(
+    client: Redis,
+    name: string,
+    text: string,
+    nextMs: number | undefined,
+    before: string | undefined,
+  ): Promise<boolean> {
+    const expected = before === undefined ? [] : [before]
+    return (await run(client, 'schedule', [this.keys.jobs], [name, text, nextMs ?? '', ...expected])) !== -1
   }
 
   /** The time of an entry has come: enqueues its job and sets its next time, unless somebody was quicker. */

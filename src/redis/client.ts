@@ -16,8 +16,29 @@ export interface Redis {
 export type NodeClient = IoRedis
 
 /** The socket of a client. ioredis does not document it: whoever uses it does without where it is missing. */
-export const socketOf = (client: NodeClient): Partial<Pick<IoRedis['stream'], 'write' | 'destroy' | 'bytesRead'>> =>
+export const socketOf = (client: NodeClient): Partial<Pick<IoRedis['stream'], 'write' | 'destroy'>> =>
   client.stream ?? {}
+
+/** Bytes of a client's connection: `read`, `accepted` by the system for sending, and `queued` in this process because it accepts no more. */
+export interface Traffic {
+  read: number
+  accepted: number
+  queued: number
+}
+
+/** Node tells what the system has accepted in fields that it does not document, and uses for timeouts itself; without them it is 0. */
+export const trafficOf = (client: NodeClient): Traffic => {
+  const {
+    bytesRead = 0,
+    _bytesDispatched = 0,
+    _handle,
+  } = (client.stream ?? {}) as Partial<IoRedis['stream']> & {
+    _bytesDispatched?: number
+    _handle?: { writeQueueSize?: number } | null
+  }
+  const queued = _handle?.writeQueueSize ?? 0
+  return { read: bytesRead, accepted: _bytesDispatched - queued, queued }
+}
 
 /**
  * So much is written at once, before the tick ends: Redis, and whoever waits there, have it while the rest is made, and the text needs no

@@ -1,4 +1,5 @@
 import { monotonicMs } from '../wire/clock.ts'
+import { onAbort } from '../wire/on-abort.ts'
 import { clearTimeout, setTimeout } from '../wire/timers.ts'
 import { command, type ManyNodes, type NodeClient, type Redis, type Sendable } from './client.ts'
 import { NotConnected } from './failures.ts'
@@ -239,7 +240,7 @@ export class Cluster implements ManyNodes {
         resolve()
       }
       const timer = ms === Number.POSITIVE_INFINITY ? undefined : setTimeout(done, ms)
-      signal?.addEventListener('abort', done)
+      if (signal) onAbort(signal, done)
       this.#waiting.add(done)
     })
   }

@@ -1,6 +1,8 @@
+import { onAbort } from '../wire/on-abort.ts'
 import { isClusterNode, type Redis } from './client.ts'
 import { Cluster } from './cluster.ts'
 import { NotConnected } from './failures.ts'
+import { Fence } from './fence.ts'
 import { NodeConnection } from './node-connection.ts'
 import { slotOf } from './slots.ts'
 import { type Address, clusterOf, mappedAddress, type RedisTarget } from './target.ts'
@@ -50,6 +52,7 @@ export class Connection implements Place {
   readonly #reader: TopologyReader | undefined
   readonly #stopListening: () => void
   readonly #waiting = new Set<() => void>()
+  readonly #fences = new Map<string, Fence>()
   /** To the server of the target: the only one, or whoever tells of the others. */
   #home: NodeConnection | undefined
   #cluster: Cluster | undefined
@@ -101,7 +104,7 @@ export class Connection implements Place {
           resolve()
         }
         this.#waiting.add(done)
-        signal?.addEventListener('abort', done)
+        if (signal) onAbort(signal, done)
       })
     }
   }
@@ -165,6 +168,7 @@ export class Connection implements Place {
     const { target, name, stallMs, onUp, onDown } = this.#options
     return new NodeConnection({
       target,
+      fence: this.#fenceOf('home'),
       name,
       stallMs,
       onMoved: () => this.#topology.becomeCluster(),
@@ -199,6 +203,7 @@ export class Connection implements Place {
       makeNode: (address: Address, onChange) =>
         new NodeConnection({
           target,
+          fence: this.#fenceOf(textOf(address)),
           address: mappedAddress(target, address),
           name,
           stallMs,
@@ -214,6 +219,13 @@ export class Connection implements Place {
     })
     if (beside) this.#dropHome()
     this.#topology.wantReading()
+  }
+
+  /** It outlives the connection to a node: the next one to the same node follows that. */
+  #fenceOf(node: string): Fence {
+    const fence = this.#fences.get(node) ?? new Fence()
+    this.#fences.set(node, fence)
+    return fence
   }
 
   #dropHome(): void {

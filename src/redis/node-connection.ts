@@ -1,7 +1,9 @@
 import { backoffMs, monotonicMs, sleep } from '../wire/clock.ts'
+import { onAbort } from '../wire/on-abort.ts'
 import { clearTimeout, setTimeout } from '../wire/timers.ts'
-import { destroy, makeClient, type NodeClient, socketOf } from './client.ts'
+import { destroy, makeClient, type NodeClient, socketOf, type Traffic, trafficOf } from './client.ts'
 import { ConnectionLost, isMoved, isWrongServer, NotConnected } from './failures.ts'
+import type { Fence } from './fence.ts'
 import { type Address, asksPassword, type RedisTarget, withPassword } from './target.ts'
 
 export interface NodeConnectionOptions {
@@ -12,6 +14,8 @@ export interface NodeConnectionOptions {
   name: string
   /** Silence for this long, with commands under way, condemns the connection. */
   stallMs: number
+  /** Of the connections that this one follows. */
+  fence: Fence
   onUp?: (client: NodeClient) => void
   /** Called once per outage, with the reason, and again when Redis is there but refuses this client. */
   onDown?: (reason: Error) => void
@@ -22,6 +26,11 @@ export interface NodeConnectionOptions {
 /** How long a new client gets to become ready, handshake and INFO included, before the next one is tried. */
 const openTimeoutMs = 3000
 const stallCheckMs = 250
+/**
+ * A link of 1.6 Mbit/s is not silent, but slow: megabytes lie in the buffers of the system for seconds, where nobody sees them move. They
+ * have that long before their connection is given up.
+ */
+const slowestBytesPerMs = 200
 
 /**
  * One connection to one server that heals itself. It owns a chain of ioredis clients, one at a time, and lets none of them
@@ -42,9 +51,11 @@ export class NodeConnection {
   readonly #waiting: (() => void)[] = []
   #watch: NodeJS.Timeout | undefined
   #checkedAt = 0
-  /** When the last bytes of an answer were seen, and how many there were by then. */
-  #heardAt = 0
-  #heardBytes = 0
+  /** When the connection last showed a sign of life, and its traffic at the last look. */
+  #aliveAt = 0
+  #traffic: Traffic = { read: 0, accepted: 0, queued: 0 }
+  /** What had been accepted for sending before something was last read: what came after it may still be on its way up a slow link. */
+  #acceptedBefore = 0
   #down: Error | undefined
   #opening: Promise<void> | undefined
   /** Clients since the last one that was ready. */
@@ -90,7 +101,7 @@ export class NodeConnection {
         resolve()
       }
       this.#waiting.push(done)
-      signal?.addEventListener('abort', done)
+      if (signal) onAbort(signal, done)
     })
   }
 
@@ -174,15 +185,16 @@ export class NodeConnection {
       lastError = error
     })
     client.once('ready', () => {
-      clearTimeout(tooSlow)
-      // It may have been given up meanwhile.
-      if (this.#client !== client) return destroy(client, new Error('closed'))
-      this.#failures--
-      this.#attempt = 0
-      this.#isReady = true
-      this.#down = undefined
-      this.#options.onUp?.(client)
-      this.#release()
+      this.#options.fence.pass(client).then(
+        () => {
+          clearTimeout(tooSlow)
+          this.#onReady(client)
+        },
+        error => {
+          lastError ??= error
+          destroy(client, error)
+        },
+      )
     })
     client.connect().catch(error => {
       lastError ??= error
@@ -193,6 +205,20 @@ export class NodeConnection {
     // If it was not discarded, it ended by itself, but for its connections to sentinels.
     this.#part(reason)
     return reason
+  }
+
+  #onReady(client: NodeClient): void {
+    // It may have been given up meanwhile.
+    if (this.#client !== client) {
+      destroy(client, new Error('closed'))
+      return
+    }
+    this.#failures--
+    this.#attempt = 0
+    this.#isReady = true
+    this.#down = undefined
+    this.#options.onUp?.(client)
+    this.#release()
   }
 
   #part(reason: Error): void {
@@ -206,10 +232,12 @@ export class NodeConnection {
 
   #startWatch(): NodeJS.Timeout {
     this.#checkedAt = monotonicMs()
+    if (this.#client) this.#traffic = trafficOf(this.#client)
+    this.#acceptedBefore = this.#traffic.accepted
     return setInterval(() => this.#checkStall(), stallCheckMs)
   }
 
-  /** Whether Redis says nothing. An answer that is long on a slow link is none of it, nor are many round trips in a row. */
+  /** Gives up a connection on which nothing moves. A long answer or a long request on a slow link moves, and so do many round trips in a row. */
   #checkStall(): void {
     if (this.#flights.size === 0) {
       clearInterval(this.#watch)
@@ -219,14 +247,18 @@ export class NodeConnection {
     const now = monotonicMs()
     const lateMs = now - this.#checkedAt - stallCheckMs
     this.#checkedAt = now
-    const { bytesRead } = this.#client ? socketOf(this.#client) : {}
-    // This loop was blocked, not Redis: the answers of that time are here and only still to be read.
-    const isHeard = bytesRead !== undefined && bytesRead !== this.#heardBytes
-    if (isHeard || lateMs > stallCheckMs) this.#heardAt = now
-    this.#heardBytes = bytesRead ?? 0
+    const before = this.#traffic
+    const traffic = this.#client ? trafficOf(this.#client) : before
+    this.#traffic = traffic
+    // When this loop was blocked, and not Redis, the answers of that time are here and only still to be read.
+    const isHeard = traffic.read !== before.read || lateMs > stallCheckMs
+    if (isHeard) this.#acceptedBefore = before.accepted
+    // Only where the system's own buffer is full: it accepts small writes on a dead connection, too.
+    if (isHeard || (before.queued > 0 && traffic.accepted > before.accepted)) this.#aliveAt = now
     const [oldest] = this.#flights.values()
-    const silentMs = now - Math.max(oldest!, this.#heardAt)
-    if (silentMs > this.#options.stallMs) {
+    const silentMs = now - Math.max(oldest!, this.#aliveAt)
+    const uploadMs = (traffic.accepted - this.#acceptedBefore) / slowestBytesPerMs
+    if (silentMs > this.#options.stallMs + uploadMs) {
       this.discard(new Error(`Redis did not answer for ${Math.round(silentMs)} ms`))
     }
   }

@@ -85,9 +85,9 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
     writes(keys.refused(id), 'SET'),
   ]
   const uses: Record<Role, Use[][]> = {
-    hub: calling('FCALL TIME INFO CLIENT|SETNAME CLUSTER|SLOTS'),
+    hub: calling('FCALL TIME INFO CLIENT|SETNAME CLIENT|INFO CLIENT|KILL CLUSTER|SLOTS'),
     jobs: [
-      ...calling('FCALL TIME INFO CLIENT|SETNAME CLUSTER|SLOTS WAIT'),
+      ...calling('FCALL TIME INFO CLIENT|SETNAME CLIENT|INFO CLIENT|KILL CLUSTER|SLOTS WAIT'),
       writes(keys.queues, 'ZADD ZRANGE'),
       runs(jobs, 'LLEN LRANGE LREM RPUSH'),
       writes([jobsHigh, jobsLow], 'LLEN LRANGE LREM RPUSH'),
@@ -109,16 +109,16 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(lined, 'HDEL HGET HINCRBY HVALS'),
       runs(job(id), 'EXISTS HDEL HGET HGETALL HSET PERSIST PEXPIRE'),
       reads(progress(id), 'GET'),
-      writes(batch(id), 'HEXISTS HGETALL HINCRBY HMGET HSET HSETNX PERSIST PEXPIRE'),
-      writes(batchEnded(id), 'DEL SADD'),
+      writes(batch(id), 'HEXISTS HGETALL HINCRBY HMGET HSET HSETNX PERSIST PEXPIRE PTTL'),
+      writes(batchEnded(id), 'DEL PERSIST PEXPIRE SADD'),
       writes(unique('*'), 'DEL GET SET'),
       runs(enqueued(id), 'GET PEXPIRE SET UNLINK'),
       writes(came(id), 'DEL SET'),
-      writes(cron, 'HDEL HEXISTS HGET HGETALL HSET'),
-      writes(ticks, 'ZADD ZCARD ZRANGE ZREM'),
+      writes(cron, 'HDEL HGET HGETALL HSET'),
+      writes(ticks, 'ZADD ZCARD ZRANGE ZREM ZSCORE'),
     ],
     worker: [
-      sends('FCALL TIME INFO CLIENT|SETNAME CLIENT|ID CLIENT|UNBLOCK CLUSTER|SLOTS'),
+      sends('FCALL TIME INFO CLIENT|SETNAME CLIENT|INFO CLIENT|KILL CLIENT|ID CLIENT|UNBLOCK CLUSTER|SLOTS'),
       runs(moving, ''),
       runs(shards, 'GET SET'),
       runs(keys.tasks, 'HDEL HGET HKEYS HMGET HSET HSTRLEN'),
@@ -127,7 +127,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(keys.stats, 'HDEL HKEYS HMGET HSET HSTRLEN'),
       writes([keys.taskStats, keys.slow, keys.failures], 'HDEL HSET'),
       runs(leases, 'ZADD ZCOUNT ZRANGEBYSCORE ZREM ZSCORE'),
-      runs(calls, 'LINDEX LLEN LPOP LPUSH RPUSH'),
+      runs(calls, 'EXISTS LINDEX LLEN LPOP LPUSH RPUSH'),
       reads(args(id), 'GET MGET'),
       runs(bell, 'BLPOP DEL LLEN RPUSH'),
       runs(jobs, 'EXISTS LINDEX LLEN LPOP LPUSH RPUSH'),
@@ -152,8 +152,8 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(lined, 'HDEL HGET HINCRBY HVALS'),
       writes(fence, 'GET SET'),
       writes(job(id), 'HDEL HGET HGETALL HSET PERSIST PEXPIRE'),
-      writes(batch(id), 'HEXISTS HINCRBY HMGET HSETNX PEXPIRE'),
-      writes(batchEnded(id), 'DEL SADD'),
+      writes(batch(id), 'HEXISTS HINCRBY HMGET HSETNX PEXPIRE PTTL'),
+      writes(batchEnded(id), 'DEL PEXPIRE SADD'),
       writes(came(id), 'DEL SET'),
       writes(unique('*'), 'DEL GET SET'),
       runs(cancelled, 'ZRANGE ZREMRANGEBYSCORE'),
@@ -189,10 +189,19 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
 }
 
 /**
- * What pshub does without: the name of a connection, looking whether the server is fit and has loaded its data, ending a wait early
+ * What pshub does without: the name of a connection, fencing its predecessor, looking whether the server is fit and has loaded its data, ending a wait early
  * when there is room for jobs again or the queue was paused, listing tracked jobs that are done, and waiting for replicas.
  */
-const dispensable: readonly string[] = ['INFO', 'CLIENT|SETNAME', 'CLIENT|ID', 'CLIENT|UNBLOCK', 'SCAN', 'WAIT']
+const dispensable: readonly string[] = [
+  'INFO',
+  'CLIENT|SETNAME',
+  'CLIENT|INFO',
+  'CLIENT|KILL',
+  'CLIENT|ID',
+  'CLIENT|UNBLOCK',
+  'SCAN',
+  'WAIT',
+]
 
 /** What is needed on a Cluster alone. */
 export const isOfClusters = ({ command, key }: Pick<Probe, 'command' | 'key'>): boolean =>
@@ -226,6 +235,7 @@ const rests: Record<string, string[]> = {
   // An admin's is really sent, and finds nothing.
   BLPOP: ['0.001'],
   'LINDEX CLIENT|UNBLOCK': ['0'],
+  'CLIENT|KILL': ['ID', '0'],
   FCALL: ['_', '0'],
   SCAN: ['0'],
   WAIT: ['0', '1'],

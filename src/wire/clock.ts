@@ -1,3 +1,4 @@
+import { onAbort } from './on-abort.ts'
 import { clearTimeout, setTimeout } from './timers.ts'
 
 /** How far the clocks of a test have been moved on, milliseconds; 0 everywhere else. */
@@ -38,7 +39,7 @@ export const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
       resolve()
     }
     const timer = setTimeout(done, Math.min(ms, 0x7fff_ffff))
-    signal?.addEventListener('abort', done, { once: true })
+    if (signal) onAbort(signal, done)
   })
 
 /**

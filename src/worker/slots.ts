@@ -144,13 +144,15 @@ export class Slots {
 
 /** What a worker releases in five seconds, if it does nothing else: a replica, or a file of commands, is one or two of them behind. */
 const mostRemembered = 100_000
+const firstRemembered = 1000
 
 /**
  * The last ids that were released, as numbers of 53 bits made of them: kept as texts in a set they cost a busy worker a fifth of its
  * processor time, most of it for keeping them alive. That two ids make the same number happens once in 10^11 looks.
  */
 class RecentIds {
-  readonly #numbers = new Float64Array(mostRemembered)
+  /** Grows as it fills: a worker may serve hundreds of queues, of which few are busy. */
+  #numbers = new Float64Array(firstRemembered)
   #next = 0
   /** All of them, for many looks. */
   #index: Set<number> | undefined
@@ -160,11 +162,22 @@ class RecentIds {
     for (const id of ids) {
       const number = numberOf(id)
       this.#index?.add(number)
-      this.#numbers[this.#next] = number
-      this.#next = (this.#next + 1) % mostRemembered
+      if (this.#next === this.#numbers.length) this.#makeRoom()
+      this.#numbers[this.#next++] = number
     }
     this.#certainAfter -= ids.length
     if (this.#certainAfter <= 0) this.#index = undefined
+  }
+
+  /** Twice as much, or, where it may not grow any more, the place of the oldest. */
+  #makeRoom(): void {
+    const before = this.#numbers
+    if (before.length === mostRemembered) {
+      this.#next = 0
+      return
+    }
+    this.#numbers = new Float64Array(Math.min(mostRemembered, before.length * 2))
+    this.#numbers.set(before)
   }
 
   has(id: string): boolean {

@@ -21,7 +21,10 @@ if ARGV[2] == 'open' then
 end
 if redis.call('HEXISTS', record, 'then') == 0 then return 0 end
 if ARGV[2] == 'close' then
-  if redis.call('HSETNX', record, 'total', ARGV[3]) == 1 then redis.call('PERSIST', record) end
+  if redis.call('HSETNX', record, 'total', ARGV[3]) == 1 then
+    redis.call('PERSIST', record)
+    redis.pcall('PERSIST', beside(KEYS[1], 'ended:' .. ARGV[1]))
+  end
   complete_batch(KEYS[1], KEYS[2], ARGV[1])
 else
   tally(KEYS[1], KEYS[2], ARGV[1], ARGV[2], ARGV[3])

@@ -24,6 +24,7 @@
 --          or { now, -1 } when the worker holds no lease, or there are jobs and it is to learn which shards there are before it takes any:
 --            then nothing was taken.
 --
+-- The bell of a list that it leaves empty is silent then; that of jobs only where the jobs were looked at.
 -- Dropped are calls whose deadline has passed: nobody waits for them any more. They are not held, and never start. A job that is not
 -- wanted any more is ended by the worker, which tells what waits for it; one that was cancelled while it waited goes, and what that means
 -- for another queue is held by this worker, which finds it when it next compares what it holds.
@@ -282,15 +283,16 @@ if taken > 0 then
   end
 end
 
--- Wakes the next worker for what is left.
-if left ~= 0 then
-  left = redis.call('LLEN', KEYS[1])
-  if left > 0 then ring(KEYS[2]) end
-end
+-- Wakes the next worker for what is left. A list that is empty has a silent bell: a token that stayed would have workers of several
+-- queues claim from it again and again, while those behind it wait for ever on a link that is not loopback.
+if left ~= 0 then left = redis.call('LLEN', KEYS[1]) end
+if left > 0 then ring(KEYS[2]) else redis.call('DEL', KEYS[2]) end
 -- A worker that may take jobs has perhaps taken their token, and then had no slot for them.
-if jobs_left ~= 0 then
-  jobs_left = jobs_waiting(KEYS[5])
-  if jobs_left > 0 then ring(KEYS[6]) end
+if jobs_left ~= 0 then jobs_left = jobs_waiting(KEYS[5]) end
+if jobs_left > 0 then
+  ring(KEYS[6])
+elseif ARGV[3] ~= '0' then
+  redis.call('DEL', KEYS[6])
 end
 if left == 0 and dropped == 0 and calls == taken and jobs_left == 0 and not named[1] and not apart[1] then return { now_text, requests } end
 return { now_text, requests, left, dropped, named, calls, jobs_left, apart }

@@ -4,18 +4,28 @@
 -- ARGV[1]  name of the entry
 -- ARGV[2]  the entry as JSON, or empty to remove it
 -- ARGV[3]  its next time, Redis ms, or empty for one that is paused
+-- ARGV[4]  the entry as it was read, empty where there was none; only that one is replaced. Without it, whatever is there
 -- flags:   allow-oom
--- Returns  1 if there was an entry of that name
+-- Returns  1 if there was an entry of that name, else 0; -1 where another one is there than was read, and nothing was changed
 --
--- Entries are in pshub:{<queue>}:cron, their next times in pshub:{<queue>}:ticks. One that is written anew goes on with its new time.
+-- Entries are in pshub:{<queue>}:cron, their next times in pshub:{<queue>}:ticks. An entry that is written as it is keeps its next
+-- time, also one that has passed and was not taken yet: a deployment writes all of its schedules again, and must not skip what is due.
 local cron, ticks, bell = beside(KEYS[1], 'cron'), beside(KEYS[1], 'ticks'), beside(KEYS[1], 'duebell')
 redis.call('ZCARD', ticks)
 redis.call('LLEN', bell)
-local known = redis.call('HEXISTS', cron, ARGV[1])
-if ARGV[2] == '' then redis.call('HDEL', cron, ARGV[1], ARGV[1] .. ':last') else redis.call('HSET', cron, ARGV[1], ARGV[2]) end
+local before = redis.call('HGET', cron, ARGV[1])
+-- Somebody paused it, or wrote it, since it was read.
+if ARGV[4] and (before or '') ~= ARGV[4] then return -1 end
+local known = before and 1 or 0
+if ARGV[2] == '' then
+  redis.call('HDEL', cron, ARGV[1], ARGV[1] .. ':last')
+  redis.call('ZREM', ticks, ARGV[1])
+  return known
+end
+redis.call('HSET', cron, ARGV[1], ARGV[2])
 if ARGV[3] == '' then
   redis.call('ZREM', ticks, ARGV[1])
-else
+elseif before ~= ARGV[2] or not redis.call('ZSCORE', ticks, ARGV[1]) then
   redis.call('ZADD', ticks, ARGV[3], ARGV[1])
   ring(bell)
 end

@@ -143,6 +143,9 @@ local function tally(jobs, bell, batch, id, how)
   -- Somebody else's keys in their places cost the batch alone.
   local opened, is_over = unpack(redis.pcall('HMGET', record, 'opened', 'ended'))
   if not opened or is_over or redis.pcall('SADD', ended, id) ~= 1 then return end
+  -- Until it is closed both go together.
+  local left = redis.pcall('PTTL', record)
+  if type(left) == 'number' and left > 0 then redis.pcall('PEXPIRE', ended, left) end
   redis.pcall('HINCRBY', record, how == 'done' and 'done' or 'dead', 1)
   complete_batch(jobs, bell, batch)
 end

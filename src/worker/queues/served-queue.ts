@@ -15,6 +15,8 @@ export class ServedQueue {
   /** What the last claims left in its lists, and bells told of since. */
   callsWait = true
   jobsWait = false
+  /** Claims that were sent. */
+  claims = 0
   /** Claims in a row that brought no answer. */
   failures = 0
   #isPaused = false

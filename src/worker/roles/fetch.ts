@@ -1,4 +1,4 @@
-import { bellsOf } from '../../queue/bells.ts'
+import { bellsOf, hasWork } from '../../queue/bells.ts'
 import type { ClaimOptions } from '../../queue/queue.ts'
 import type { Connection } from '../../redis/connection.ts'
 import { blockSeconds } from '../../redis/connections.ts'
@@ -137,12 +137,25 @@ export class FetchLoop {
     })
   }
 
-  /** A token may be lost with whoever took it; while another queue rings again and again, no wait for that one's comes to its end. */
+  /**
+   * Looks into the lists of several queues: a token may be lost with whoever took it, and while one queue rings again and again no wait
+   * for the others' bells comes to its end. Claims would tell as well, at a hundred times the cost where a worker serves hundreds of queues.
+   */
   #doubtBells(): void {
     const now = monotonicMs()
     if (this.#queues.size < 2 || now < this.#doubtedAt + blockSeconds * 1000) return
     this.#doubtedAt = now
-    for (const queue of this.#queues.values()) queue.hear(true, true)
+    for (const queue of this.#queues.values()) {
+      const { claims } = queue
+      const heard = (has: boolean) => {
+        if (!has || claims !== queue.claims) return
+        queue.hear(true, true)
+        this.#waits.end()
+        this.#next()
+      }
+      // The next look tells where this one fails.
+      queue.place.send(client => hasWork(client, queue.context.queue.keys)).then(heard, () => undefined)
+    }
   }
 
   async #fetch(): Promise<void> {
@@ -169,6 +182,7 @@ export class FetchLoop {
     const wanted = { slots: pool.idle, jobs, merging: queue.merging, epoch: sharding.epochOf(queue.context.queue.name) }
     const id = workerId()
     const stalledBefore = measures.loop.stalledMs()
+    queue.claims++
     try {
       const claimed = await this.#send(queue, id, wanted, isSure)
       if (!claimed) return await this.#renewLease(queue)
@@ -223,12 +237,15 @@ export class FetchLoop {
     const now = monotonicMs()
     if (others.length === 0 || now < this.#lookedAt + lookMs) return
     this.#lookedAt = now
-    for (const other of others)
+    for (const other of others) {
+      const claims = other.claims
       other.place
         .send(client => bellsOf(client, other.context.queue.keys))
-        .then(({ bell, jobBell }) => other.hear(bell, jobBell))
+        // A claim that was sent since knows better what is left there.
+        .then(({ bell, jobBell }) => claims === other.claims && other.hear(bell, jobBell))
         // The next look, or the next wait, tells.
         .catch(() => undefined)
+    }
   }
 
   /** Waits until a bell of several queues rings. Claims follow then, one by one: together they would bring more than there is room for. */

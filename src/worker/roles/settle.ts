@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events'
 import { answerOf } from '../../jobs/verdict.ts'
 import { isBatchFull } from '../../queue/batches.ts'
 import type { JobEnd } from '../../queue/job-queue.ts'
@@ -43,8 +42,6 @@ export class Settle {
 
   constructor(context: WorkerContext) {
     this.#context = context
-    // One for each delivery that is tried again: Node takes more than ten for a leak, and says so.
-    setMaxListeners(0, this.#stopping.signal)
   }
 
   add({ id, workerId, hubId, reply, job, slot }: Settlement): void {

@@ -10,6 +10,7 @@ import {
   type TaskContext,
   type TaskLog,
 } from '../../task/task.ts'
+import { onAbort } from '../../wire/on-abort.ts'
 import { refuseHubOptions } from '../../wire/options.ts'
 import { encodePayload, invalid, PayloadProblem } from '../../wire/payload.ts'
 import { checkProgress, type Progress } from '../../wire/stream.ts'
@@ -66,7 +67,7 @@ export class ThreadContext implements TaskContext {
     const answer = new Promise((resolve, reject) => this.#calls.set(call, { resolve, reject }))
     const cancel = () => this.#tell({ is: 'cancel', call })
     this.#tell({ is: 'call', call, task, args: text, options })
-    signal?.addEventListener('abort', cancel, { once: true })
+    if (signal) onAbort(signal, cancel)
     if (signal?.aborted) cancel()
     try {
       return await answer

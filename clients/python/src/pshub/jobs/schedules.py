@@ -7,6 +7,7 @@ import json
 from collections.abc import Awaitable, Callable
 from typing import Any, NamedTuple
 
+from ..queue.job_queue import JobQueue
 from ..redis.connection import Connection
 from ..wire.errors import InvalidArgs
 from ..wire.ids import new_id
@@ -83,37 +84,56 @@ class AsyncSchedules:
     async def remove(self, name: str) -> bool:
         """Returns whether there was one."""
         job_queue = self._host().queue_of(self.queue)
-        return await self._host().ask(lambda connection: job_queue.schedule(connection, name, "", None))
+        return await self._host().ask(lambda connection: job_queue.remove_schedule(connection, name))
 
     async def write(self, name: str, times: ScheduleTimes, step: Step, from_: str) -> Schedule:
         """Writes one, in the place of an earlier one of its name; that was paused stays so."""
         job_queue = self._host().queue_of(self.queue)
 
-        async def write(connection: Connection) -> Schedule:
-            before = read_entry(await job_queue.schedule_text(connection, name))
-            entry = ScheduleEntry(
+        def renewed(before: ScheduleEntry | None, now_ms: int) -> ScheduleEntry:
+            return ScheduleEntry(
                 times["cron"], times.get("timezone"), times.get("missed"), step.task, step.args, step.job, step.ttl_ms,
                 before.paused_ms if before else None, from_,
             )  # fmt: skip
-            next_ms = entry.next_ms(await connection.at(job_queue.keys.ticks).now_ms()) if entry.paused_ms is None else None
-            await job_queue.schedule(connection, name, entry_text(entry), next_ms)
-            return self._shown(name, entry, next_ms)
+
+        async def write(connection: Connection) -> Schedule:
+            entry = await self._replace(job_queue, connection, name, renewed)
+            assert entry is not None
+            return self._shown(name, entry, await job_queue.next_ms_of(connection, name))
 
         return await self._host().ask(write)
 
     def _change(self, name: str, paused_ms: Callable[[ScheduleEntry, int], int | None]) -> Awaitable[bool]:
         job_queue = self._host().queue_of(self.queue)
 
+        def changed(before: ScheduleEntry | None, now_ms: int) -> ScheduleEntry | None:
+            return before and before._replace(paused_ms=paused_ms(before, now_ms))
+
         async def change(connection: Connection) -> bool:
-            entry = read_entry(await job_queue.schedule_text(connection, name))
-            if entry is None:
-                return False
-            now_ms = await connection.at(job_queue.keys.ticks).now_ms()
-            changed = entry._replace(paused_ms=paused_ms(entry, now_ms))
-            next_ms = changed.next_ms(now_ms) if changed.paused_ms is None else None
-            return await job_queue.schedule(connection, name, entry_text(changed), next_ms)
+            return await self._replace(job_queue, connection, name, changed) is not None
 
         return self._host().ask(change)
+
+    async def _replace(
+        self,
+        job_queue: JobQueue,
+        connection: Connection,
+        name: str,
+        make: Callable[[ScheduleEntry | None, int], ScheduleEntry | None],
+    ) -> ScheduleEntry | None:
+        """
+        Writes what ``make`` makes of the entry that is there, again where somebody else wrote it meanwhile: a pause beside a
+        deployment holds.
+        """
+        while True:
+            text = await job_queue.schedule_text(connection, name)
+            now_ms = await connection.at(job_queue.keys.ticks).now_ms()
+            entry = make(read_entry(text), now_ms)
+            if entry is None:
+                return None
+            next_ms = entry.next_ms(now_ms) if entry.paused_ms is None else None
+            if await job_queue.schedule(connection, name, entry_text(entry), next_ms, text):
+                return entry
 
     def _shown(self, name: str, entry: ScheduleEntry, next_ms: int | None) -> Schedule:
         try:

@@ -17,7 +17,9 @@ from .backoff import DEFAULT_RETRIES, delay_after, rounded
 from .chain import following_of
 
 #: A job with such a failure would fail again however often it were tried.
-_HOPELESS = ("InvalidArgs", "PayloadTooLarge", "NoSuchTask", "NoWorkers")
+_HOPELESS = ("InvalidArgs", "PayloadTooLarge")
+#: It never began, whatever its own retries are: its worker may be restarting, or be deployed in a minute.
+_UNBEGUN = ("NoSuchTask", "NoWorkers")
 
 
 def done_end(request: Request, result: str, queue: str) -> JobEnd | None:
@@ -42,6 +44,8 @@ def failed_end(request: Request, task: Task[..., Any] | None, error: ToldError, 
     if isinstance(raised, PutOff):
         return JobEnd(request.held_id, "putoff", rounded(raised.delay_ms))
     failures = job.get("tries", 0) + 1
+    if error.code in _UNBEGUN and failures <= DEFAULT_RETRIES:
+        return JobEnd(request.held_id, "retry", delay_after("exponential", failures), text)
     retries = job.get("retries")
     if retries is None:
         retries = _retries_of(task)

@@ -114,10 +114,17 @@ class JobQueue:
     async def forget(self, connection: Connection, id: str) -> None:
         await connection.one("DEL", self.keys.came(id))
 
-    async def schedule(self, connection: Connection, name: str, text: str, next_ms: int | None) -> bool:
-        """Writes an entry that has jobs enqueued at its times; without a text removes it, without a time pauses it."""
-        args: list[Word] = [name, text, "" if next_ms is None else next_ms]
-        return bool(await run(connection, "schedule", [self.keys.jobs], args) == 1)
+    async def remove_schedule(self, connection: Connection, name: str) -> bool:
+        """Removes an entry that has jobs enqueued at its times. Returns whether there was one."""
+        return bool(await run(connection, "schedule", [self.keys.jobs], [name, "", ""]) == 1)
+
+    async def schedule(self, connection: Connection, name: str, text: str, next_ms: int | None, before: bytes | None) -> bool:
+        """
+        Writes an entry in the place of ``before``, as that was read; without a time it is paused. False where another one is there
+        by now, and nothing was written.
+        """
+        args: list[Word] = [name, text, "" if next_ms is None else next_ms, before or b""]
+        return bool(await run(connection, "schedule", [self.keys.jobs], args) != -1)
 
     async def tick(self, connection: Connection, due: DueSchedule, next_ms: int | None, message: str) -> bool:
         """The time of an entry has come: enqueues its job and sets its next time, unless somebody was quicker."""
@@ -127,6 +134,11 @@ class JobQueue:
     async def schedule_text(self, connection: Connection, name: str) -> bytes | None:
         found: bytes | None = await connection.one("HGET", self.keys.cron, name)
         return found
+
+    async def next_ms_of(self, connection: Connection, name: str) -> int | None:
+        """The next time of a schedule, Redis milliseconds; None for one that is paused."""
+        score = await connection.one("ZSCORE", self.keys.ticks, name)
+        return None if score is None else int(float(score))
 
     async def schedules(self, connection: Connection) -> tuple[dict[str, bytes], dict[str, int]]:
         """All entries, and the next times of those that have one, by their names."""

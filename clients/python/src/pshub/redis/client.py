@@ -13,6 +13,7 @@ from redis.asyncio.connection import ConnectionPool, SSLConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
 
+from .fence import Fence
 from .streams import check_streams
 
 Word = str | bytes | int
@@ -76,19 +77,23 @@ class Greeting(NamedTuple):
     client_id: int | None
 
 
-async def open_link(link: Link, name: str, asks_id: bool, section: str) -> Greeting:
+async def open_link(link: Link, name: str, asks_id: bool, section: str, fence: Fence) -> Greeting:
     """Connects. ``section`` of INFO is what is asked beside whether the data are loaded."""
     await connect(link)
-    commands: list[Command] = [("CLIENT", "SETNAME", name), ("INFO", "persistence"), ("INFO", section)]
+    fencing = fence.commands
+    commands: list[Command] = [*fencing, ("CLIENT", "SETNAME", name), ("INFO", "persistence"), ("INFO", section)]
     if asks_id:
         commands.append(("CLIENT", "ID"))
     await link.send_packed_command([b"".join(map(pack, commands))], check_health=False)
-    info, client_id = "", None
-    for command in commands:
+    info, client_id, own = "", None, None
+    for at, command in enumerate(commands):
         try:
             answer = await link.read_response(disable_decoding=True, disconnect_on_error=False)
         except exceptions.NoPermissionError:
             # All of them can be done without.
+            continue
+        if at < len(fencing):
+            own = answer
             continue
         if command[0] == "INFO":
             info += answer.decode("utf-8", "replace")
@@ -96,4 +101,5 @@ async def open_link(link: Link, name: str, asks_id: bool, section: str) -> Greet
             client_id = int(answer)
     if "\nloading:1" in info:
         raise exceptions.BusyLoadingError("Redis is loading the dataset in memory")
+    fence.follow(own)
     return Greeting(info, client_id)

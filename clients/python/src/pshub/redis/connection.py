@@ -9,6 +9,7 @@ from typing import Any
 
 from ..wire.clock import Stop, within
 from .client import Command, Word
+from .fence import Fence
 from .node import NodeConnection
 from .nodes import Nodes, Where
 from .posting import Posting
@@ -16,7 +17,7 @@ from .reach import Reach, address_text
 from .refusals import first
 from .servers import Servers, servers_of
 from .slot_map import slot_of
-from .target import RedisTarget
+from .target import Address, RedisTarget
 
 
 class Connection:
@@ -34,8 +35,12 @@ class Connection:
         on_down: Callable[[str], None] = lambda reason: None,
         asks_id: bool = False,
     ) -> None:
+        #: They outlive the connections to a node: the next one to the same node follows them.
+        fences: dict[tuple[type[Reach], Address], Fence] = {}
+
         def make(reach: Reach, up: Callable[[], None], down: Callable[[str], None]) -> NodeConnection:
-            return NodeConnection(reach, name, stall_s, up, down, asks_id)
+            fence = fences.setdefault((type(reach), reach.address), Fence())
+            return NodeConnection(reach, name, stall_s, up, down, asks_id, fence)
 
         self._where: Where = None
         self._waits = True

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from typing import Any
+from typing import Any, NamedTuple
 
 from redis.asyncio.connection import Connection as Link
 
 from ..wire.clock import now_s
-from .streams import on_data
+from .streams import on_data, queued
+
+
+class Traffic(NamedTuple):
+    """Of a link: pieces of answers that came, bytes that the system accepted for sending, and bytes that it does not accept yet."""
+
+    heard: int
+    accepted: int
+    queued: int
 
 
 class Flight:
@@ -34,9 +42,16 @@ class Wire:
         self.flights: deque[Flight] = deque()
         #: Pieces of answers that came, whole ones or not.
         self.heard = 0
+        #: Bytes that were given to the link.
+        self.sent = 0
         #: How Redis calls it, for CLIENT UNBLOCK; None where that was not asked or may not be.
         self.client_id: int | None = None
         on_data(link, self._hear)
+
+    @property
+    def traffic(self) -> Traffic:
+        left = queued(self.link)
+        return Traffic(self.heard, self.sent - left, left)
 
     def _hear(self) -> None:
         self.heard += 1

@@ -12,13 +12,17 @@ from redis.asyncio.connection import Connection as Link
 from ..wire.clock import Stop, backoff_s, now_s, settle, sleep
 from ..wire.raised import message_of
 from .client import Command, Greeting, make_link, open_link, pack
-from .link import Flight, Wire
+from .fence import Fence
+from .link import Flight, Traffic, Wire
 from .reach import Reach
 from .refusals import ANSWERS, WRONG_SERVER, ConnectionLost, NotConnected, ReplyError, answer_of, code_of
 from .streams import abort, bury, let_go
 from .target import Address
 
 _STALL_CHECK_S = 0.25
+#: A link of 1.6 Mbit/s is not silent, but slow: megabytes lie in the buffers of the system for seconds, where nobody sees them move. They have
+#: that long before their connection is given up.
+_SLOWEST_BYTES_PER_S = 200_000
 
 
 class NodeConnection:
@@ -36,8 +40,11 @@ class NodeConnection:
         on_up: Callable[[], None] = lambda: None,
         on_down: Callable[[str], None] = lambda reason: None,
         asks_id: bool = False,
+        fence: Fence | None = None,
     ) -> None:
         self._reach = reach
+        #: Of the connections that this one follows.
+        self._fence = fence or Fence()
         self._asks_id = asks_id
         self._name = name
         self._stall_s = stall_s
@@ -51,9 +58,11 @@ class NodeConnection:
         self._waiting: list[asyncio.Future[None]] = []
         self._watch: asyncio.TimerHandle | None = None
         self._checked_at = 0.0
-        #: When the last piece of an answer was seen, and how many there were by then.
-        self._heard_at = 0.0
-        self._heard = 0
+        #: When the connection last showed a sign of life, and its traffic at the last look.
+        self._alive_at = 0.0
+        self._traffic = Traffic(0, 0, 0)
+        #: What had been accepted for sending before something was last heard: what came after it may still be on its way up a slow link.
+        self._accepted_before = 0
         self._life: asyncio.Task[None] | None = None
         #: Of what looks whether it is still the right server.
         self._let_go_of: Callable[[], None] = lambda: None
@@ -208,7 +217,7 @@ class NodeConnection:
         # From here on: a server that is silent while it is greeted may not be the right one any more.
         self._let_go_of = self._reach.hold(self.discard)
         link = self._link = make_link(options)
-        greeting = await open_link(link, self._name, self._asks_id, self._reach.section)
+        greeting = await open_link(link, self._name, self._asks_id, self._reach.section, self._fence)
         self._reach.check(greeting.info)
         return greeting
 
@@ -222,7 +231,9 @@ class NodeConnection:
             # redis-py would connect anew by itself, and nobody would know what became of what was under way.
             if not wire.link.is_connected or self._wire is not wire:
                 raise ConnectionLost("Redis closed the connection")
-            await wire.link.send_packed_command([b"".join(out)], check_health=False)
+            data = b"".join(out)
+            wire.sent += len(data)
+            await wire.link.send_packed_command([data], check_health=False)
 
     async def _read(self, wire: Wire) -> None:
         read = wire.link.read_response
@@ -245,26 +256,38 @@ class NodeConnection:
                 self.discard(answer)
 
     def _start_watch(self) -> None:
+        if self._wire is not None:
+            self._traffic = self._wire.traffic
+            self._accepted_before = self._traffic.accepted
+        self._look_later()
+
+    def _look_later(self) -> None:
         self._checked_at = now_s()
         self._watch = asyncio.get_running_loop().call_later(_STALL_CHECK_S, self._check_stall)
 
     def _check_stall(self) -> None:
-        """Whether Redis says nothing. An answer that is long on a slow link is none of it."""
+        """Gives up a connection on which nothing moves. A long answer or a long request on a slow link moves."""
         wire = self._wire
         self._watch = None
         if wire is None or not wire.flights:
             return
         now = now_s()
         late_s = now - self._checked_at - _STALL_CHECK_S
-        # This loop got no turn, not Redis: the answers of that time are here and only still to be read.
-        if wire.heard != self._heard or late_s > _STALL_CHECK_S:
-            self._heard_at = now
-        self._heard = wire.heard
-        silent_s = now - max(wire.flights[0].sent_at, self._heard_at)
-        if silent_s > self._stall_s:
+        before, traffic = self._traffic, wire.traffic
+        self._traffic = traffic
+        # When this loop got no turn, and not Redis, the answers of that time are here and only still to be read.
+        is_heard = traffic.heard != before.heard or late_s > _STALL_CHECK_S
+        if is_heard:
+            self._accepted_before = before.accepted
+        # Only where the system's own buffer is full: it accepts small writes on a dead connection, too.
+        if is_heard or (before.queued > 0 and traffic.accepted > before.accepted):
+            self._alive_at = now
+        silent_s = now - max(wire.flights[0].sent_at, self._alive_at)
+        upload_s = (traffic.accepted - self._accepted_before) / _SLOWEST_BYTES_PER_S
+        if silent_s > self._stall_s + upload_s:
             self.discard(ConnectionLost(f"Redis did not answer for {silent_s * 1000:.0f} ms"))
         else:
-            self._start_watch()
+            self._look_later()
 
     def _reject(self, wire: Wire, reason: Exception) -> None:
         flights, wire.flights = wire.flights, deque()

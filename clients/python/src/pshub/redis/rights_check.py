@@ -9,7 +9,7 @@ from .library import run
 from .refusals import ReplyError, code_of
 
 #: What pshub does without.
-_DISPENSABLE = ("INFO", "CLIENT|SETNAME", "CLIENT|ID", "CLIENT|UNBLOCK", "WAIT")
+_DISPENSABLE = ("INFO", "CLIENT|SETNAME", "CLIENT|INFO", "CLIENT|KILL", "CLIENT|ID", "CLIENT|UNBLOCK", "WAIT")
 
 
 def _is_of_clusters(command: str, key: str) -> bool:

@@ -35,6 +35,12 @@ def abort(link: Link) -> None:
         writer.transport.abort()
 
 
+def queued(link: Link) -> int:
+    """Bytes that wait in this process because the system accepts no more."""
+    writer = _writer_of(link)
+    return writer.transport.get_write_buffer_size() if writer is not None else 0
+
+
 def bury(link: Link | None) -> None:
     """Ends a link that nobody reads or writes any more. redis-py warns of one that has a writer still as of one that was left open."""
     if link is not None:

@@ -56,17 +56,16 @@ module Pshub
     end
 
     # Returns whether there was one.
-    def remove(name) = @host.ask { |connection| @job_queue.schedule(connection, name, "", nil) }
+    def remove(name) = @host.ask { |connection| @job_queue.remove_schedule(connection, name) }
 
     # Writes one, in the place of an earlier one of its name; that was paused stays so. +times+ are checked, +step+ is its job.
     def write(name, times, step, from)
       @host.ask do |connection|
-        before = ScheduleEntry.read(@job_queue.schedule_text(connection, name))
-        entry = ScheduleEntry.new(**times, task: step.task, args: step.args, job: step.job, ttl_ms: step.ttl_ms, from: from,
-                                           paused_ms: before&.paused_ms)
-        next_ms = entry.paused_ms ? nil : entry.next_ms(@job_queue.now_ms(connection))
-        @job_queue.schedule(connection, name, entry.to_json, next_ms)
-        shown(name, entry, next_ms)
+        entry = replace(connection, name) do |before|
+          ScheduleEntry.new(**times, task: step.task, args: step.args, job: step.job, ttl_ms: step.ttl_ms, from: from,
+                                     paused_ms: before&.paused_ms)
+        end
+        shown(name, entry, @job_queue.next_ms_of(connection, name))
       end
     end
 
@@ -75,10 +74,23 @@ module Pshub
     # The block tells since when it is paused from now on.
     def change(name)
       @host.ask do |connection|
-        entry = ScheduleEntry.read(@job_queue.schedule_text(connection, name)) or next false
+        changed = replace(connection, name) do |before, now_ms|
+          before.paused_ms = yield(before, now_ms) if before
+          before
+        end
+        !changed.nil?
+      end
+    end
+
+    # Writes what the block makes of the entry that is there, again where somebody else wrote it meanwhile: a pause beside a deployment
+    # holds. nil where the block made none.
+    def replace(connection, name)
+      loop do
+        text = @job_queue.schedule_text(connection, name)
         now_ms = @job_queue.now_ms(connection)
-        entry.paused_ms = yield(entry, now_ms)
-        @job_queue.schedule(connection, name, entry.to_json, entry.paused_ms ? nil : entry.next_ms(now_ms))
+        entry = yield(ScheduleEntry.read(text), now_ms) or return
+        next_ms = entry.paused_ms ? nil : entry.next_ms(now_ms)
+        return entry if @job_queue.schedule(connection, name, entry.to_json, next_ms, text)
       end
     end
 

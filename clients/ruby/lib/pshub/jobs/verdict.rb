@@ -14,7 +14,9 @@ module Pshub
     Failure = Struct.new(:how, :delay_ms, :tries)
     WAYS = { "r" => "retry", "d" => "dead", "x" => "dead", "b" => "putoff" }.freeze
     # A job with such a failure would fail again however often it were tried.
-    HOPELESS = %w[InvalidArgs PayloadTooLarge NoSuchTask NoWorkers].freeze
+    HOPELESS = %w[InvalidArgs PayloadTooLarge].freeze
+    # It never began, whatever its own retries are: its worker may be restarting, or be deployed in a minute.
+    UNBEGUN = %w[NoSuchTask NoWorkers].freeze
 
     module_function
 
@@ -41,6 +43,9 @@ module Pshub
 
       part = request.job || {}
       failures = part.fetch("tries", 0) + 1
+      if UNBEGUN.include?(error["code"]) && failures <= Backoff::DEFAULT_RETRIES
+        return JobEnd.new(request.held_id, "retry", Backoff.delay_after("exponential", failures), text, "")
+      end
       final = final?(error, raised)
       most = part["retries"] || task&.retries || Backoff::DEFAULT_RETRIES
       delay_ms = delay_of(part["backoff"] || task&.backoff, error, raised, failures) unless final || failures > most

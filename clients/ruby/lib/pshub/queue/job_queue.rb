@@ -83,8 +83,14 @@ module Pshub
     def forward(connection, message) = Library.run(connection, "forward", @lists, [CAME_MS, message])
     def forget(connection, id) = connection.one("DEL", @keys.came(id))
 
-    # Writes an entry that has jobs enqueued at its times; without a text removes it, without a time pauses it. Whether there was one.
-    def schedule(connection, name, text, next_ms) = Library.run(connection, "schedule", [@keys.jobs], [name, text, next_ms || ""]) == 1
+    # Removes an entry that has jobs enqueued at its times. Whether there was one.
+    def remove_schedule(connection, name) = Library.run(connection, "schedule", [@keys.jobs], [name, "", ""]) == 1
+
+    # Writes an entry in the place of +before+, as that was read; without a time it is paused. False where another one is there by now, and
+    # nothing was written.
+    def schedule(connection, name, text, next_ms, before)
+      Library.run(connection, "schedule", [@keys.jobs], [name, text, next_ms || "", before || ""]) != -1
+    end
 
     # The time of an entry has come: enqueues its job and sets its next time, unless somebody was quicker.
     def tick(connection, due, next_ms, message)
@@ -95,6 +101,9 @@ module Pshub
     def now_ms(connection) = connection.at(@keys.ticks).now_ms
 
     def schedule_text(connection, name) = connection.one("HGET", @keys.cron, name)
+
+    # The next time of a schedule, Redis milliseconds; nil for one that is paused.
+    def next_ms_of(connection, name) = connection.one("ZSCORE", @keys.ticks, name)&.then { |score| moment(score) }
 
     # All entries, and the next times of those that have one, by their names.
     def schedules(connection)

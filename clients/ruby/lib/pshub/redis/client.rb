@@ -14,6 +14,9 @@ module Pshub
     COMMAND_ERROR = Redis::CommandError
     IS_4 = Redis::VERSION.start_with?("4.")
     CONNECT_S = 2.0
+    # A link of 1.6 Mbit/s is not silent, but slow: megabytes lie in the buffers of the system for seconds, where nobody sees them move. They
+    # have that long before the link is given up.
+    SLOWEST_BYTES_PER_S = 200_000.0
 
     unless IS_4 || Redis::VERSION.split(".").first(2).map(&:to_i).<=>([5, 2]) >= 0
       raise LoadError, "pshub needs the gem redis 4.8, or 5.2 and newer; this is #{Redis::VERSION}"
@@ -24,16 +27,33 @@ module Pshub
     def initialize(options, timeout_s, connect_s: CONNECT_S, first: "TIME")
       fixed = { reconnect_attempts: 0, connect_timeout: connect_s, read_timeout: timeout_s, write_timeout: timeout_s }
       # redis-rb names connections by itself, and fails where the user lacks the right to.
+      @timeout_s = timeout_s
       @redis = Redis.new(**options, **fixed, id: nil)
       IS_4 ? @redis._client.connect : @redis.call(first)
     end
 
     # Sends commands in one write. One answer per command, an error answer being a StandardError among them.
     def run(commands)
+      upload_s = commands.sum { |words| words.sum { |word| word.to_s.bytesize } } / SLOWEST_BYTES_PER_S
+      upload_s > 0.1 ? patiently(upload_s) { exchange(commands) } : exchange(commands)
+    end
+
+    # Sends as #run does.
+    def exchange(commands)
       return @redis.pipelined(exception: false) { |pipeline| commands.each { |each| pipeline.call(*each) } } unless IS_4
 
       client = @redis._client
       client.process(commands) { Array.new(commands.size) { client.read } }
+    end
+
+    # So much longer than otherwise an answer may take.
+    def patiently(seconds)
+      reader = IS_4 ? @redis._client.connection : @redis._client
+      write = IS_4 ? :timeout= : :read_timeout=
+      reader.public_send(write, @timeout_s + seconds)
+      yield
+    ensure
+      reader&.public_send(write, @timeout_s)
     end
 
     # False when the server's end is gone; looks at the socket without a word to the server.

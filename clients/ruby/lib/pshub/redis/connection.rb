@@ -32,9 +32,12 @@ module Pshub
         @topology = servers.topology
         @per_slot = per_slot
         @lock = Mutex.new
+        # They outlive the connections to a node: the next one to the same node follows them.
+        fences = Hash.new { |known, address| known[address] = Fence.new }
         @make = lambda do |reach, address = nil|
           shown = [owner, role, address].compact.join(" ")
-          NodeConnection.new(reach, shown, "pshub-#{owner}-#{role}", stall_s, events, asks_id: asks_id, alone: address.nil? && @topology)
+          NodeConnection.new(reach, shown, "pshub-#{owner}-#{role}", stall_s, events, asks_id: asks_id, alone: address.nil? && @topology,
+                                                                                   fence: per_slot ? Fence.new : fences[address])
         end
         @on_unknown = ->(reason) { events.emit("redis:down", role: "#{owner} #{role}", reason: reason) if @told != (@told = reason) }
         @home = @make.call(servers.reach) if servers.reach

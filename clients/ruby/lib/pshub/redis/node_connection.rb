@@ -5,6 +5,7 @@ require_relative "../wire/clock"
 require_relative "../wire/errors"
 require_relative "client"
 require_relative "failures"
+require_relative "fence"
 require_relative "reach"
 
 module Pshub
@@ -21,8 +22,10 @@ module Pshub
     # Since when there is no link.
     attr_reader :away_since
 
-    # +role+ is told with events, +name+ is shown by CLIENT LIST. +alone+: a node of a Cluster is refused.
-    def initialize(reach, role, name, stall_s, events, asks_id: false, alone: true)
+    # +role+ is told with events, +name+ is shown by CLIENT LIST. +alone+: a node of a Cluster is refused. +fence+: of the connections that
+    # this one follows.
+    def initialize(reach, role, name, stall_s, events, asks_id: false, alone: true, fence: Fence.new)
+      @fence = fence
       @reach = reach
       @role = role
       @name = name
@@ -174,6 +177,7 @@ module Pshub
     # All of it can be done without, where the user lacks the right.
     def greet(link)
       asked = [["CLIENT", "SETNAME", @name], %w[INFO persistence], %w[INFO server], %w[INFO replication]]
+      *, own = link.run(@fence.commands)
       answers = link.run(@asks_id ? [*asked, %w[CLIENT ID]] : asked)
       @client_id = answers.last.is_a?(Integer) ? answers.last : nil
       refused = answers.find { |answer| answer.is_a?(StandardError) && !answer.message.start_with?("NOPERM") }
@@ -185,6 +189,8 @@ module Pshub
       @of_cluster = server.match?(/^(redis|server)_mode:cluster/)
       wrong = @reach.wrong(replication)
       raise ReplyError, wrong if wrong
+
+      @fence.follow(own)
     end
 
     def exchange(commands)

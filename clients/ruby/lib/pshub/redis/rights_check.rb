@@ -8,7 +8,7 @@ module Pshub
   module RightsCheck
     # What pshub does without: the name of a connection, looking whether the server is fit and has loaded its data, and ending a
     # wait early when the queue was paused.
-    DISPENSABLE = %w[INFO CLIENT|SETNAME CLIENT|ID CLIENT|UNBLOCK WAIT].freeze
+    DISPENSABLE = %w[INFO CLIENT|SETNAME CLIENT|INFO CLIENT|KILL CLIENT|ID CLIENT|UNBLOCK WAIT].freeze
 
     # What the connected user lacks for :hub or :worker, as text; nil when it may do everything. Raises ReplyError.
     def self.missing(connection, role, keys, queue)

@@ -1,0 +1,101 @@
+import { describe, expect, it } from 'vitest'
+import { defineTask } from '../../src/index.ts'
+import { command } from '../../src/redis/client.ts'
+import { Connection } from '../../src/redis/connection.ts'
+import { ConnectionLost } from '../../src/redis/failures.ts'
+import { ChaosProxy } from '../support/chaos-proxy.mjs'
+import { HoldingProxy } from '../support/holding-proxy.ts'
+import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+
+const it_ = useRedis()
+
+const startProxy = async () => {
+  const proxy = await HoldingProxy.start(it_.server.port)
+  it_.onEnd(() => proxy.stop())
+  return proxy
+}
+
+const connect = async (url: string, stallMs = 300) => {
+  const downs: string[] = []
+  const connection = new Connection({
+    target: url,
+    name: 'test',
+    stallMs,
+    onDown: reason => downs.push(reason.message),
+  })
+  it_.onEnd(() => connection.close())
+  connection.open()
+  await connection.whenReady()
+  return { connection, downs }
+}
+
+const calls = (name: string) => (chunk: string) =>
+  new RegExp(`fcall\\r\\n\\$\\d+\\r\\npshub_1_${name}\\r`, 'i').test(chunk)
+
+describe('a command that arrives after its connection was given up', () => {
+  it('does not run once the next connection is ready', async () => {
+    const proxy = await startProxy()
+    const { connection } = await connect(proxy.url)
+    const key = `${it_.namespace}:late`
+    it_.onEnd(() => it_.redis.del(key))
+    proxy.holdFrom = chunk => chunk.includes('set')
+    const lost = failure(connection.send(client => command(client, 'set', key, 'late')))
+    expect(await lost).toBeInstanceOf(ConnectionLost)
+    await connection.whenReady()
+    await connection.send(client => command(client, 'set', key, 'again'))
+    expect(await proxy.deliver()).toBe('closed')
+    expect(await it_.redis.get(key)).toBe('again')
+  })
+
+  it('may run where the user has no right to end connections, and nothing else suffers', async () => {
+    const proxy = await startProxy()
+    await it_.redis.call('ACL', 'SETUSER', 'unfenced', 'on', 'nopass', '~*', '+@all', '-client|kill', '-client|info')
+    it_.onEnd(() => it_.redis.call('ACL', 'DELUSER', 'unfenced'))
+    const { connection } = await connect(proxy.url.replace('redis://', 'redis://unfenced:any@'))
+    proxy.holdFrom = chunk => chunk.includes('ping')
+    expect(await failure(connection.send(client => command(client, 'ping')))).toBeInstanceOf(ConnectionLost)
+    await connection.whenReady()
+    expect(await connection.send(client => command(client, 'ping'))).toBe('PONG')
+    expect(await proxy.deliver()).toBe('answered')
+  })
+
+  it('settles no later run of its job', async () => {
+    const proxy = await startProxy()
+    const runs: number[] = []
+    let finish = () => {}
+    const finished = new Promise<void>(resolve => (finish = resolve))
+    const task = defineTask('t:1.0', { keyed: 'ordered', retries: 5, backoff: 50 }, async args => {
+      runs.push((args as { job: number }).job)
+      if (runs.length === 1) throw new Error('the first run fails')
+      await finished
+    })
+    proxy.holdFrom = calls('settle')
+    await it_.worker([task], { redis: proxy.url })
+    const hub = it_.hub()
+    await hub.enqueue('t:1.0', { job: 1 }, { key: 'k' })
+    await hub.enqueue('t:1.0', { job: 2 }, { key: 'k' })
+    await eventually(() => runs.length === 2)
+    expect(await proxy.deliver()).toBe('closed')
+    // Idle and direct: it would take the second job if its key were free.
+    const other = await it_.worker([task])
+    await hub.enqueue('t:1.0', { job: 3 }, { key: 'another' })
+    await eventually(() => runs.includes(3))
+    expect(runs).toEqual([1, 1, 3])
+    finish()
+    await eventually(() => runs.includes(2))
+    await other.stop()
+  })
+})
+
+describe('an upload', () => {
+  it('that a slow link takes longer for than silence may last is no silence', async () => {
+    const proxy = await ChaosProxy.start(it_.server.port)
+    it_.onEnd(() => proxy.stop())
+    const { connection, downs } = await connect(proxy.url)
+    const key = `${it_.namespace}:large`
+    it_.onEnd(() => it_.redis.del(key))
+    proxy.bytesPerSecond = 300_000
+    await connection.send(client => command(client, 'set', key, 'x'.repeat(300_000)))
+    expect(downs).toEqual([])
+  })
+})
