@@ -49,7 +49,7 @@ const doors: Record<string, string[]> = {
   redis: [
     'boot-check',
     'client',
-    'crc16',
+    'slots',
     'connection',
     'connections',
     'failures',

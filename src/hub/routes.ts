@@ -1,9 +1,8 @@
 import type { Connection } from '../redis/connection.ts'
 import { isRefusal } from '../redis/failures.ts'
 import { explained } from '../redis/refusals.ts'
-import { monotonicMs, sleep } from '../wire/clock.ts'
+import { monotonicMs, onAbort, sleep } from '../wire/clock.ts'
 import { HubError, messageOf } from '../wire/errors.ts'
-import { onAbort } from '../wire/on-abort.ts'
 import { clearTimeout, setTimeout } from '../wire/timers.ts'
 import type { Purpose, Resolver, Route } from './resolver.ts'
 

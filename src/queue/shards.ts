@@ -1,7 +1,7 @@
 import { command } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
-import { crc16 } from '../redis/crc16.ts'
 import { run } from '../redis/library.ts'
+import { crc16 } from '../redis/slots.ts'
 import { isCount, objectOf, Unreadable } from '../wire/foreign.ts'
 import { isQueueName, isShardOf, type QueueKeys } from '../wire/keys.ts'
 

@@ -1,5 +1,4 @@
-import { monotonicMs } from '../wire/clock.ts'
-import { onAbort } from '../wire/on-abort.ts'
+import { monotonicMs, onAbort } from '../wire/clock.ts'
 import { clearTimeout, setTimeout } from '../wire/timers.ts'
 import { command, type ManyNodes, type NodeClient, type Redis, type Sendable } from './client.ts'
 import { NotConnected } from './failures.ts'

@@ -1,4 +1,4 @@
-import { onAbort } from '../wire/on-abort.ts'
+import { onAbort } from '../wire/clock.ts'
 import { isClusterNode, type Redis } from './client.ts'
 import { Cluster } from './cluster.ts'
 import { NotConnected } from './failures.ts'

@@ -1,5 +1,4 @@
-import { backoffMs, monotonicMs, sleep } from '../wire/clock.ts'
-import { onAbort } from '../wire/on-abort.ts'
+import { backoffMs, monotonicMs, onAbort, sleep } from '../wire/clock.ts'
 import { clearTimeout, setTimeout } from '../wire/timers.ts'
 import { destroy, makeClient, type NodeClient, socketOf, type Traffic, trafficOf } from './client.ts'
 import { ConnectionLost, isMoved, isWrongServer, NotConnected } from './failures.ts'

@@ -1,4 +1,4 @@
-import { onAbort } from './on-abort.ts'
+import { setMaxListeners } from 'node:events'
 import { clearTimeout, setTimeout } from './timers.ts'
 
 /** How far the clocks of a test have been moved on, milliseconds; 0 everywhere else. */
@@ -28,6 +28,15 @@ export const wallMs = (): number => (wallOffsetMs === undefined ? Date.now() : w
 
 /** Longest time of a call, and of a run: a day. */
 export const maxTimeoutMs = 24 * 3600 * 1000
+
+/**
+ * Calls `listener` once when the signal fires. One signal may stand for any number of calls, waits and queues: Node takes more than
+ * ten listeners for a leak, and says so on stderr.
+ */
+export const onAbort = (signal: AbortSignal, listener: Parameters<AbortSignal['addEventListener']>[1]): void => {
+  setMaxListeners(0, signal)
+  signal.addEventListener('abort', listener, { once: true })
+}
 
 /** Resolves after `ms`, or at once when the signal fires; never rejects. Longer than a timer can hold is cut to 24 days. */
 export const sleep = (ms: number, signal?: AbortSignal): Promise<void> =>

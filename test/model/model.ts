@@ -76,8 +76,8 @@ export class Model extends LeaseModel {
     }
     const left = this.lists.calls.texts.length
     const jobsLeft = jobs > 0 ? this.lists.jobs.texts.length : 0
-    if (left > 0) this.lists.calls.bell = true
-    if (jobsLeft > 0) this.lists.jobs.bell = true
+    this.lists.calls.bell = left > 0
+    if (jobs > 0) this.lists.jobs.bell = jobsLeft > 0
     if (bytesLeft <= 0 && left + jobsLeft > 0) this.situations.add('a claim bounded by bytes')
     if (this.isFull && requests.length > 0) this.situations.add('a claim from a full Redis')
     return { nowUs: this.nowUs, left, jobsLeft, expired, requests }

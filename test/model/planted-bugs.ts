@@ -40,6 +40,8 @@ export const bugsOfCalls: PlantedBugs = {
     ['loses what is too much', "for k = #batch, i, -1 do redis.call('LPUSH', list, batch[k]) end", ''],
     ['turns round the order of what is too much', 'for k = #batch, i, -1 do', 'for k = i, #batch do'],
     ['rings no bell for what is left', 'ring(KEYS[2])', ''],
+    ['leaves a token for calls where none is left', "else redis.call('DEL', KEYS[2]) end", 'end'],
+    ['leaves a token for jobs where none is left', "elseif ARGV[3] ~= '0' then", 'elseif false then'],
     ['loses what it popped when it cannot hold it', 'for i = taken, 1, -1 do', 'for i = taken, calls + 1, -1 do'],
     ['makes up the same id twice', "id = 'hand-' .. now_text .. '-' .. taken", "id = 'hand'"],
     ['gives jobs more slots than it may', 'math.min(tonumber(ARGV[3]), wanted - taken)', 'wanted - taken'],
@@ -62,7 +64,6 @@ export const bugsOfCalls: PlantedBugs = {
   ],
   leave: [
     ['takes a job for a call', 'is_job(held[i])', 'false'],
-    ['keeps a bell without jobs', "redis.call('DEL', KEYS[6])", ''],
     ['puts back what was started', 'for i = 2, #ARGV do', 'for i = 2, 1 do'],
     ['lets run twice what must not', 'if body and may_repeat(ARGV[i], message) then', 'if body then'],
     ['keeps what may run twice', 'if body and may_repeat(ARGV[i], message) then', 'if false then'],

@@ -130,14 +130,14 @@ def test_what_is_to_be_done_in_another_queue_survives(server: Server, hub: Hub, 
     eventually(lambda: server.client.keys("*:came:*") == [])
 
 
-def test_a_task_that_nobody_has_ends_its_jobs(server: Server, hub: Hub, serve: Serve) -> None:
-    told = noted(serve(add), "job:dead")
-    job = hub.enqueue("others:1.0", {}, queue="q", tracked=True)
-    with pytest.raises(Exception, match="No worker ever declared others:1.0"):
-        job.result()
-    [text] = server.client.zrange(f"{PREFIX}dead", 0, -1)
+def test_a_job_whose_task_nobody_has_waits_for_its_worker_whatever_its_retries(server: Server, hub: Hub, serve: Serve) -> None:
+    told = noted(serve(add), "job:retried")
+    job = hub.enqueue("others:1.0", {}, queue="q", tracked=True, retries=0)
+    eventually(lambda: told)
+    [text] = server.client.zrange(f"{PREFIX}retries", 0, -1)
     assert json.loads(text)["job"]["errors"][0]["code"] == "NoSuchTask"
     assert [event["id"] for _, event in told] == [job.id]
+    server.client.delete(f"{PREFIX}retries", f"{PREFIX}job:{job.id}")
 
 
 def test_without_redis_nothing_is_enqueued_and_that_is_said_in_time(own_server: Server) -> None:

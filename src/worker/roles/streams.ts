@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import { NotConnected } from '../../redis/failures.ts'
 import { sleep } from '../../wire/clock.ts'
 import { HubError } from '../../wire/errors.ts'
@@ -19,6 +20,7 @@ export class Streams {
   open(request: Request, hubId: string, signal: AbortSignal, encode: (value: unknown) => string): OpenStream {
     const { executor, queue, commands } = this.#context
     const workerId = this.#context.workerId()
+    setMaxListeners(0, signal)
     const way = {
       push: (texts: readonly string[]) =>
         untilDone(this.#context, 'stream', signal, () => this.#push(hubId, texts, workerId), workerId, mayPass),

@@ -10,7 +10,7 @@ import {
   type TaskContext,
   type TaskLog,
 } from '../../task/task.ts'
-import { onAbort } from '../../wire/on-abort.ts'
+import { onAbort } from '../../wire/clock.ts'
 import { refuseHubOptions } from '../../wire/options.ts'
 import { encodePayload, invalid, PayloadProblem } from '../../wire/payload.ts'
 import { checkProgress, type Progress } from '../../wire/stream.ts'

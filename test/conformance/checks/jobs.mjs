@@ -82,16 +82,13 @@ const flows = [
     },
   },
   {
-    name: 'job: given up at once where trying again is no use',
+    name: 'job: waits for a worker that has its task, and is retried',
     run: async pair => {
       const job = await enqueue(pair, 'nobody:1.0', {}, { queue: pair.queue, tracked: true })
-      equal((await resultOf(pair, job)).error.code, 'NoSuchTask')
-      const { dead } = await pair.jobs('dead', { queue: pair.queue })
-      deepEqual(
-        dead.map(each => [each.job, each.tries]),
-        [[job.job, 1]],
-      )
-      await pair.redis.del(pair.key('dead'))
+      await eventually(async () => (await statusOf(pair, job)).state === 'retrying', 'its first retry')
+      const [waiting] = await pair.redis.zrange(pair.key('retries'), 0, -1)
+      equal(JSON.parse(waiting).job.errors[0].code, 'NoSuchTask')
+      await pair.redis.del(pair.key('retries'), pair.key(`job:${job.job}`))
     },
   },
   {

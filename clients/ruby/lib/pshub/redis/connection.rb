@@ -3,6 +3,7 @@
 require_relative "../wire/clock"
 require_relative "cluster"
 require_relative "failures"
+require_relative "fence"
 require_relative "node_connection"
 require_relative "server_set"
 require_relative "key_slots"
