@@ -140,22 +140,22 @@ describe('a job whose worker goes away', () => {
 })
 
 describe('a job that nobody can run', () => {
-  it('is kept with the dead ones, and the others go on', async () => {
+  it('is retried, and the others go on', async () => {
     const { task, seen } = counting('job')
     const worker = await it_.worker([task])
-    const dead: EventMap['job:dead'][] = []
-    worker.events.on('job:dead', event => dead.push(event))
+    const retried: EventMap['job:retried'][] = []
+    worker.events.on('job:retried', event => retried.push(event))
     const text = jobText('a', 'nobody:1.0', {})
     await pushJobs(text, jobText('b', 'job:1.0', { n: 1, ms: 1 }))
     await eventually(() => seen.ran.length === 1)
-    await eventually(() => dead.length === 1, 30_000)
-    await eventually(idle)
-    const [kept] = await it_.redis.zrange(keys().dead, '0', '-1')
-    expect(JSON.parse(kept!)).toMatchObject({
-      ...JSON.parse(text),
-      job: { tries: 1, errors: [{ code: 'NoSuchTask' }] },
-    })
-    expect(dead[0]!.reason).toContain('No worker ever declared nobody:1.0')
-    await it_.redis.del(keys().dead)
+    await eventually(() => retried.length > 0)
+    const [kept] = await it_.redis.zrange(keys().retries, '0', '-1')
+    const { job, id, task: name } = JSON.parse(kept!)
+    expect([id, name, job.tries]).toEqual(['a', 'nobody:1.0', 1])
+    expect(job.errors).toMatchObject([
+      { code: 'NoSuchTask', message: expect.stringContaining('No worker ever declared nobody:1.0') },
+    ])
+    await worker.stop()
+    await it_.redis.del(keys().retries)
   }, 60_000)
 })
