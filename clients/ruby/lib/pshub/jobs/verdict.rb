@@ -46,6 +46,7 @@ module Pshub
       if UNBEGUN.include?(error["code"]) && failures <= Backoff::DEFAULT_RETRIES
         return JobEnd.new(request.held_id, "retry", Backoff.delay_after("exponential", failures), text, "")
       end
+
       final = final?(error, raised)
       most = part["retries"] || task&.retries || Backoff::DEFAULT_RETRIES
       delay_ms = delay_of(part["backoff"] || task&.backoff, error, raised, failures) unless final || failures > most
