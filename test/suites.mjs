@@ -35,16 +35,16 @@ const ofClient = (title, language, cpuBudget, command) => reportDir =>
   })
 
 const pytest = ['-m', 'pytest', '-q', '-n', '3', '--dist', 'loadfile']
-const python = ofClient('Python client', 'python', 80, report => [
+const python = ofClient('Python client', 'python', 65, report => [
   pythonEnv(),
   [...pytest, '-m', 'not long', `--junitxml=${report}`],
 ])
-const pythonLong = ofClient('Python client, long', 'python', 150, report => [
+const pythonLong = ofClient('Python client, long', 'python', 90, report => [
   pythonEnv(),
   [...pytest, '-m', 'long', `--junitxml=${report}`],
 ])
-const ruby = ofClient('Ruby client', 'ruby', 65, report => [rubyEnv(), ['test/run.rb', `--junit=${report}`]])
-const rubyLong = ofClient('Ruby client, long', 'ruby', 120, report => [
+const ruby = ofClient('Ruby client', 'ruby', 35, report => [rubyEnv(), ['test/run.rb', `--junit=${report}`]])
+const rubyLong = ofClient('Ruby client, long', 'ruby', 60, report => [
   rubyEnv(),
   ['test/run.rb', '--long', `--junit=${report}`],
 ])
@@ -108,13 +108,13 @@ const nodes = again(otherNodes, ({ name, title, path }, reportDir) => ({
  * @param {string} reportDir where suites leave their reports
  */
 export const gate = reportDir => [
-  [vitest(reportDir, 'tests', 'tests', 400, '--maxWorkers=3', `--exclude=${longFiles}`)],
+  [vitest(reportDir, 'tests', 'tests', 330, '--maxWorkers=3', `--exclude=${longFiles}`)],
   [
     typeCheck,
     pagesTypeCheck,
     ...python(reportDir),
-    ...conformance('conformance, ring', 90, '--ring')(reportDir),
-    ...counted('faults', 'test/fault/run.mjs', 60, '--subset', '--quick', '--at-once', '2')(reportDir),
+    ...conformance('conformance, ring', 130, '--ring')(reportDir),
+    ...counted('faults', 'test/fault/run.mjs', 65, '--subset', '--quick', '--at-once', '2')(reportDir),
     ...ruby(reportDir),
   ],
 ]

@@ -93,7 +93,7 @@ describe('POST /api/call/<task>', () => {
       ['math/add:1.0', { a: 1, b: 'x' }, {}, 'InvalidArgs'],
       ['fail:1.0', {}, {}, 'TaskFailed'],
       ['wrong:1.0', {}, {}, 'InvalidResult'],
-      ['slow:1.0', {}, { 'pshub-timeout-ms': '100' }, 'Timeout'],
+      ['slow:1.0', {}, { 'pshub-timeout-ms': '3000' }, 'Timeout'],
     ]
     for (const [task, body, headers, code] of failing) {
       const response = await call(registry, task, body, headers)
