@@ -181,7 +181,9 @@ export class Enqueuing {
     if (!failed) return { ids, twins }
     const { code, message } = failed.reason as HubError
     const told = `${enqueued} of ${steps.length} jobs are enqueued, the first ones of each queue; then: ${message}`
-    throw new HubError(code, told, { data: { enqueued }, cause: failed.reason })
+    // Who called it again would enqueue those twice.
+    const begun = enqueued > 0 ? ({ ran: 'maybe', retryable: false } as const) : {}
+    throw new HubError(code, told, { ...begun, data: { enqueued }, cause: failed.reason })
   }
 
   /** A job, and what follows it, as it is sent. */

@@ -9,6 +9,8 @@ import {
   stepOptionNames,
 } from '../jobs/entries.ts'
 import { Chain, Job, type JobHost, stepId } from '../jobs/job.ts'
+import type { Redis } from '../redis/connection.ts'
+import { monotonicMs, sleep } from '../wire/clock.ts'
 import { HubError } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
 import { refuseHubOptions, wrongOptions } from '../wire/options.ts'
@@ -66,6 +68,31 @@ const passOf = (entry: unknown, at: number): string | undefined => {
   return pass
 }
 
+/** What opens and closes a batch may be sent any number of times; for so long it is. */
+const insistMs = 30_000
+const retryMs = 100
+
+/**
+ * Repeats a step of a batch until its outcome is known. `isBegun`: jobs of it run already, so that what did not reach Redis is repeated, too.
+ *
+ * @throws HubError OutcomeUnknown after 30 s, NotEnqueued when nothing was done, HubClosed
+ */
+const untilKnown = async <T>(host: JobHost, isBegun: boolean, act: (client: Redis) => Promise<T>): Promise<T> => {
+  const end = monotonicMs() + insistMs
+  for (let doubt = isBegun; ; ) {
+    try {
+      return await host.change(act)
+    } catch (thrown) {
+      const { code, message } = thrown as HubError
+      doubt ||= code === 'OutcomeUnknown'
+      if (!doubt || code === 'HubClosed') throw thrown
+      if (monotonicMs() > end)
+        throw new HubError('OutcomeUnknown', `The batch is only half there: ${message}`, { cause: thrown })
+      await sleep(retryMs, host.closing)
+    }
+  }
+}
+
 /** The batch is there before its first job, and is closed behind its last one: so none of them can end unnoticed. */
 export const startBatch = async (
   enqueuing: Enqueuing,
@@ -92,9 +119,9 @@ export const startBatch = async (
   // Its own place is that of a whole queue, which goes on being served whatever becomes of shards.
   const placed = await enqueuing.placement.spread(prepared)
   const steps = placed.map((step): Step => ({ ...step, job: { ...step.job, batch: `${home}/${id}` } }))
-  await host.ask(client => queue.openBatch(client, id, messageOf(after), messageOf(otherwise)))
+  await untilKnown(host, false, client => queue.openBatch(client, id, messageOf(after), messageOf(otherwise)))
   const { ids, twins } = await enqueuing.sendAll(steps, place => messageOf(steps[place]), options)
-  await host.ask(client => queue.closeBatch(client, id, ids.length - twins))
+  await untilKnown(host, true, client => queue.closeBatch(client, id, ids.length - twins))
   const jobOf = (step: Step | undefined) => step && new Job(host, queue, step.id, step.task, { isToCome: true })
   return new Batch(host, { id, queue: home, ids, after: jobOf(after), failed: jobOf(otherwise) })
 }

@@ -93,6 +93,7 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
     this.jobHost = {
       hubId: this.id,
       ask: asked => this.ask(asked, 'Redis could not be asked about the job'),
+      change: asked => this.change(asked, 'It could not be done'),
       hear: (ticket, onReply) => {
         this.#blocking.open()
         return this.#dispatch.hear(ticket, onReply)

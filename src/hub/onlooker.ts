@@ -19,10 +19,13 @@ import {
 } from '../jobs/lists/listing.ts'
 import { checkQueueName, pauseQueue, resumeQueue } from '../queue/pause.ts'
 import type { Connection } from '../redis/connection.ts'
+import { ConnectionLost } from '../redis/failures.ts'
 import { explained } from '../redis/refusals.ts'
 import { signalAfter } from '../wire/clock.ts'
 import { HubError, messageOf } from '../wire/errors.ts'
 import type { Keys } from '../wire/keys.ts'
+
+type Commands<T> = Parameters<typeof Connection.prototype.send<T>>[0]
 
 export const hubClosed = (): HubError => new HubError('HubClosed', 'This hub was closed; make a new one.')
 
@@ -98,7 +101,7 @@ export abstract class Onlooker {
    */
   async pause(queue: string): Promise<number> {
     checkQueueName(queue)
-    const { pausedMs } = await this.ask(
+    const { pausedMs } = await this.change(
       client => pauseQueue(client, this.keys, queue),
       `Queue ${queue} could not be paused`,
     )
@@ -113,7 +116,7 @@ export abstract class Onlooker {
    */
   async resume(queue: string): Promise<boolean> {
     checkQueueName(queue)
-    return this.ask(client => resumeQueue(client, this.keys, queue), `Queue ${queue} could not be resumed`)
+    return this.change(client => resumeQueue(client, this.keys, queue), `Queue ${queue} could not be resumed`)
   }
 
   /** Where the request of a call is that waits or that a worker holds, by its id; undefined where it is neither. Throws as overview(). */
@@ -153,11 +156,17 @@ export abstract class Onlooker {
     )
   }
 
-  /** `otherwise` begins the message of the error. */
-  protected async ask<T>(
-    commands: Parameters<typeof Connection.prototype.send<T>>[0],
-    otherwise = 'The registry could not be read',
-  ): Promise<T> {
+  /** Reads. `otherwise` begins the message of the error. @throws HubError NotEnqueued, HubClosed */
+  protected ask<T>(commands: Commands<T>, otherwise = 'The registry could not be read'): Promise<T> {
+    return this.#send(commands, otherwise, false)
+  }
+
+  /** Changes something: where the connection breaks it may have been done. @throws HubError OutcomeUnknown, NotEnqueued, HubClosed */
+  protected change<T>(commands: Commands<T>, otherwise: string): Promise<T> {
+    return this.#send(commands, otherwise, true)
+  }
+
+  async #send<T>(commands: Commands<T>, otherwise: string, isChange: boolean): Promise<T> {
     if (this.closing.signal.aborted) throw hubClosed()
     this.commands.open()
     await this.commands.whenReady(signalAfter(2000, this.closing.signal))
@@ -165,7 +174,10 @@ export abstract class Onlooker {
       if (!this.commands.isReady) throw this.commands.downReason ?? new Error('no answer in time')
       return await this.commands.send(commands)
     } catch (cause) {
-      throw new HubError('NotEnqueued', `${otherwise}: ${explained(messageOf(cause))}.`, { cause })
+      const why = explained(messageOf(cause))
+      if (isChange && cause instanceof ConnectionLost)
+        throw new HubError('OutcomeUnknown', `${otherwise}, or it was and its answer is lost: ${why}.`, { cause })
+      throw new HubError('NotEnqueued', `${otherwise}: ${why}.`, { cause })
     }
   }
 }

@@ -155,7 +155,7 @@ const change = async (
   if (action === undefined) return total
   for (let from = 0; from < jobs.length; from += batch) {
     const some = jobs.slice(from, from + batch)
-    const { changed, removed } = await host.ask(client => changeSome(client, queue, action, some))
+    const { changed, removed } = await host.change(client => changeSome(client, queue, action, some))
     total.changed += changed
     total.removed += removed
   }
@@ -225,11 +225,11 @@ export const cancelOne = async (host: JobHost, keys: Keys, id: string, place: Jo
   const { record, found } = await host.ask(client => findAll(client, keys, id, place))
   if (record) {
     if (hasEnded(record.status)) return false
-    const before = await host.ask(client => host.queueOf(record.status.queue).withdraw(client, id))
+    const before = await host.change(client => host.queueOf(record.status.queue).withdraw(client, id))
     return openStates.includes(before)
   }
   if (!found) throw unknownJob(id, place)
-  return (await host.ask(client => withdraw(client, host.queueOf(found.job.queue), found))) !== 'left'
+  return (await host.change(client => withdraw(client, host.queueOf(found.job.queue), found))) !== 'left'
 }
 
 /** @throws HubError NoSuchJob, NotEnqueued */
@@ -239,11 +239,11 @@ export const runOne = async (host: JobHost, keys: Keys, id: string, place: JobPl
   if (!found) return false
   const { job, request, text, key } = found
   const queue = host.queueOf(job.queue)
-  if (isPostponed(job.state)) return (await host.ask(client => hasten(client, queue, [text]))) === 1
+  if (isPostponed(job.state)) return (await host.change(client => hasten(client, queue, [text]))) === 1
   const ofKey = request.job?.key
   if (job.state !== 'waiting' || job.dueMs === undefined || ofKey === undefined) return false
   // It waits for its time in the line of its key, where it is run as soon as it is the first.
-  return host.ask(async client => {
+  return host.change(async client => {
     if ((await command(client, 'lindex', key, 0)) !== text) return false
     return (await queue.actOnKey(client, job.task, ofKey, 'run')) > 0
   })

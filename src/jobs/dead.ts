@@ -101,13 +101,13 @@ export class DeadJobs {
     const args =
       options.argsText === undefined ? 'args' in options && argsText(options.args) : checked(options.argsText)
     return this.#inBatches(filter, (queue, texts) =>
-      this.#host.ask(client => retryDead(client, queue, texts, args || undefined)),
+      this.#host.change(client => retryDead(client, queue, texts, args || undefined)),
     )
   }
 
   /** Removes those that match, for good. Returns how many. */
   delete(filter: DeadFilter = {}): Promise<number> {
-    return this.#inBatches(filter, (queue, texts) => this.#host.ask(client => queue.deleteDead(client, texts)))
+    return this.#inBatches(filter, (queue, texts) => this.#host.change(client => queue.deleteDead(client, texts)))
   }
 
   /** The queue, and its shards. */

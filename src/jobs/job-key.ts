@@ -204,6 +204,6 @@ export class JobKey {
   }
 
   #act(act: 'run' | 'skip' | 'delete'): Promise<number> {
-    return this.#host.ask(client => this.#jobQueue.actOnKey(client, this.task, this.key, act))
+    return this.#host.change(client => this.#jobQueue.actOnKey(client, this.task, this.key, act))
   }
 }

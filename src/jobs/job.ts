@@ -13,8 +13,10 @@ import { readJobProgress } from './lists/job-progress.ts'
 /** What a job needs of its hub. */
 export interface JobHost {
   readonly hubId: string
-  /** Asks Redis. Rejects with a HubError. */
+  /** Reads. Rejects with a HubError: NotEnqueued, HubClosed. */
   ask<T>(commands: (client: Redis) => Promise<T>): Promise<T>
+  /** Changes something. Rejects with a HubError: OutcomeUnknown where it may have been done, NotEnqueued, HubClosed. */
+  change<T>(commands: (client: Redis) => Promise<T>): Promise<T>
   /** Hears a reply of that ticket, until the returned function is called. */
   hear(ticket: string, onReply: (reply: Reply) => void): () => void
   /** Fires when the hub is closed. */
@@ -165,7 +167,7 @@ export class Job<R = unknown> {
   async run(): Promise<boolean> {
     const { state, dueMs } = await this.status()
     if ((state !== 'scheduled' && state !== 'retrying') || dueMs === undefined) return false
-    return this.#host.ask(async client => {
+    return this.#host.change(async client => {
       const lying = await this.#jobQueue.lyingAt(client, state, this.id, dueMs)
       if (lying === undefined) return false
       return (await this.#jobQueue.revive(client, [{ lying, message: hastenedMessage(lying) }])) === 1
@@ -174,7 +176,7 @@ export class Job<R = unknown> {
 
   /** Marks it as not wanted any more, also where it `isToCome`. Resolves with its state as it was. @internal */
   async withdraw(isToCome = false): Promise<string> {
-    const withdraw = () => this.#host.ask(client => this.#jobQueue.withdraw(client, this.id, isToCome))
+    const withdraw = () => this.#host.change(client => this.#jobQueue.withdraw(client, this.id, isToCome))
     const state = await withdraw()
     if (state !== 'moved') return state
     await this.#follow(client => this.#jobQueue.record(client, this.id))

@@ -59,7 +59,7 @@ export class Schedules {
 
   /** Enqueues its job now; its times stay as they are. Undefined where there is no such schedule. */
   async run(name: string): Promise<Job | undefined> {
-    return this.#host.ask(async client => {
+    return this.#host.change(async client => {
       const entry = readEntry(await this.#text(client, name))
       if (!entry) return undefined
       const message = runMessage(entry, this.#queue.name, await nowMsOf(client, this.#queue.keys.cron))
@@ -74,13 +74,13 @@ export class Schedules {
 
   /** Returns whether there was one. */
   remove(name: string): Promise<boolean> {
-    return this.#host.ask(client => this.#queue.removeSchedule(client, name))
+    return this.#host.change(client => this.#queue.removeSchedule(client, name))
   }
 
   /** Writes one, in the place of an earlier one of its name; that was paused stays so. @throws HubError */
   async write(name: string, times: ScheduleTimes, step: Step, from: string | undefined): Promise<Schedule> {
     const { task, args, job, ttlMs } = step
-    return this.#host.ask(async client => {
+    return this.#host.change(async client => {
       const written = await this.#replace(client, name, before => ({
         ...times,
         task,
@@ -100,7 +100,7 @@ export class Schedules {
   }
 
   #change(name: string, change: (entry: ScheduleEntry, nowMs: number) => ScheduleEntry): Promise<boolean> {
-    return this.#host.ask(async client => {
+    return this.#host.change(async client => {
       const written = await this.#replace(client, name, (before, nowMs) => before && change(before, nowMs))
       return written !== undefined
     })

@@ -60,13 +60,13 @@ describe('a chain', () => {
     ])
     expect(await failure(broken.result())).toMatchObject({ code: 'TaskFailed' })
     const waiting = await hub.chain([
-      [a.task, {}, { delayMs: 80 }],
+      [a.task, {}, { delayMs: 3000 }],
       [b.task, {}],
       [a.task, {}],
     ])
     await waiting.cancel()
     expect((await waiting.status()).map(({ state }) => state)).toEqual(['cancelled', 'cancelled', 'cancelled'])
-    const last = await hub.enqueue(a.task, {}, { delayMs: 120, tracked: true })
+    const last = await hub.enqueue(a.task, {}, { delayMs: 3200, tracked: true })
     await last.result()
     expect([a.runs.length, b.runs.length]).toEqual([2, 0])
     it_.allowLeftovers()

@@ -16,7 +16,7 @@ from ..redis.refusals import ConnectionLost, NotConnected, ReplyError, explained
 from ..settings.table import Settings
 from ..wire.clock import Stop, backoff_s, ignore, now_s, within
 from ..wire.deadlines import Deadlines
-from ..wire.errors import Aborted, HubClosed, HubError, InvalidArgs, NotEnqueued
+from ..wire.errors import Aborted, HubClosed, HubError, InvalidArgs, NotEnqueued, OutcomeUnknown
 from ..wire.ids import new_id
 from ..wire.keys import Keys
 from ..wire.message import request_tail
@@ -119,10 +119,10 @@ class Dispatch:
         out.settle(None, Aborted(f"The caller gave up before {out.called} was sent.", task=out.called, ran="no"))
 
     async def pause(self, queue: str) -> int:
-        return await self.ask(lambda commands: pause_queue(commands, self.keys, queue), f"Queue {queue} could not be paused")
+        return await self.change(lambda commands: pause_queue(commands, self.keys, queue), f"Queue {queue} could not be paused")
 
     async def resume(self, queue: str) -> bool:
-        return await self.ask(lambda commands: resume_queue(commands, self.keys, queue), f"Queue {queue} could not be resumed")
+        return await self.change(lambda commands: resume_queue(commands, self.keys, queue), f"Queue {queue} could not be resumed")
 
     # What jobs ask for.
 
@@ -142,7 +142,14 @@ class Dispatch:
         work: Callable[[Connection], Awaitable[T]],
         otherwise: str = "Redis could not be asked about the job",
     ) -> T:
-        """``otherwise`` begins the message of the error."""
+        """Reads. ``otherwise`` begins the message of the error. Raises NotEnqueued, HubClosed."""
+        return await self._work(work, otherwise, False)
+
+    async def change(self, work: Callable[[Connection], Awaitable[T]], otherwise: str = "It could not be done") -> T:
+        """Changes something. Raises OutcomeUnknown where it may have been done, NotEnqueued, HubClosed."""
+        return await self._work(work, otherwise, True)
+
+    async def _work(self, work: Callable[[Connection], Awaitable[T]], otherwise: str, is_change: bool) -> T:
         if self.closing.is_set:
             raise HubClosed("This hub was closed; make a new one.")
         self.open()
@@ -150,7 +157,10 @@ class Dispatch:
         try:
             return await work(self.commands)
         except (ConnectionLost, NotConnected, ReplyError) as error:
-            raise NotEnqueued(f"{otherwise}: {explained(message_of(error))}.") from None
+            why = explained(message_of(error))
+            if is_change and isinstance(error, ConnectionLost):
+                raise OutcomeUnknown(f"{otherwise}, or it was and its answer is lost: {why}.") from None
+            raise NotEnqueued(f"{otherwise}: {why}.") from None
 
     async def close(self) -> None:
         """Settles what is in flight, takes back its requests, deletes the hub's keys."""

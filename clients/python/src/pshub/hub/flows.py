@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from ..jobs.batch import AsyncBatch
 from ..jobs.chain import Step, step_id
 from ..jobs.job import AsyncChain, AsyncJob, JobHost
-from ..wire.errors import HubError, InvalidArgs
+from ..redis.connection import Connection
+from ..wire.clock import now_s, sleep
+from ..wire.errors import HubError, InvalidArgs, NotEnqueued, OutcomeUnknown
 from ..wire.ids import new_id
 from .enqueuing import EnqueueEntry, Enqueuing, parts_of
 
 _MOST_STEPS = 100
+#: What opens and closes a batch may be sent any number of times; for so long it is.
+_INSIST_S = 30.0
+_RETRY_S = 0.1
 
 
 async def start_chain(enqueuing: Enqueuing, hosts: Callable[[], JobHost], entries: Sequence[EnqueueEntry], options: Mapping[str, Any]) -> AsyncChain:
@@ -66,6 +71,25 @@ def _without_pass(entry: EnqueueEntry) -> Any:
     return entry
 
 
+async def _until_known(host: JobHost, is_begun: bool, act: Callable[[Connection], Awaitable[Any]]) -> None:
+    """
+    Repeats a step of a batch until its outcome is known. ``is_begun``: jobs of it run already, so that what did not reach Redis is
+    repeated, too. Raises OutcomeUnknown after 30 s, NotEnqueued when nothing was done, HubClosed.
+    """
+    end, doubt = now_s() + _INSIST_S, is_begun
+    while True:
+        try:
+            await host.change(act)
+            return
+        except (OutcomeUnknown, NotEnqueued) as error:
+            doubt = doubt or isinstance(error, OutcomeUnknown)
+            if not doubt:
+                raise
+            if now_s() > end:
+                raise OutcomeUnknown(f"The batch is only half there: {error}") from None
+            await sleep(_RETRY_S, host.closing)
+
+
 async def start_batch(
     enqueuing: Enqueuing,
     host: JobHost,
@@ -90,9 +114,9 @@ async def start_batch(
     placed = await enqueuing.placement.spread(prepared)
     steps = [step._replace(job={**(step.job or {}), "batch": f"{home}/{id}"}) for step in placed]
     following = [enqueuing.message_of([step]) if step else "" for step in (after, failed)]
-    await host.ask(lambda connection: queue.open_batch(connection, id, *following))
+    await _until_known(host, False, lambda connection: queue.open_batch(connection, id, *following))
     ids, twins = await enqueuing.send_all(steps, [enqueuing.message_of([step]) for step in steps], own)
-    await host.ask(lambda connection: queue.close_batch(connection, id, len(ids) - twins))
+    await _until_known(host, True, lambda connection: queue.close_batch(connection, id, len(ids) - twins))
 
     def job_of(step: Step | None) -> AsyncJob[Any] | None:
         return step and AsyncJob(hosts, home, step.id, step.task, is_to_come=True)

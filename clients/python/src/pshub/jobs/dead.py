@@ -117,7 +117,7 @@ class AsyncDeadJobs:
             texts = [text async for _, text in self._matching(queue, matching)]
             for first in range(0, len(texts), _BATCH):
                 some = texts[first : first + _BATCH]
-                count += await self._host().ask(lambda connection: act(queue, connection, some))
+                count += await self._host().change(lambda connection: act(queue, connection, some))
         return count
 
     async def _matching(self, job_queue: JobQueue, matching: Mapping[str, Any]) -> AsyncIterator[tuple[DeadJob, str]]:

@@ -46,7 +46,11 @@ class JobHost(Protocol):
     def hub_id(self) -> str: ...
 
     async def ask(self, work: Callable[[Connection], Awaitable[T]]) -> T:
-        """Asks Redis. Raises HubError."""
+        """Reads. Raises NotEnqueued, HubClosed."""
+        ...
+
+    async def change(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        """Changes something. Raises OutcomeUnknown where it may have been done, NotEnqueued, HubClosed."""
         ...
 
     def hear(self, ticket: str, on_reply: Callable[[Reply], None]) -> Callable[[], None]:
@@ -176,7 +180,7 @@ class AsyncJob(Generic[R_co]):
         :raises HubError: NoSuchJob, NotEnqueued
         """
         host, status = self._host(), await self.status()
-        return await host.ask(lambda connection: hasten(connection, host.queue_of(status.queue), status))
+        return await host.change(lambda connection: hasten(connection, host.queue_of(status.queue), status))
 
     async def chain(self) -> AsyncChain | None:
         """The chain that it is a step of; None for one that is none. Raises NoSuchJob, NotEnqueued."""
@@ -190,10 +194,10 @@ class AsyncJob(Generic[R_co]):
         def withdraw(connection: Connection) -> Awaitable[str]:
             return host.queue_of(self.queue).withdraw(connection, self.id, is_to_come)
 
-        state = await host.ask(withdraw)
+        state = await host.change(withdraw)
         if state == "moved":
             await self._follow(host, lambda queue, connection: queue.record(connection, self.id))
-            state = await host.ask(withdraw)
+            state = await host.change(withdraw)
         return state
 
     async def _follow(self, host: JobHost, read: _Read) -> dict[str, str]:

@@ -151,7 +151,7 @@ class AsyncJobKey:
     async def _act(self, act: str) -> int:
         host = self._host()
         job_queue = host.queue_of(self.queue)
-        return await host.ask(lambda connection: job_queue.act_on_key(connection, self.task, self.key, act))
+        return await host.change(lambda connection: job_queue.act_on_key(connection, self.task, self.key, act))
 
 
 async def _read(connection: Connection, keys: Keys, queue: str, task: str, key: str) -> KeyStatus:

@@ -78,13 +78,13 @@ class AsyncSchedules:
             await job_queue.forget(connection, id)
             return entry.task
 
-        task = await host.ask(enqueue)
+        task = await host.change(enqueue)
         return None if task is None else AsyncJob(self._host, self.queue, id, task)
 
     async def remove(self, name: str) -> bool:
         """Returns whether there was one."""
         job_queue = self._host().queue_of(self.queue)
-        return await self._host().ask(lambda connection: job_queue.remove_schedule(connection, name))
+        return await self._host().change(lambda connection: job_queue.remove_schedule(connection, name))
 
     async def write(self, name: str, times: ScheduleTimes, step: Step, from_: str) -> Schedule:
         """Writes one, in the place of an earlier one of its name; that was paused stays so."""
@@ -101,7 +101,7 @@ class AsyncSchedules:
             assert entry is not None
             return self._shown(name, entry, await job_queue.next_ms_of(connection, name))
 
-        return await self._host().ask(write)
+        return await self._host().change(write)
 
     def _change(self, name: str, paused_ms: Callable[[ScheduleEntry, int], int | None]) -> Awaitable[bool]:
         job_queue = self._host().queue_of(self.queue)
@@ -112,7 +112,7 @@ class AsyncSchedules:
         async def change(connection: Connection) -> bool:
             return await self._replace(job_queue, connection, name, changed) is not None
 
-        return self._host().ask(change)
+        return self._host().change(change)
 
     async def _replace(
         self,

@@ -83,8 +83,8 @@ module Pshub
       call
     end
 
-    def pause(queue) = @jobs.ask("Queue #{queue} could not be paused") { |redis| Pause.pause(redis, @keys, queue) }
-    def resume(queue) = @jobs.ask("Queue #{queue} could not be resumed") { |redis| Pause.resume(redis, @keys, queue) }
+    def pause(queue) = @jobs.ask("Queue #{queue} could not be paused", change: true) { |redis| Pause.pause(redis, @keys, queue) }
+    def resume(queue) = @jobs.ask("Queue #{queue} could not be resumed", change: true) { |redis| Pause.resume(redis, @keys, queue) }
 
     # Hears a reply that is no call's, until its Ear, which is returned, is deleted.
     def listen(ticket)

@@ -2,6 +2,7 @@
 
 require_relative "../jobs/batch"
 require_relative "../jobs/job"
+require_relative "../wire/clock"
 require_relative "../wire/errors"
 require_relative "../wire/ids"
 
@@ -9,6 +10,9 @@ module Pshub
   # Chains and batches of jobs.
   module Flows
     MOST_STEPS = 100
+    # What opens and closes a batch may be sent any number of times; for so long it is.
+    INSIST_S = 30.0
+    RETRY_S = 0.1
 
     module_function
 
@@ -80,10 +84,27 @@ module Pshub
     def send_batch(enqueuing, host, steps, options, id, home, after, failed)
       queue = host.queue_of(home)
       behind = [after, failed].map { |step| step ? enqueuing.message_of([step]) : "" }
-      host.ask { |connection| queue.open_batch(connection, id, *behind) }
+      until_known(host, false) { |connection| queue.open_batch(connection, id, *behind) }
       ids, twins = enqueuing.send_all(steps, steps.map { |step| enqueuing.message_of([step]) }, options).to_a
-      host.ask { |connection| queue.close_batch(connection, id, ids.size - twins) }
+      until_known(host, true) { |connection| queue.close_batch(connection, id, ids.size - twins) }
       ids
+    end
+
+    # Repeats a step of a batch until its outcome is known. +begun+: jobs of it run already, so that what did not reach Redis is repeated, too.
+    # Raises OutcomeUnknown after 30 s, NotEnqueued when nothing was done, HubClosed.
+    def until_known(host, begun, &act)
+      finish = Clock.now + INSIST_S
+      doubt = begun
+      begin
+        host.change(&act)
+      rescue OutcomeUnknown, NotEnqueued => e
+        doubt ||= e.is_a?(OutcomeUnknown)
+        raise unless doubt
+        raise OutcomeUnknown, "The batch is only half there: #{e.message}" if Clock.now > finish
+
+        sleep RETRY_S
+        retry
+      end
     end
   end
 end

@@ -88,6 +88,9 @@ module Pshub
     # Yields a connection. Raises NotEnqueued when Redis is away or refuses, HubClosed.
     def ask(&block) = @dispatch.call.jobs.ask("Redis could not be asked about the job", &block)
 
+    # Changes something. Raises OutcomeUnknown where it may have been done, NotEnqueued, HubClosed.
+    def change(&block) = @dispatch.call.jobs.ask("It could not be done", change: true, &block)
+
     # Yields an Ear that hears the reply of that ticket meanwhile.
     def hear(ticket)
       dispatch = @dispatch.call

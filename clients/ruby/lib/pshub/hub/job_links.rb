@@ -37,7 +37,7 @@ module Pshub
     end
 
     # Yields the connection for what is no call. +otherwise+ begins the message of the error. Raises NotEnqueued, HubClosed.
-    def ask(otherwise)
+    def ask(otherwise, change: false)
       ready = @connection.wait_ready(@closing, ASK_PATIENCE_S)
       raise HubClosed, CLOSED if @closing.set?
       raise NotConnected, @connection.down_reason || "no answer in time" unless ready
@@ -46,7 +46,10 @@ module Pshub
     rescue *Connection::PROBLEMS => e
       raise HubClosed, CLOSED if @closing.set?
 
-      raise NotEnqueued, "#{otherwise}: #{Refusals.explained(Errors.message_of(e))}."
+      why = Refusals.explained(Errors.message_of(e))
+      raise OutcomeUnknown, "#{otherwise}, or it was and its answer is lost: #{why}." if change && e.is_a?(ConnectionLost)
+
+      raise NotEnqueued, "#{otherwise}: #{why}."
     end
 
     # Where a job goes. Raises NoSuchTask, NotEnqueued, HubClosed.

@@ -80,7 +80,7 @@ module Pshub
     def in_batches(matching)
       places.sum do |place|
         each_matching(place, matching).to_a.each_slice(BATCH).sum do |some|
-          @host.ask { |connection| yield(connection, place, some) }
+          @host.change { |connection| yield(connection, place, some) }
         end
       end
     end

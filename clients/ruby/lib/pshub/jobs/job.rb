@@ -74,7 +74,7 @@ module Pshub
       now = status
       return false unless %w[scheduled retrying].include?(now.state) && now.due_ms
 
-      @host.ask do |connection|
+      @host.change do |connection|
         lying = @job_queue.lying_at(connection, now.state, @id, now.due_ms)
         !lying.nil? && @job_queue.revive(connection, [[lying, JobText.hastened(lying)]]) == 1
       end
@@ -83,7 +83,7 @@ module Pshub
     # Has it cancelled; +to_come+: one that is not there yet, too. Returns its state as it was, empty when none is known.
     def withdraw(to_come: false)
       MOST_MOVES.times do
-        state = @host.ask { |connection| @job_queue.withdraw(connection, @id, to_come: to_come) }
+        state = @host.change { |connection| @job_queue.withdraw(connection, @id, to_come: to_come) }
         return state unless state == "moved"
 
         follow { |connection| @job_queue.record(connection, @id) }

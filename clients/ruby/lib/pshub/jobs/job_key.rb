@@ -87,7 +87,7 @@ module Pshub
 
     private
 
-    def act(what) = @host.ask { |connection| @job_queue.act_on_key(connection, @task, @key, what) }
+    def act(what) = @host.change { |connection| @job_queue.act_on_key(connection, @task, @key, what) }
     def number(text) = (text.to_i if text&.match?(NUMBER))
 
     # A token is the time of its run, or follows that closely.

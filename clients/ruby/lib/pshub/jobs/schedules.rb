@@ -46,7 +46,7 @@ module Pshub
     # Enqueues its job now; its times stay as they are. Returns the Job; nil where there is no such schedule.
     def run(name)
       id = Ids.make
-      @host.ask do |connection|
+      @host.change do |connection|
         entry = ScheduleEntry.read(@job_queue.schedule_text(connection, name)) or next
         # Its id is new, so that it comes once however often this is sent.
         @job_queue.forward(connection, entry.message(id, @queue, @job_queue.now_ms(connection)))
@@ -56,11 +56,11 @@ module Pshub
     end
 
     # Returns whether there was one.
-    def remove(name) = @host.ask { |connection| @job_queue.remove_schedule(connection, name) }
+    def remove(name) = @host.change { |connection| @job_queue.remove_schedule(connection, name) }
 
     # Writes one, in the place of an earlier one of its name; that was paused stays so. +times+ are checked, +step+ is its job.
     def write(name, times, step, from)
-      @host.ask do |connection|
+      @host.change do |connection|
         entry = replace(connection, name) do |before|
           ScheduleEntry.new(**times, task: step.task, args: step.args, job: step.job, ttl_ms: step.ttl_ms, from: from,
                                      paused_ms: before&.paused_ms)
@@ -73,7 +73,7 @@ module Pshub
 
     # The block tells since when it is paused from now on.
     def change(name)
-      @host.ask do |connection|
+      @host.change do |connection|
         changed = replace(connection, name) do |before, now_ms|
           before.paused_ms = yield(before, now_ms) if before
           before
