@@ -42,7 +42,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
   const { job, batch, batchEnded, came, unique, enqueued, progress } = keys.queue(queue)
   /** What everybody who looks reads. */
   const looking = [
-    sends('TIME INFO CLIENT|SETNAME CLUSTER|SLOTS SCAN'),
+    sends('TIME INFO CLIENT|SETNAME CLIENT|INFO CLIENT|KILL CLUSTER|SLOTS SCAN'),
     reads(keys.workers, 'HKEYS HMGET HSTRLEN'),
     reads(keys.queues, 'ZRANGE'),
     reads([keys.stats, keys.taskStats, keys.slow, keys.failures], 'HMGET HSTRLEN'),
@@ -178,12 +178,12 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(shown(id), 'BLPOP'),
     ],
     registry: [
-      sends('INFO CLIENT|SETNAME CLUSTER|SLOTS'),
+      sends('INFO CLIENT|SETNAME CLIENT|INFO CLIENT|KILL CLUSTER|SLOTS'),
       writes(keys.session('*'), 'GETRANGE SET UNLINK'),
       writes(keys.chart('*', '*'), 'GETRANGE SET'),
       writes(keys.template('*', '*'), 'GETRANGE SET UNLINK'),
     ],
-    install: [sends('FCALL FUNCTION|LOAD INFO CLIENT|SETNAME CLUSTER|SLOTS')],
+    install: [sends('FCALL FUNCTION|LOAD INFO CLIENT|SETNAME CLIENT|INFO CLIENT|KILL CLUSTER|SLOTS')],
   }
   return uses[role].flat()
 }
