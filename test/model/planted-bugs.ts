@@ -41,7 +41,7 @@ export const bugsOfCalls: PlantedBugs = {
     ['turns round the order of what is too much', 'for k = #batch, i, -1 do', 'for k = i, #batch do'],
     ['rings no bell for what is left', 'ring(KEYS[2])', ''],
     ['leaves a token for calls where none is left', "else redis.call('DEL', KEYS[2]) end", 'end'],
-    ['leaves a token for jobs where none is left', "elseif ARGV[3] ~= '0' then", 'elseif false then'],
+    ['leaves a token for jobs where none is left', "if jobs_left == 0 and ARGV[3] ~= '0' then", 'if false then'],
     ['loses what it popped when it cannot hold it', 'for i = taken, 1, -1 do', 'for i = taken, calls + 1, -1 do'],
     ['makes up the same id twice', "id = 'hand-' .. now_text .. '-' .. taken", "id = 'hand'"],
     ['gives jobs more slots than it may', 'math.min(tonumber(ARGV[3]), wanted - taken)', 'wanted - taken'],

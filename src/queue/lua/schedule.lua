@@ -23,9 +23,8 @@ if ARGV[2] == '' then
   return known
 end
 redis.call('HSET', cron, ARGV[1], ARGV[2])
-if ARGV[3] == '' then
-  redis.call('ZREM', ticks, ARGV[1])
-elseif before ~= ARGV[2] or not redis.call('ZSCORE', ticks, ARGV[1]) then
+if ARGV[3] == '' then redis.call('ZREM', ticks, ARGV[1]) end
+if ARGV[3] ~= '' and (before ~= ARGV[2] or not redis.call('ZSCORE', ticks, ARGV[1])) then
   redis.call('ZADD', ticks, ARGV[3], ARGV[1])
   ring(bell)
 end

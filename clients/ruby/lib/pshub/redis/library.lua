@@ -1334,11 +1334,8 @@ if left ~= 0 then left = redis.call('LLEN', KEYS[1]) end
 if left > 0 then ring(KEYS[2]) else redis.call('DEL', KEYS[2]) end
 -- A worker that may take jobs has perhaps taken their token, and then had no slot for them.
 if jobs_left ~= 0 then jobs_left = jobs_waiting(KEYS[5]) end
-if jobs_left > 0 then
-  ring(KEYS[6])
-elseif ARGV[3] ~= '0' then
-  redis.call('DEL', KEYS[6])
-end
+if jobs_left > 0 then ring(KEYS[6]) end
+if jobs_left == 0 and ARGV[3] ~= '0' then redis.call('DEL', KEYS[6]) end
 if left == 0 and dropped == 0 and calls == taken and jobs_left == 0 and not named[1] and not apart[1] then return { now_text, requests } end
 return { now_text, requests, left, dropped, named, calls, jobs_left, apart }
 end }
@@ -2342,9 +2339,8 @@ if ARGV[2] == '' then
   return known
 end
 redis.call('HSET', cron, ARGV[1], ARGV[2])
-if ARGV[3] == '' then
-  redis.call('ZREM', ticks, ARGV[1])
-elseif before ~= ARGV[2] or not redis.call('ZSCORE', ticks, ARGV[1]) then
+if ARGV[3] == '' then redis.call('ZREM', ticks, ARGV[1]) end
+if ARGV[3] ~= '' and (before ~= ARGV[2] or not redis.call('ZSCORE', ticks, ARGV[1])) then
   redis.call('ZADD', ticks, ARGV[3], ARGV[1])
   ring(bell)
 end
