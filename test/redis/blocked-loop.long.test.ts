@@ -57,23 +57,37 @@ describe('a handler that blocks the event loop for three leases', () => {
   }, 90_000)
 })
 
-describe('after a stall', () => {
-  it('nothing is started whose deadline has passed meanwhile, and the rest runs', async () => {
-    const worker = await start()
+describe('a loop that is blocked for good', () => {
+  it('loses the lease when the limit is over: others take over, and it settles nothing when it comes back', async () => {
+    const other = await startBystander()
+    const worker = await start(['--max-blocked', '2500ms'])
+    const id = await idOf(worker)
     const hub = it_.hub()
-    const result = hub.call('block:1.0', { ms: 3000, afterMs: 100 }, { timeoutMs: 20_000 })
+    const late: EventMap['reply:late'][] = []
+    hub.events.on('reply:late', event => late.push(event))
+    const outcome = failure(hub.call('block:1.0', { ms: 8500 }, { timeoutMs: 30_000 }))
     await eventually(() => worker.lines.includes('blocking'))
-    // Redis hands both out to idle slots, because the claim waits there, and nobody reads the answer.
-    const calls = [1, 2].map(n => hub.call('once:1.0', { n, ms: 1 }, { timeoutMs: n === 1 ? 1000 : 20_000 }))
-    const [late, inTime] = [failure(calls[0]!), calls[1]!]
-    expect((await late).code).toBe('Timeout')
-    expect(await it_.redis.llen(`${it_.namespace}:{q}:calls`)).toBe(0)
+    expect(await outcome).toMatchObject({ code: 'WorkerLost', ran: 'maybe' })
+    // Not the end of the block was the reason.
     expect(worker.lines).not.toContain('unblocked')
-    expect(await inTime).toEqual({ n: 2, pid: worker.pid })
-    expect(await result).toBe('done')
-    expect(worker.lines.filter(line => line.startsWith('start'))).toEqual(['start 2'])
-  })
+    expect(adoptions(other)).toMatchObject([{ worker: id, adopted: 1 }])
+    expect(logged(worker, /blocked for too long/)).toMatchObject([{ level: 50, tasks: ['block:1.0'] }])
+    expect(await keepaliveConnections()).toBe(0)
+    await eventually(() => logged(worker, /going on under a new id/).length === 1)
+    const newId = await eventually(() => idOf(worker))
+    expect(newId).not.toBe(id)
 
+    // The thread knows the new identity.
+    const again = hub.call('block:1.0', { ms: 3500 }, { timeoutMs: 30_000 })
+    await eventually(() => worker.lines.filter(line => line === 'blocking').length === 2)
+    await delay(2500, 'longer than the lease of the worker that is blocked')
+    expect(await idOf(worker)).toBe(newId)
+    expect(await again).toBe('done')
+    expect(late).toEqual([])
+  }, 90_000)
+})
+
+describe('after a stall', () => {
   it('the connections are still there, and the event names whose handler it was', async () => {
     const block = defineTask('block:1.0', { timeoutMs: 20_000 }, async args => {
       const [ms, blocked] = args as [number, number]

@@ -1,6 +1,4 @@
 import { spawnSync } from 'node:child_process'
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { Demo, root, runs } from '../support/demo-process.ts'
 
@@ -53,14 +51,12 @@ afterEach(async () => {
 /** One demo that most tests look at, because it takes seconds to start. Only the last test stops it. */
 let shared: Demo
 let address: string
-let redis: string
 const pids: Record<string, number> = {}
 beforeAll(async () => {
   shared = new Demo(process.execPath, ['examples/demo/start.mjs'])
   const up = await shared.up()
   address = up.address
   Object.assign(pids, up.pids)
-  redis = (await shared.printed(/redis:\/\/\S+/))[0]
 }, 180_000)
 afterAll(async () => {
   shared.child.kill('SIGTERM')
@@ -83,23 +79,6 @@ describe('npm start', { timeout: 180_000 }, () => {
 
     const late = await (await fetch(`${address}${paris}?slow=sky`)).text()
     expect(late).toMatch(/sun times: not available right now \(Timeout after \d+ ms\)/)
-  })
-
-  // The next two are up sooner beside a demo whose workers are there already.
-  it('says with --once that there is no such city', async () => {
-    const demo = start(['--once', '--city', '7'], { PSHUB_REDIS: redis })
-    expect(await demo.ended).toEqual([1, null])
-    expect(demo.errors).toContain('There is no city with the id 7.')
-  })
-
-  it('says which port is taken', async () => {
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as { port: number }
-    const demo = start([], { PORT: String(port), PSHUB_REDIS: redis })
-    expect(await demo.ended).toEqual([1, null])
-    expect(demo.errors).toContain(`Port ${port} is taken.`)
-    server.close()
   })
 
   it('goes on without workers that were killed', async () => {

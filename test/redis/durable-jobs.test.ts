@@ -90,6 +90,18 @@ it('one whose answer was lost is confirmed by a replica when it is sent again', 
   expect(await ofReplica.llen('pshub:{q}:jobs')).toBe(2)
 })
 
+it('one that Redis refuses for want of replicas is certainly not there', async () => {
+  const { hub, replica, ofMaster } = await replicated()
+  await hub.enqueue('job:1.0', 1, { queue: 'q' })
+  await ofMaster.config('SET', 'min-replicas-to-write', '1')
+  await replica.stop()
+  await eventually(async () => String(await ofMaster.info('replication')).includes('connected_slaves:0'))
+  const refused = await failure(hub.enqueue('job:1.0', 2, { ...options, timeoutMs: 1500 }))
+  expect([refused.code, refused.ran]).toEqual(['NotEnqueued', 'no'])
+  expect(refused.message).toContain('NOREPLICAS')
+  expect(await ofMaster.llen('pshub:{q}:jobs')).toBe(1)
+})
+
 it('durable is for what is enqueued now, and for replicas', async () => {
   const { hub } = await replicated()
   const refused = (work: Promise<unknown>) => work.then(String, ({ code, message }) => `${code}: ${message}`)

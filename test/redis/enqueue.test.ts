@@ -75,22 +75,6 @@ describe('a job', () => {
     expect(await it_.redis.llen(keys().jobs)).toBe(0)
   })
 
-  it('that is due later runs then, and wakes a worker that sleeps', async () => {
-    const { task, tries } = flaky()
-    await it_.worker([task])
-    const hub = it_.hub()
-    const enqueuedAt = Date.now()
-    const job = await hub.enqueue(task, { n: 1 }, { delayMs: 300, tracked: true })
-    expect((await job.status()).state).toBe('scheduled')
-    await job.result()
-    expect(tries[0]!.at).toBeGreaterThanOrEqual(enqueuedAt + 298)
-    const moment = new Date(Date.now() + 50)
-    await hub.enqueue(task, { n: 'at' }, { at: moment })
-    await eventually(() => tries.length === 2)
-    expect(tries[1]!.at).toBeGreaterThanOrEqual(moment.getTime() - 2)
-    it_.allowLeftovers()
-  })
-
   it('that is due later runs at its time, not at the next look of its worker', async () => {
     const stage = await memoryStage()
     it_.onEnd(() => stage.end())
@@ -133,24 +117,6 @@ describe('a job', () => {
 })
 
 describe('a job that fails', () => {
-  it('is tried again, after its delays, until it succeeds', async () => {
-    const { task, tries } = flaky({ backoff: [30, 60] })
-    const worker = await it_.worker([task])
-    const retried: EventMap['job:retried'][] = []
-    worker.events.on('job:retried', event => retried.push(event))
-    const job = await it_.hub().enqueue(task, { fails: 3 }, { tracked: true })
-    expect(await job.result()).toEqual({ attempt: 4 })
-    expect(tries.map(({ attempt }) => attempt)).toEqual([1, 2, 3, 4])
-    expect(retried.map(({ attempt, delayMs, code }) => [attempt, delayMs, code])).toEqual([
-      [1, 30, 'TaskFailed'],
-      [2, 60, 'TaskFailed'],
-      [3, 60, 'TaskFailed'],
-    ])
-    expect(tries[1]!.at - tries[0]!.at).toBeGreaterThanOrEqual(28)
-    expect(await job.status()).toMatchObject({ state: 'done', tries: 3, error: { message: 'try 3 {failed} [here]' } })
-    await it_.redis.del(keys().job(job.id))
-  })
-
   it('too often is dead, with its last ten failures', async () => {
     const { task, tries } = flaky({ retries: 11 })
     const worker = await it_.worker([task])
@@ -197,16 +163,6 @@ describe('a job that fails', () => {
 })
 
 describe('many jobs', () => {
-  it('are enqueued at once, and all of them are run once', async () => {
-    const seen = new Set<number>()
-    const task = defineTask('many:1.0', {}, n => seen.add(n as number).size)
-    await it_.worker([task], { slots: 50, jobSlots: 50 })
-    const hub = it_.hub()
-    const { ids } = await hub.enqueueMany(Array.from({ length: 3000 }, (_, n) => [task, n] as const))
-    expect(new Set(ids).size).toBe(3000)
-    await eventually(() => seen.size === 3000)
-  })
-
   it('are only looked at where that is wanted, and tell how far they are', async () => {
     await it_.worker([defineTask('strict:1.0', { args: { type: 'integer' } }, () => 1)], { jobSlots: 0 })
     const hub = it_.hub()

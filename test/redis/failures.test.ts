@@ -66,23 +66,6 @@ describe('recent failures', () => {
     expect((await server.redis.hget(key('failures'), worker.id))!).not.toContain('of the handler')
     expect(await server.redis.del(queueKeys(server).dead)).toBe(1)
   })
-
-  it('go with the worker that leaves, and those of a dead one with the next that looks', async () => {
-    await server.redis.hset(key('stats'), 'dead', JSON.stringify({ seen: 1 }))
-    await server.redis.hset(key('failures'), 'dead', '{}')
-    const [first, second] = [await server.worker(tasks), await server.worker(tasks)]
-    await eventually(async () => (await server.redis.hexists(key('failures'), 'dead')) === 0)
-    const hub = server.hub()
-    const bySecond = settledBy(second)
-    await Promise.all(Array.from({ length: 60 }, () => failure(hub.call('fail:1.0', 1))))
-    const by = async (worker: Worker) => (await hub.failures()).filter(each => each.worker === worker.id).length
-    await eventually(async () => (await by(first)) > 0 && (await by(second)) === Math.min(10, bySecond.length))
-    await first.stop()
-    expect(await by(first)).toBe(0)
-    expect(await server.redis.hkeys(key('failures'))).toEqual([second.id])
-    await second.stop()
-    expect(await server.redis.exists(key('failures'))).toBe(0)
-  })
 })
 
 describe('callers', () => {

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describe, expect, it, type TestContext } from 'vitest'
 import { defineTask } from '../../src/index.ts'
-import { eventually, useRedis } from '../support/hub-fixture.ts'
+import { useRedis } from '../support/hub-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
 
 /** What PROTOCOL.md promises to programs without this package, shown with programs that have none of it. */
@@ -117,21 +117,5 @@ describe('a Worker answers', () => {
     await server.worker([greet])
     const reply = await runExample(commandFor('caller.sh', context), 'greet:1.0', '{"name":"Zoë 💚"}')
     expect(JSON.parse(reply)).toMatchObject({ id: '1', ok: true, result: 'Hello, Zoë 💚!' })
-  })
-
-  it.for(['caller.py', 'caller.sh'])('%s that rings the bell behind its request', async (file, context) => {
-    const caller = commandFor(file, context)
-    // Before anybody sends anything: ioredis takes a line that comes with the answer to MONITOR for a disorder.
-    const monitor = await server.redis.monitor()
-    server.onEnd(() => monitor.disconnect())
-    const pushed: string[] = []
-    const { calls, bell } = keys()
-    monitor.on('monitor', (_: string, [command, key]: string[]) => {
-      if (/^rpush$/i.test(command!) && [calls, bell].includes(key!)) pushed.push(key!)
-    })
-    await server.worker([greet])
-    await runExample(caller, 'greet:1.0', '{"name":"you"}')
-    await eventually(() => pushed.length === 2)
-    expect(pushed).toEqual([calls, bell])
   })
 })

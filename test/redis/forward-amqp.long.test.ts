@@ -68,17 +68,6 @@ describe('AMQP', () => {
     await eventually(async () => !(await fixture.keys()).some(key => key.includes(':held:')))
   })
 
-  it('gets many in batches, by their task where no key is said', async () => {
-    const queue = await makeQueue()
-    await start()
-    const entries = Array.from({ length: 200 }, (_, n) => [queue, { n }] as const)
-    const { ids } = await fixture.hub().enqueueMany(entries, { forward })
-    await eventually(async () => (await channel.checkQueue(queue)).messageCount === 200)
-    const seen = []
-    for (let n = 0; n < 200; n++) seen.push((await take(queue)).properties.messageId)
-    expect(seen.sort()).toEqual([...ids].sort())
-  })
-
   it('refuses a message that no queue takes, unless that is said to be right', async () => {
     await start()
     const hub = fixture.hub()
@@ -127,15 +116,5 @@ describe('AMQP', () => {
     const twice = [await take(queue), await take(queue)]
     expect(twice.map(({ properties }) => properties.messageId)).toEqual([id, id])
     expect(twice.map(({ content }) => JSON.parse(String(content)).attempt)).toEqual([1, 2])
-  })
-
-  it('that is away is tried again until it is there', async () => {
-    const queue = await makeQueue()
-    proxy.refuse = true
-    await start()
-    const { id } = await fixture.hub().enqueue(queue, {}, { forward, retries: 10_000 })
-    await eventually(async () => /^the broker could not be reached: /.test((await errorsOf(id)).at(-1) ?? ''))
-    proxy.refuse = false
-    expect((await take(queue)).properties.messageId).toBe(id)
   })
 })

@@ -118,19 +118,6 @@ describe('a job that is to be forwarded', () => {
 })
 
 describe('a forwarder', () => {
-  it('hands over batches, as large as the target takes them', async () => {
-    const { target, batches } = notingTarget()
-    const hub = fixture.hub()
-    await hub.enqueueMany(
-      Array.from({ length: 50 }, (_, n) => ['a', { n }] as const),
-      { forward: 'billing' },
-    )
-    await startForwarder(fixture, { target: { ...target, batch: 20 }, slots: 40 })
-    await eventually(() => batches.flat().length === 50)
-    expect(Math.max(...batches.map(batch => batch.length))).toBe(20)
-    expect(new Set(batches.flat().map(({ id }) => id)).size).toBe(50)
-  })
-
   it('keeps the order of each key, failures included', async () => {
     const done: [string, number][] = []
     let failures = 0

@@ -104,17 +104,6 @@ describe('jobs', () => {
 })
 
 describe('a job whose worker goes away', () => {
-  it('goes back at once when that worker is stopped, and counts as lost no worker', async () => {
-    const { task, seen } = counting('job')
-    const worker = await it_.worker([task], { slots: 2 })
-    const text = jobText('a', 'job:1.0', { n: 1, ms: 3000 })
-    await pushJobs(text, jobText('b', 'job:1.0', { n: 2, ms: 1 }))
-    await eventually(() => seen.running === 1)
-    await worker.stop({ graceMs: 0 })
-    expect((await it_.redis.lrange(keys().jobs, 0, -1))[0]).toBe(text)
-    await it_.redis.del(keys().jobs, keys().jobBell)
-  })
-
   it('three times is kept with the dead ones', async () => {
     const { task } = counting('job')
     const worker = await it_.worker([task], { leaseMs: 2000 })

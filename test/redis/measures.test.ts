@@ -75,25 +75,6 @@ describe('what workers measured', () => {
     }
   })
 
-  it('counts what was not started as Expired, of its own tasks', async () => {
-    await it_.worker([echo])
-    const [seconds] = await it_.redis.time()
-    const longAgo = (Number(seconds) - 60) * 1_000_000
-    // The claim function sees no deadline in a message that does not begin as it should.
-    for (const task of ['echo:1.0', 'strange:1.0'])
-      await it_.redis.rpush(
-        `${it_.namespace}:{q}:calls`,
-        JSON.stringify({ task, id: task.slice(0, 4), ttl: 5, at: longAgo }),
-      )
-    await it_.redis.rpush(`${it_.namespace}:{q}:bell`, 1)
-    const hub = it_.hub()
-    await eventually(async () => (await hub.tasks())[0]?.totals.errors.Expired === 1)
-    const [text] = await it_.redis.hvals(`${it_.namespace}:taskstats`)
-    expect(Object.keys(JSON.parse(text!).tasks)).toEqual(['echo:1.0'])
-    const [task] = await hub.tasks()
-    expect(task!.load).toMatchObject({ errorRate: 1, errors: { Expired: 1 }, us: { exec: undefined } })
-  })
-
   it('goes with the worker that leaves', async () => {
     const [first, second] = [await it_.worker([echo]), await it_.worker([echo])]
     const bySecond = settledBy(second)

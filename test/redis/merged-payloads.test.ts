@@ -49,18 +49,6 @@ describe('merged jobs', () => {
     ])
   })
 
-  it('may return what is no JSON: nobody is told', async () => {
-    const { task, runs } = noting()
-    const odd = defineTask('odd:1.0', { keyed: 'merged', retries: 0 }, () => 1n)
-    await it_.worker([task, odd])
-    const hub = it_.hub()
-    await hub.enqueue('odd:1.0', 1, { key: 'a' })
-    await hub.enqueue('merge:1.0', 1, { key: 'a' })
-    await eventually(() => runs.length === 1)
-    await eventually(async () => (await it_.redis.hlen(keysOf().lined)) === 0)
-    expect(await hub.dead('q').count()).toBe(0)
-  })
-
   it('refuse what has no meaning for them', async () => {
     const { task } = noting()
     const hub = await declared(task)

@@ -60,6 +60,22 @@ describe('noOverlap', () => {
     await forget()
   })
 
+  it('keeps the lock for longer than its lease while the handler runs, and frees it then', async () => {
+    const { task, seen, end } = watched()
+    await serve([task], [noOverlap({ leaseMs: 1000 })])
+    const hub = it_.hub()
+    const long = hub.call(task, { n: 1 }, { timeoutMs: 20_000 })
+    await eventually(() => seen.running === 1)
+    const till = async () => Number(await it_.redis.hget(makeKeys(it_.namespace).lock('alone:1.0'), 'till'))
+    const first = await till()
+    await eventually(async () => (await till()) > first + 1500)
+    expect((await failure(hub.call(task, { n: 2, ms: 1 }))).code).toBe('Overloaded')
+    end()
+    expect(await long).toEqual({ n: 1, lost: false })
+    expect(await hub.call(task, { n: 3, ms: 1 })).toEqual({ n: 3, lost: false })
+    await forget()
+  })
+
   it('aborts the run when another one took its lock', async () => {
     const { task, seen } = watched()
     await serve([task], [noOverlap({ leaseMs: 1000 })])

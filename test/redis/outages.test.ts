@@ -93,17 +93,6 @@ describe('a connection that breaks', () => {
     expect(runs).toBe(1)
   })
 
-  it('before the push: nothing was sent, and it is sent once the connection is back', async () => {
-    const { task, runs } = counting()
-    await it_.worker([task])
-    const proxy = await startProxy()
-    const hub = it_.hub({ redis: proxy.url })
-    await hub.call('count:1.0', 'warm')
-    proxy.cut()
-    expect(await hub.call('count:1.0', 'after the cut', { timeoutMs: 20_000 })).toBe('after the cut')
-    expect(runs.get('after the cut')).toBe(1)
-  })
-
   it('while a reply is on its way: the reply is read again', async () => {
     // What its hub pushed last is remembered for a while, when a cut keeps it from being forgotten.
     it_.allowLeftovers()
@@ -132,25 +121,5 @@ describe('a connection that breaks', () => {
     const { call, runs } = await loseClaim(30_000)
     expect(await call).toBe('lost claim')
     expect(runs.get('lost claim')).toBe(1)
-  })
-
-  it('accepted and closed at once, as a load balancer without a backend does: nothing hangs', async () => {
-    const { task } = counting()
-    await it_.worker([task])
-    const proxy = await startProxy()
-    const hub = it_.hub({ redis: proxy.url })
-    await hub.call('count:1.0', 'warm')
-    const down = new Promise<void>(resolve => {
-      hub.events.on('redis:down', ({ role }) => role === 'hub commands' && resolve())
-    })
-    proxy.refuse = true
-    proxy.cut()
-    await down
-    expect(await failure(hub.call('count:1.0', 1, { timeoutMs: 30_000 }))).toMatchObject({
-      code: 'NotEnqueued',
-      ran: 'no',
-    })
-    proxy.heal()
-    await eventually(async () => (await hub.call('count:1.0', 'back').catch(() => 0)) === 'back')
   })
 })

@@ -89,40 +89,6 @@ describe('a paused queue', () => {
     end()
     expect(await waiting).toBe(2)
   })
-
-  it('is paused for all its workers, and for no other queue', async () => {
-    const { tasks, started } = makeTask()
-    const other = defineTask('other:1.0', {}, () => 'other')
-    const workers = [await server.worker(tasks), await server.worker(tasks)]
-    const heard = workers.map(listen)
-    const hub = server.hub()
-    await hub.pause('q')
-    await eventually(() => heard.every(({ told }) => told.length === 1))
-    await eventually(async () => !(await isWaiting()))
-    await server.worker([other], { queue: 'other' })
-    const calls = Array.from({ length: 20 }, (_, n) => hub.call('note:1.0', n, { timeoutMs: 10_000 }))
-    await eventually(async () => (await backlog()) === 20)
-    expect(await hub.call('other:1.0')).toBe('other')
-    await Promise.all(heard.map(({ beats }) => beats()))
-    expect([started, await backlog()]).toEqual([[], 20])
-    await hub.resume('q')
-    await Promise.all(calls)
-    await eventually(() => heard.every(({ told }) => told.at(-1) === 'resumed'))
-  })
-
-  it('is found so by a worker that starts later', async () => {
-    const { tasks, started } = makeTask()
-    const hub = server.hub()
-    await hub.pause('q')
-    const worker = await server.worker(tasks)
-    const { beats } = listen(worker)
-    const waiting = hub.call('note:1.0', 1)
-    await eventually(async () => (await backlog()) === 1)
-    await beats()
-    expect([started, await backlog()]).toEqual([[], 1])
-    await hub.resume('q')
-    await waiting
-  })
 })
 
 describe('hub.pause() and hub.resume()', () => {

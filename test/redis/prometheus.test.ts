@@ -1,53 +1,11 @@
 import { expect, it } from 'vitest'
-import { defineTask, prometheusText, TaskError, Worker } from '../../src/index.ts'
+import { defineTask, prometheusText, Worker } from '../../src/index.ts'
 import { useCli } from '../support/cli-fixture.ts'
-import { delay } from '../support/delay.ts'
-import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { eventually, useRedis } from '../support/hub-fixture.ts'
 import { parseExposition } from '../support/prometheus-format.ts'
 
 const it_ = useRedis()
 const cli = useCli()
-
-it('tells what workers did, and no counter falls when one of them leaves', async () => {
-  const task = defineTask('t:1.0', { args: { type: 'object' } }, async ({ fail }: { fail?: boolean }) => {
-    await delay(20, 'a run of known length')
-    if (fail) throw new TaskError('no')
-  })
-  const workers = [await it_.worker([task], { slots: 1 }), await it_.worker([task], { slots: 1 })]
-  const hub = it_.hub()
-  const scrape = async () => parseExposition(prometheusText(await hub.overview())).samples
-  const counts = async (code: string) =>
-    new Map(
-      (await scrape())
-        .filter(({ name, labels }) => name === 'pshub_calls_total' && labels.code === code)
-        .map(({ labels, value }) => [labels.worker!, value]),
-    )
-  const sum = (byWorker: Map<string, number>) => [...byWorker.values()].reduce((total, count) => total + count, 0)
-  await Promise.all(Array.from({ length: 20 }, () => hub.call('t:1.0')))
-  await failure(hub.call('t:1.0', { fail: true }))
-  const before = await eventually(async () => {
-    const ok = await counts('ok')
-    return sum(ok) === 20 && ok.size === 2 ? ok : undefined
-  })
-  await eventually(async () => sum(await counts('TaskFailed')) === 1)
-  const samples = await scrape()
-  const wait = (phase: string) =>
-    samples.find(
-      ({ name, labels }) => name === 'pshub_wait_seconds' && labels.phase === phase && labels.quantile === '0.5',
-    )!
-  expect(wait('exec').value).toBeGreaterThan(0.018)
-  // Twenty calls of 20 ms for two slots: they waited in Redis.
-  expect(wait('backlog').value).toBeGreaterThan(0.03)
-  expect(samples.find(({ name }) => name === 'pshub_queue_slots')).toMatchObject({ value: 2, labels: { queue: 'q' } })
-  await workers[0]!.stop()
-  await hub.call('t:1.0')
-  const after = await eventually(async () => {
-    const ok = await counts('ok')
-    return (ok.get(workers[1]!.id) ?? 0) > before!.get(workers[1]!.id)! ? ok : undefined
-  })
-  expect(after!.size).toBe(1)
-  for (const [id, count] of after!) expect(count).toBe(before!.get(id)! + 1)
-})
 
 it('tells how many keys of jobs wait and run, how late they are, and for how long', async () => {
   let end: () => void = () => undefined

@@ -41,26 +41,6 @@ const replicated = async (handler: (args: unknown) => Promise<unknown>) => {
   return { master: master.redis, replica: replica.redis, worker, hub, keys, promote, switchOver }
 }
 
-it('a call that ended before a failover which hides that is not run again', async () => {
-  const ends: (() => void)[] = []
-  const { master, replica, worker, hub, keys, promote, switchOver } = await replicated(
-    () => new Promise<void>(resolve => ends.push(resolve)),
-  )
-  const problems: string[] = []
-  worker.events.on('problem', ({ where }) => problems.push(where))
-  const calls = [1, 2, 3, 4].map(n => hub.call('task:1.0', { n }))
-  // The replica may hear of the last claim before the worker has its answer.
-  await eventually(async () => ends.length === 4 && (await replica.hlen(keys.held(worker.id))) === 4)
-  await promote()
-  for (const end of ends) end()
-  await Promise.all(calls)
-  await eventually(async () => (await master.exists(keys.held(worker.id))) === 0)
-  switchOver()
-  await eventually(async () => (await replica.exists(keys.held(worker.id), keys.calls)) === 0, 60_000)
-  expect(ends).toHaveLength(4)
-  expect(problems).toContain('failover')
-}, 150_000)
-
 it('a call that ended, and waits again after a failover, is not run again by its worker', async () => {
   let runs = 0
   const { master, replica, worker, hub, keys, promote, switchOver } = await replicated(async () => ++runs)

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defineTask, type EventMap, type Worker } from '../../src/index.ts'
+import { defineTask, type EventMap } from '../../src/index.ts'
 import { Queue, reporterMs } from '../../src/queue/queue.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { blockLoop } from '../support/block-loop.mjs'
@@ -82,23 +82,6 @@ describe('the figures of a queue', () => {
 })
 
 describe('a worker', () => {
-  const listen = (worker: Worker) => {
-    const measured: EventMap['queue:measured'][] = []
-    worker.events.on('queue:measured', event => measured.push(event))
-    return measured
-  }
-  const idle = defineTask('idle:1.0', {}, () => null)
-
-  it('tells them each second, also of an empty queue; one of several, and another one when that stops', async () => {
-    const workers = [await server.worker([idle]), await server.worker([idle])]
-    const heard = workers.map(listen)
-    const reporting = (await eventually(() => heard.find(events => events.length >= 2)))!
-    expect(reporting).toContainEqual({ queue: 'q', ...nothing })
-    const other = heard.find(events => events !== reporting)!
-    await workers[heard.indexOf(reporting)]!.stop()
-    await eventually(() => other.length > 0)
-  })
-
   it('tells how its own process is: slots, busy, and how late its loop was', async () => {
     let release: () => void = () => undefined
     const stay = defineTask('stay:1.0', {}, () => new Promise<void>(resolve => (release = resolve)))

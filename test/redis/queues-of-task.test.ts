@@ -86,14 +86,6 @@ describe('a task in two queues', () => {
     expect(shown.map(({ queue }) => queue).sort()).toEqual(queues)
     expect(shown.filter(({ first }) => first)).toHaveLength(1)
   })
-
-  it('is found again in both after a FLUSHALL', async () => {
-    await Promise.all(['prod', 'default'].map(startOn))
-    await server.redis.flushall()
-    const hub = server.hub()
-    await eventually(async () => (await hub.tasks())[0]?.queues.filter(({ workers }) => workers === 1).length === 2)
-    for (const queue of ['prod', 'default']) expect(await hub.call('where:1.0', {}, { queue })).toBe(queue)
-  })
 })
 
 describe('queue: in the options of a call', () => {

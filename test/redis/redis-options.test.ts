@@ -56,5 +56,3 @@ describe('options of ioredis', () => {
     expect(problems).toEqual([])
   })
 })
-
-/** ioredis does not document `stream`, and a later version may call it otherwise. */

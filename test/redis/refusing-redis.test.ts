@@ -1,5 +1,3 @@
-import { mkdirSync, rmdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { defineTask, Worker } from '../../src/index.ts'
 import { startServer } from '../../tools/redis-server.mjs'
@@ -11,50 +9,6 @@ const it_ = useRedis()
 const counting = () => ({ task: defineTask('count:1.0', {}, async n => n) })
 
 describe('a Redis that refuses', () => {
-  it('functions it has forgotten are loaded again', async () => {
-    const { task } = counting()
-    await it_.worker([task])
-    const hub = it_.hub()
-    await hub.call('count:1.0', 1)
-    await it_.redis.function('FLUSH')
-    expect(await hub.call('count:1.0', 2)).toBe(2)
-  })
-
-  it('all writes, because it cannot save: what ended meanwhile is answered and released afterwards', async () => {
-    let finish = () => {}
-    const finished = new Promise<void>(resolve => {
-      finish = resolve
-    })
-    const started = new Promise<void>(resolve => {
-      const task = defineTask('slow:1.0', { timeoutMs: 10_000 }, async () => {
-        resolve()
-        await finished
-        return 'done'
-      })
-      void it_.worker([task])
-    })
-    const hub = it_.hub()
-    await eventually(async () => (await hub.tasks()).length === 1)
-    const call = hub.call('slow:1.0')
-    await started
-    // Its dump cannot be renamed to a name that a folder has.
-    const folder = join(it_.server.dir, 'dump.rdb')
-    mkdirSync(folder)
-    it_.onEnd(() => it_.redis.config('SET', 'save', ''))
-    await it_.redis.config('SET', 'save', '3600 1')
-    await it_.redis.bgsave()
-    await eventually(async () => /MISCONF/.test(String(await it_.redis.set('x', 1).catch(error => error))))
-    await it_.redis.config('RESETSTAT')
-    finish()
-    const refused = async () =>
-      /cmdstat_(fcall|rpush):.*(rejected|failed)_calls=[1-9]/.test(await it_.redis.info('commandstats'))
-    await eventually(refused)
-    await it_.redis.config('SET', 'save', '')
-    rmdirSync(folder)
-    expect(await call).toBe('done')
-    await eventually(async () => (await it_.keys()).every(key => !key.includes(':held:')))
-  })
-
   it('everything, while a script does not end: callers hear of it, and the inbox does not ask again and again', async () => {
     const { task } = counting()
     await it_.worker([task])

@@ -1,55 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { defineTask } from '../../src/index.ts'
-import { Resharding } from '../../src/queue/resharding.ts'
-import { Connection } from '../../src/redis/connection.ts'
-import { makeKeys } from '../../src/wire/keys.ts'
+import type { Resharding } from '../../src/queue/resharding.ts'
 import { delay } from '../support/delay.ts'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
+import { gated } from '../support/noting-tasks.ts'
+import { expectOrder, names, noting, placesOf, recordShards, reshardingOf } from '../support/resharding.ts'
 
 const it_ = useRedis()
 
-const resharding = async (queue = 'q'): Promise<Resharding> => {
-  const connection = new Connection({ target: it_.url, name: 'test', stallMs: 2000 })
-  it_.onEnd(() => connection.close())
-  it_.onEnd(() =>
-    it_.redis.del(
-      ...['', 'shard.2.', 'shard.3.', 'shard.4.', 'shard.5.', 'shard.6.'].map(
-        of => `${it_.namespace}:{${of}${queue}}:shards`,
-      ),
-    ),
-  )
-  connection.open()
-  await connection.whenReady()
-  return new Resharding(connection, makeKeys(it_.namespace), queue, 4000)
-}
-
-const settled = { signal: undefined, onLeft: () => undefined }
-const settle = (of: Resharding) => of.settle(settled.onLeft)
-
-/** A task whose jobs note when they ran, by key. */
-const noting = (ms: () => number = () => 0) => {
-  const runs: { key: string; n: number; from: number; to: number }[] = []
-  let clock = 0
-  const task = defineTask('sync:1.0', { keyed: 'ordered' }, async (args: unknown) => {
-    const run = { ...(args as { key: string; n: number }), from: clock++, to: Number.POSITIVE_INFINITY }
-    runs.push(run)
-    await delay(ms(), 'a run that others might overlap')
-    run.to = clock++
-    return run.n
-  })
-  return { task, runs }
-}
-
-/** Each key's jobs ran in their order, one at a time, each once. */
-const expectOrder = (runs: readonly { key: string; n: number; from: number; to: number }[]) => {
-  for (const key of new Set(runs.map(run => run.key))) {
-    const own = runs.filter(run => run.key === key)
-    expect(own.map(({ n }) => n)).toEqual(own.map((_, n) => n))
-    for (const [at, run] of own.entries()) if (at > 0) expect(run.from).toBeGreaterThan(own[at - 1]!.to)
-  }
-}
-
-const names = ['q', 'shard.2.q', 'shard.3.q']
+const resharding = () => reshardingOf(it_)
+const settle = (of: Resharding) => of.settle(() => undefined)
 
 describe('jobs with a key in shards', () => {
   it('keep their order, one at a time, while the number changes again and again', async () => {
@@ -113,6 +72,38 @@ describe('the record of shards', () => {
     await eventually(async () => (await it_.redis.get(lost))?.includes('"epoch":2'))
     await it_.redis.del(`${it_.namespace}:{q}:shards`)
     await eventually(async () => (await it_.redis.get(`${it_.namespace}:{q}:shards`))?.includes('"epoch":2'))
+    it_.allowLeftovers()
+  })
+})
+
+describe('a shard that is none any more', () => {
+  it('is served while anything waits there, or another worker holds something', async () => {
+    const { task, runs } = gated('slow:1.0')
+    const hub = it_.hub()
+    await recordShards(it_, { epoch: 1, names }, names)
+    const busy = await it_.worker([task], { slots: 2, jobSlots: 2 })
+    await eventually(async () => (await placesOf(it_)).length === 3)
+    const held = await hub.enqueue('slow:1.0', 1, { queue: 'shard.2.q', tracked: true })
+    await eventually(() => runs.length === 1)
+    const other = await it_.worker([task], { slots: 2, jobSlots: 2 })
+    await eventually(async () => (await placesOf(it_)).length === 6)
+    const later = await hub.enqueue('slow:1.0', 2, { queue: 'shard.3.q', tracked: true, delayMs: 3000 })
+    const left: string[] = []
+    let beats = 0
+    for (const worker of [busy, other]) worker.events.on('worker:stopped', ({ queue }) => left.push(queue))
+    await recordShards(it_, { epoch: 2, names: ['q'] }, names)
+    other.events.on('worker:beat', ({ queue }) => {
+      if (queue === 'shard.2.q') beats++
+    })
+    await eventually(() => beats === 3)
+    expect(left).toEqual([])
+    runs.shift()!.end()
+    await eventually(() => left.length === 2)
+    expect(left).toEqual(['shard.2.q', 'shard.2.q'])
+    await eventually(() => runs.length === 1)
+    runs.shift()!.end()
+    expect(await Promise.all([held.result(), later.result()])).toEqual([null, null])
+    await eventually(() => left.length === 4)
     it_.allowLeftovers()
   })
 })

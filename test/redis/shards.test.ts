@@ -1,54 +1,15 @@
 import { describe, expect, it } from 'vitest'
-import { defineTask } from '../../src/index.ts'
 import { Resharding } from '../../src/queue/resharding.ts'
 import { homeOf, shardsText } from '../../src/queue/shards.ts'
 import { Connection } from '../../src/redis/connection.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
-import { delay } from '../support/delay.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { gated } from '../support/noting-tasks.ts'
+import { expectOrder, names, noting, placesOf, recordShards, reshardingOf } from '../support/resharding.ts'
 
 const it_ = useRedis()
 
-const resharding = async (queue = 'q'): Promise<Resharding> => {
-  const connection = new Connection({ target: it_.url, name: 'test', stallMs: 2000 })
-  it_.onEnd(() => connection.close())
-  it_.onEnd(() =>
-    it_.redis.del(
-      ...['', 'shard.2.', 'shard.3.', 'shard.4.', 'shard.5.', 'shard.6.'].map(
-        of => `${it_.namespace}:{${of}${queue}}:shards`,
-      ),
-    ),
-  )
-  connection.open()
-  await connection.whenReady()
-  return new Resharding(connection, makeKeys(it_.namespace), queue, 4000)
-}
-
-/** A task whose jobs note when they ran, by key. */
-const noting = (ms: () => number = () => 0) => {
-  const runs: { key: string; n: number; from: number; to: number }[] = []
-  let clock = 0
-  const task = defineTask('sync:1.0', { keyed: 'ordered' }, async (args: unknown) => {
-    const run = { ...(args as { key: string; n: number }), from: clock++, to: Number.POSITIVE_INFINITY }
-    runs.push(run)
-    await delay(ms(), 'a run that others might overlap')
-    run.to = clock++
-    return run.n
-  })
-  return { task, runs }
-}
-
-/** Each key's jobs ran in their order, one at a time, each once. */
-const expectOrder = (runs: readonly { key: string; n: number; from: number; to: number }[]) => {
-  for (const key of new Set(runs.map(run => run.key))) {
-    const own = runs.filter(run => run.key === key)
-    expect(own.map(({ n }) => n)).toEqual(own.map((_, n) => n))
-    for (const [at, run] of own.entries()) if (at > 0) expect(run.from).toBeGreaterThan(own[at - 1]!.to)
-  }
-}
-
-const names = ['q', 'shard.2.q', 'shard.3.q']
+const resharding = () => reshardingOf(it_)
 
 describe('a queue that is spread over shards', () => {
   it('is served by its workers, with one pool of slots, and takes calls and jobs in all of them', async () => {
@@ -150,21 +111,36 @@ it('a worker that is told to serve a shard serves all of its queue', async () =>
   it_.allowLeftovers()
 })
 
-describe('the record of shards', () => {
-  it.each(['nonsense', '{"epoch":1,"names":["other"]}', '{"epoch":1,"names":["q","shard.2.other"]}'])(
-    'counts as none when it is %s',
-    async text => {
-      await it_.redis.set(`${it_.namespace}:{q}:shards`, text)
-      const { task, runs } = noting()
-      await it_.worker([task])
-      const hub = it_.hub()
-      expect(await hub.call('sync:1.0', { n: 1 })).toBe(1)
-      if (!text.startsWith('{')) {
-        await hub.enqueue('sync:1.0', { key: 'a', n: 2 }, { key: 'a' })
-        await eventually(() => runs.length === 2)
-      }
-      await it_.redis.del(`${it_.namespace}:{q}:shards`)
-      it_.allowLeftovers()
-    },
-  )
+describe('a shard that is none any more', () => {
+  it('is served until nothing is held there, left with all that tells of it, and served again when it is one again', async () => {
+    const { task, runs } = gated('slow:1.0')
+    await recordShards(it_, { epoch: 1, names }, names)
+    const worker = await it_.worker([task], { slots: 3 })
+    const hub = it_.hub()
+    const left: string[] = []
+    worker.events.on('worker:stopped', ({ queue }) => left.push(queue))
+    await eventually(async () => (await placesOf(it_)).length === 3)
+    const running = hub.call('slow:1.0', 1, { queue: 'shard.2.q', timeoutMs: 20_000 })
+    await eventually(() => runs.length === 1)
+    await recordShards(it_, { epoch: 2, names: ['q'] }, names)
+    await eventually(() => left.length > 0)
+    expect(left).toEqual(['shard.3.q'])
+    expect(await placesOf(it_)).toEqual(['q', 'shard.2.q'])
+    runs.shift()!.end()
+    await running
+    await eventually(async () => (await placesOf(it_)).length === 1)
+    expect(await it_.redis.keys(`${it_.namespace}:{shard.*:leases`)).toEqual([])
+    expect(worker.look().map(({ queue }) => queue)).toEqual(['q'])
+    const here = hub.call('slow:1.0', 2, { queue: 'q' })
+    await eventually(() => runs.length === 1)
+    runs.shift()!.end()
+    await here
+    await recordShards(it_, { epoch: 3, names: names.slice(0, 2), coming: true, earlier: ['q'] }, names.slice(0, 2))
+    await eventually(async () => (await placesOf(it_)).length === 2)
+    const again = hub.call('slow:1.0', 3, { queue: 'shard.2.q' })
+    await eventually(() => runs.length === 1)
+    runs.shift()!.end()
+    await again
+    it_.allowLeftovers()
+  })
 })

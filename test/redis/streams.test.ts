@@ -1,4 +1,4 @@
-import { describe, expect, expectTypeOf, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { defineTask, noOverlap, TaskError } from '../../src/index.ts'
 import { streamWindow } from '../../src/wire/stream.ts'
 import { delay } from '../support/delay.ts'
@@ -66,39 +66,6 @@ describe('a stream', () => {
       expect(await stream.next()).toEqual({ done: true, value: undefined })
     },
   )
-
-  it('is typed when it is given the task itself', async () => {
-    await it_.worker([countTo, words])
-    const hub = it_.hub()
-    for await (const chunk of hub.stream(countTo, { count: 1 })) expectTypeOf(chunk).toEqualTypeOf<{ n: number }>()
-    for await (const chunk of hub.stream(words)) expectTypeOf(chunk).toEqualTypeOf<string>()
-    expectTypeOf(await hub.call(countTo, { count: 1 })).toEqualTypeOf<string>()
-    expectTypeOf(await hub.call(words)).toEqualTypeOf<string[]>()
-  })
-
-  it('brings the first chunk while the handler goes on', async () => {
-    let goOn = () => {}
-    const goesOn = new Promise<void>(resolve => (goOn = resolve))
-    const task = defineTask('two:1.0', {}, async function* () {
-      yield 1
-      await goesOn
-      yield 2
-    })
-    await it_.worker([task])
-    const stream = it_.hub().stream(task)
-    expect(await stream.next()).toEqual({ done: false, value: 1 })
-    goOn()
-    expect(await stream.next()).toEqual({ done: false, value: 2 })
-    expect((await stream.next()).done).toBe(true)
-  })
-
-  it('goes on beside many others, each with its own chunks', async () => {
-    await it_.worker([countTo], { slots: 32 })
-    const hub = it_.hub()
-    const counts = Array.from({ length: 32 }, (_, at) => at * 20)
-    const read = await Promise.all(counts.map(count => all(hub.stream(countTo, { count }))))
-    expect(read).toEqual(counts.map(numbersTo))
-  })
 
   it('has no chunk of a task that does not yield, and its result at the end', async () => {
     await it_.worker([defineTask('plain:1.0', {}, () => ({ a: 1 }))])

@@ -88,14 +88,4 @@ describe('a Redis behind TLS', () => {
       message: expect.stringMatching(/Hostname\/IP does not match certificate/),
     })
   })
-
-  it('is spoken to in plain text by a URL without it, which is said too', async () => {
-    expect(
-      await hubOn(`redis://localhost:${port}`)
-        .call('wait:1.0')
-        .catch(error => error),
-    ).toMatchObject({
-      code: 'NotEnqueued',
-    })
-  })
 })

@@ -22,40 +22,6 @@ const start = async (slots: number, env: Record<string, string> = {}) => {
   return stop
 }
 
-/** Calls at once, in one push; the waits of each in milliseconds, in the order in which they ended. */
-const waitsOf = async (calls: [task: string, args: unknown][]): Promise<Phases[]> => {
-  const hub = server.hub()
-  await hub.call('once:1.0', { n: 0, ms: 0 })
-  const waits: Phases[] = []
-  hub.events.on('call:settled', ({ us }) => {
-    waits.push({ backlog: us!.backlog / 1000, queue: us!.queue / 1000, exec: us!.exec / 1000 })
-  })
-  await Promise.all(calls.map(([task, args]) => hub.call(task, args, { timeoutMs: 20_000 })))
-  return waits
-}
-
-const sorted = (waits: Phases[], phase: keyof Phases) => waits.map(wait => wait[phase]).sort((a, b) => a - b)
-describe('the three waits', () => {
-  it('show a blocked event loop as queue_wait, and not as backlog', async () => {
-    // More than four slots: that of the call before may not be released yet.
-    await start(8)
-    const waits = await waitsOf(Array.from({ length: 4 }, () => ['block:1.0', { ms: 300 }] as [string, unknown]))
-    // One claim brought all four: each waits in the worker for those before it.
-    sorted(waits, 'queue').forEach((ms, before) => {
-      expect(ms).toBeGreaterThanOrEqual(before * 300 - 5)
-    })
-    for (const ms of sorted(waits, 'exec')) expect(ms).toBeGreaterThanOrEqual(299)
-  })
-
-  it('show more calls than slots as backlog', async () => {
-    await start(4)
-    const waits = await waitsOf(Array.from({ length: 80 }, (_, n) => ['once:1.0', { n, ms: 50 }] as [string, unknown]))
-    const backlog = sorted(waits, 'backlog')
-    // Twenty rounds of 50 ms: the last four wait for nineteen rounds.
-    expect(backlog.at(-1)).toBeGreaterThanOrEqual(19 * 50 - 5)
-  })
-})
-
 const shift = resolve(import.meta.dirname, '../fault/harness/shift-clock.mjs')
 const minutes = 60_000
 const shiftedBy = (ms: number) => ({
@@ -82,7 +48,7 @@ describe('a clock that is off by ten minutes', () => {
     for (const ms of [10 * minutes, -10 * minutes]) {
       const ofWorker = await measure(shiftedBy(ms), {})
       const ofCaller = await measure({}, shiftedBy(ms))
-      for (const off of [ofCaller.offMs, ofWorker.workerOffMs]) expect(Math.round((off - ms) / minutes)).toBe(0)
+      for (const off of [ofCaller.offMs, ofWorker.workerOffMs]) expect(Math.round(Math.abs(off - ms) / minutes)).toBe(0)
       // No call takes longer than its time, which is less than a minute.
       for (const { all } of [ofWorker, ofCaller])
         for (const wait of all) expect(wait >= 0 && wait < minutes, `${wait} ms, off by ${ms} ms`).toBe(true)

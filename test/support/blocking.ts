@@ -25,12 +25,6 @@ const startIn = async (fixture: Fixture, args: string[], url: string): Promise<W
   return worker
 }
 
-/** Workers that hold something. */
-const holdersIn = async ({ redis, namespace }: Fixture): Promise<string[]> => {
-  const held = await redis.keys(`${namespace}:{q}:held:*`)
-  return held.map(key => key.split(':held:')[1]!)
-}
-
 /** Worker processes, and what Redis knows of them. */
 export const blockingWorkers = (fixture: Fixture) => ({
   start: (args: string[] = [], url = fixture.url): Promise<WorkerProcess> => startIn(fixture, args, url),
@@ -45,7 +39,7 @@ export const blockingWorkers = (fixture: Fixture) => ({
       controller.abort()
       await ended
       await eventually(() => worker.lines.some(line => line.startsWith('end 99')))
-      await eventually(async () => (await holdersIn(fixture)).length === 0)
+      await eventually(async () => (await fixture.redis.keys(`${fixture.namespace}:{q}:held:*`)).length === 0)
     })
     await eventually(() => worker.lines.includes('start 99'))
     return worker
@@ -53,10 +47,6 @@ export const blockingWorkers = (fixture: Fixture) => ({
   /** The present identity; undefined while Redis does not know it. */
   async idOf(worker: WorkerProcess): Promise<string | undefined> {
     return (await fixture.hub().workers()).find(({ pid, live }) => live && pid === worker.pid)?.id
-  },
-  /** The worker that runs a call now. */
-  async holder(): Promise<string | undefined> {
-    return (await holdersIn(fixture))[0]
   },
   async keepaliveConnections(): Promise<number> {
     const clients = String(await fixture.redis.call('CLIENT', 'LIST'))

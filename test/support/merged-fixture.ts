@@ -2,12 +2,10 @@ import { defineTask, type Hub, type MergedHandler } from '../../src/index.ts'
 import { makeKeys, type QueueKeys } from '../../src/wire/keys.ts'
 import type { Fixture } from './hub-fixture.ts'
 
-export interface SeenRun {
+interface SeenRun {
   keys: [string, unknown[]][]
   attempt: number
   fence: number
-  from: number
-  to: number
 }
 
 type MergedTask = ReturnType<typeof noting>['task']
@@ -15,15 +13,9 @@ type MergedTask = ReturnType<typeof noting>['task']
 /** A task that notes its runs; `act` is what it does meanwhile. */
 export const noting = (options: object = {}, act: MergedHandler<unknown> = () => undefined) => {
   const runs: SeenRun[] = []
-  let clock = 0
   const task = defineTask('merge:1.0', { keyed: 'merged', ...options }, async (byKey: Map<string, unknown[]>, ctx) => {
-    const run = { keys: [...byKey], attempt: ctx.attempt, fence: ctx.fence!, from: clock++, to: 0 }
-    runs.push(run)
-    try {
-      await act(byKey, ctx)
-    } finally {
-      run.to = clock++
-    }
+    runs.push({ keys: [...byKey], attempt: ctx.attempt, fence: ctx.fence! })
+    await act(byKey, ctx)
   })
   return { task, runs }
 }

@@ -30,16 +30,3 @@ export const block = defineTask('block:1.0', { timeoutMs: 60_000 }, ({ ms, after
   }
   return afterMs === undefined ? blockNow() : new Promise(resolve => setTimeout(resolve, afterMs)).then(blockNow)
 })
-export const crash = defineTask('crash:1.0', { timeoutMs: 30_000, idempotent: true }, ({ n }) => {
-  say(`start ${n}`)
-  process.kill(process.pid, 'SIGKILL')
-  return new Promise(() => undefined)
-})
-/** Yields 1, 2, 3 ... */
-export const ticks = defineTask('ticks:1.0', { timeoutMs: 60_000, idempotent: true }, async function* ({ ms }, ctx) {
-  ctx.signal.addEventListener('abort', () => say(`aborted ${ctx.signal.reason.code}`))
-  for (let n = 1; !ctx.signal.aborted; n++) {
-    yield n
-    await new Promise(resolve => setTimeout(resolve, ms))
-  }
-})
