@@ -50,13 +50,6 @@ describe('a line of the log for people', () => {
     expect(text.split('\n')).toHaveLength(4)
   })
 
-  it('has colours where they are wanted, which say nothing that words do not', () => {
-    const text = lineOf({ n: 1, msg: 'm' }, makePaint(true, {}))
-    expect(text).toContain('\u001b[33mWARN\u001b[39m')
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the colours
-    expect(text.replace(/\u001b\[\d+m/g, '')).toBe(lineOf({ n: 1, msg: 'm' }))
-  })
-
   it('gives back what is no record, and names a level of somebody else by its number', () => {
     expect(prettyLine('words\n', plain)).toBe('words\n')
     expect(lineOf({ level: 35 })).toBe('[03:04:05.067] 35:\n')

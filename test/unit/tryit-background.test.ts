@@ -34,7 +34,6 @@ describe('how a job is enqueued', () => {
 
   it.each<[Partial<JobChoices>, string]>([
     [{ when: 'in', delay: '' }, 'The delay must be a number.'],
-    [{ when: 'in', delay: 'soon' }, 'The delay must be a number.'],
     [{ when: 'in', delay: '-1' }, 'The delay must be a number.'],
     [{ when: 'in', delay: '4000', unit: 'd' }, 'The delay must be at most ten years.'],
     [{ when: 'at' }, 'Choose the day and the time.'],

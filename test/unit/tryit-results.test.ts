@@ -51,27 +51,6 @@ describe('a result as a table', () => {
 })
 
 describe('a histogram of times', () => {
-  const shown = (times: number[]) => histogramOf(times).map(({ fromMs, toMs, count }) => `${fromMs}-${toMs}:${count}`)
-
-  it('has equal steps with round edges where times are alike', () => {
-    expect(shown([20, 21, 22, 29, 29])).toEqual(['20-22:2', '22-24:1', '24-26:0', '26-28:0', '28-30:2'])
-    expect(shown([7, 7])).toEqual(['7-8:2'])
-    expect(shown([])).toEqual([])
-  })
-
-  it('has growing steps where one is far from the others', () => {
-    expect(shown([1.5, 3, 3, 400])).toEqual([
-      '1-2:1',
-      '2-5:2',
-      '5-10:0',
-      '10-20:0',
-      '20-50:0',
-      '50-100:0',
-      '100-200:0',
-      '200-500:1',
-    ])
-  })
-
   it('counts each time once, whatever they are', () => {
     for (const times of [
       [0, 0],

@@ -75,18 +75,6 @@ describe('failures', () => {
     expect(slowQuery(slowView({ phase: 'queue' }))).toBe('?phase=queue')
     expect(slowQuery(slowView({ phase: 'nonsense' }))).toBe('')
   })
-  it('are sorted by their number, their task or their age', () => {
-    expect(list({ sort: '-times' }).slice(0, 2)).toEqual(['print:1.0 Overloaded 101', 'print:1.0 TaskFailed 2'])
-    expect(list({ sort: 'task' })[0]).toBe('mail:1.0 TaskFailed 1')
-    expect(list({ sort: 'latest' })[0]).toBe('print:1.0 Overloaded 1')
-  })
-  it('go on further pages', () => {
-    const many = failureGroups(
-      Array.from({ length: 201 }, (_, n) => failed(`x${n}`, { message: `no ${n}` })),
-      [],
-    )
-    expect(failurePage(many, failureView({ page: '3' }))).toMatchObject({ page: 3, pages: 3, shown: [{ times: 1 }] })
-  })
 })
 
 describe('slow calls', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { eachFailure, exportedFailures, exportedSchedules } from '../../registry/web/rows/exported.ts'
+import { eachFailure, exportedFailures } from '../../registry/web/rows/exported.ts'
 import { failureGroups } from '../../registry/web/rows/failures.ts'
 import { type Cell, csvOf } from '../../registry/web/text/csv.ts'
 
@@ -73,23 +73,5 @@ describe('rows of a file', () => {
     const rows = eachFailure(groups)
     expect(rows.map(exportedFailures.request!)).toEqual(['x', 'y'])
     expect(rows.map(exportedFailures.endedAt!)).toEqual(['2023-11-14T22:13:20.000Z', undefined])
-  })
-  it('have moments in UTC', () => {
-    const { nextAt, lastAt, timezone } = exportedSchedules
-    const row = {
-      name: 'n',
-      queue: 'q',
-      task: 't',
-      args: {},
-      cron: '* * * * *',
-      pausedMs: undefined,
-      lastMs: undefined,
-    }
-    const schedule = { ...row, nextMs: 1_700_000_000_000 }
-    expect([nextAt!(schedule), lastAt!(schedule), timezone!(schedule)]).toEqual([
-      '2023-11-14T22:13:20.000Z',
-      undefined,
-      'UTC',
-    ])
   })
 })

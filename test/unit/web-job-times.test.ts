@@ -32,18 +32,6 @@ describe('the times of a job', () => {
     expect(told({ state: 'scheduled', enqueuedMs, dueMs: 60_000 })).toEqual([
       'wait 1000-60000 waiting for its time (to come)',
     ])
-    const once = { tries: 1, errors: [failed(3000, 2000)], enqueuedMs, startedMs: 2000 }
-    expect(told({ ...once, state: 'retrying', dueMs: 20_000 })).toEqual([
-      'wait 1000-2000 waiting to be taken',
-      'run 2000-3000 try 1, failed: E',
-      'wait 3000-20000 waiting for its next try (to come)',
-    ])
-    expect(told({ ...once, dueMs: 4000 })).toEqual([
-      'wait 1000-2000 waiting to be taken',
-      'run 2000-3000 try 1, failed: E',
-      'wait 3000-4000 waiting for its next try',
-      'wait 4000-10000 waiting for a slot (open)',
-    ])
   })
 
   it('that was given up has each try, and one part where nobody wrote down when it began', () => {
@@ -89,15 +77,6 @@ describe('the times of a job', () => {
     expect(told({ state: 'expired', ...times, dueMs: 2000 })).toEqual([
       'wait 1000-2000 waiting for its time',
       'wait 2000-3000 waiting for a slot, not wanted any more',
-    ])
-  })
-
-  it('that ended well has its last failure alone', () => {
-    const once = { tries: 1, errors: [failed(3000, 2000)] }
-    const times = { enqueuedMs: 1000, dueMs: 4000, startedMs: 4500, endedMs: 5000 }
-    expect(told({ state: 'done', ...once, ...times, tries: 2 }).slice(0, 2)).toEqual([
-      'both 1000-2000 the first try, its times are not kept',
-      'run 2000-3000 try 2, failed: E',
     ])
   })
 

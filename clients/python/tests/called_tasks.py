@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 from pshub import Context, TaskError, task
-from waits import delay
-
-running = {"now": 0, "most": 0}
-lock = threading.Lock()
 
 
 @task("echo:1.0", args={})
@@ -51,14 +46,4 @@ def bad_result(how: str) -> Any:
     return {"nan": float("nan"), "big": {"x": "a" * 2_000_000}, "object": object(), "schema": {"y": 1}}[how]
 
 
-@task("count:1.0")
-def count(s: float) -> None:
-    with lock:
-        running["now"] += 1
-        running["most"] = max(running["most"], running["now"])
-    delay(s, "the handler is busy")
-    with lock:
-        running["now"] -= 1
-
-
-TASKS = [echo, add, add_more, fail, wait, nested_wait, bad_result, count]
+TASKS = [echo, add, add_more, fail, wait, nested_wait, bad_result]

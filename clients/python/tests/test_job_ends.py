@@ -9,24 +9,10 @@ from typing import Any
 import pytest
 
 from conftest import Server, eventually
-from job_tasks import PREFIX, Flaky, hub, noted, serve, strict  # noqa: F401
+from job_tasks import Flaky, hub, serve  # noqa: F401
 from pshub import AsyncHub, Context, Hub, NoSuchJob, TaskError, TaskFailed, Worker, task
 
 Serve = Callable[..., Worker]
-
-
-def test_a_job_that_fails_is_tried_again_after_its_delays(hub: Hub, serve: Serve) -> None:
-    flaky = Flaky(backoff=[30, 60])
-    told = noted(serve(flaky.task), "job:retried")
-    job = hub.enqueue(flaky.task, {"fails": 3}, tracked=True)
-    assert job.result() == {"attempt": 4}
-    assert [each.attempt for each in flaky.tries] == [1, 2, 3, 4]
-    assert [(event["attempt"], event["delay_ms"], event["code"]) for _, event in told] == [
-        (1, 30, "TaskFailed"), (2, 60, "TaskFailed"), (3, 60, "TaskFailed"),
-    ]  # fmt: skip
-    assert flaky.tries[1].at - flaky.tries[0].at >= 0.028
-    status = job.status()
-    assert (status.state, status.tries, status.error and status.error["message"]) == ("done", 3, "try 3 {failed} [here]")
 
 
 @pytest.mark.parametrize("options, expected", [({"retryable": False}, 1), ({"retryable": True}, 3), ({}, 3)])

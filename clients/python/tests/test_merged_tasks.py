@@ -9,28 +9,9 @@ from typing import Any
 import pytest
 
 from conftest import Server, eventually
-from job_tasks import PREFIX, hub, noted, noted_from_start, serve  # noqa: F401
+from job_tasks import PREFIX, hub, noted, serve  # noqa: F401
 from merged_tasks import Merge, Serve, fail_first, waiting
 from pshub import Context, Hub, InvalidArgs, PutOff, TaskFailed, task
-
-
-def test_they_are_handed_over_together_each_payload_once_the_lowest_score_first(server: Server, hub: Hub, serve: Serve) -> None:
-    merge = Merge(batch=10)
-    merge.declared(serve)
-    hub.enqueue("merge:1.0", {"v": 3}, key="a", score=3)
-    hub.enqueue(merge.task, {"v": 1}, key="a", score=1.0)
-    hub.enqueue_many([
-        ("merge:1.0", {"v": 2, "w": 0}, {"key": "a", "score": 2}),
-        ("merge:1.0", {"w": 0.0, "v": 2}, {"key": "a", "score": 2}),
-        (merge.task, "x", {"key": "ü {b}"}),
-    ])  # fmt: skip
-    worker = serve(merge.task)
-    eventually(lambda: merge.runs)
-    assert merge.brought == [{"a": [{"v": 1}, {"v": 2, "w": 0}, {"v": 3}], "ü {b}": ["x"]}]
-    assert list(merge.brought[0]) == ["a", "ü {b}"] and merge.runs[0].attempt == 1
-    hub.close()
-    worker.stop()
-    assert server.leftovers() == []
 
 
 def test_they_are_serialized_for_their_way_and_made_again_for_the_handler(hub: Hub, serve: Serve) -> None:

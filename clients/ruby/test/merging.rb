@@ -11,7 +11,6 @@ module Merging
   def setup
     super
     @runs = []
-    @lets_go = Thread::Queue.new
   end
 
   # Notes its runs; the block is what it does then, and is given that run, too.
@@ -43,8 +42,5 @@ module Merging
   def seen(count) = eventually("#{count} runs") { @runs.size >= count && @runs.first(count).map(&:keys) }
   # What waits of a key, as Redis has it.
   def waiting(key) = server.client.zrange(QUEUE.merged(TASK, key), 0, -1, with_scores: true).to_h
-  def tries(key) = JSON.parse(server.client.hget(QUEUE.tried(TASK), key) || '{"tries":0}')["tries"]
-  # Redis milliseconds; nil while it is due, or nothing waits.
-  def due_ms(key) = server.client.zscore(QUEUE.later, "#{TASK} #{key}")
   def now_ms = server.client.time.then { |seconds, us| (seconds * 1000) + (us / 1000) }
 end

@@ -21,19 +21,6 @@ class TestCalls < PshubTest
     assert_empty server.client.keys("pshub:reply:*") + server.client.keys("*:pushed:*")
   end
 
-  def test_values_arrive_as_they_were_sent
-    worker(declare("echo:1.0") { |args| args })
-    calling = hub
-    [nil, [], {}, [[], {}], "", "Zoë 💚 \u2028", "\0", 2**70, -1.5, true, { "" => 1, "a b" => [nil] }].each do |value|
-      value.nil? ? assert_nil(calling.call("echo:1.0", value)) : assert_equal(value, calling.call("echo:1.0", value))
-    end
-    assert_equal({ "a" => "b" }, calling.call("echo:1.0", { a: :b }))
-    large = "x" * ((1 << 20) - 2)
-    assert_equal large, calling.call("echo:1.0", large, timeout: 60)
-    assert_raises(Pshub::PayloadTooLarge) { calling.call("echo:1.0", "#{large}x") }
-    assert_raises(Pshub::InvalidArgs) { calling.call("echo:1.0", Object.new) }
-  end
-
   def test_gather_tells_how_each_ended
     worker(adder)
     outcomes = hub.gather(
@@ -77,44 +64,6 @@ class TestCalls < PshubTest
     assert_raises(Pshub::NoWorkers) { hub.call("add:1.0", { x: 1 }) }
   end
 
-  def test_the_deadline_is_kept_and_the_handler_told
-    told = Thread::Queue.new
-    worker(declare("wait:1.0") { |args, ctx| told << ctx.wait(args["s"]) })
-    calling = hub
-    assert_raises(Pshub::Timeout) { calling.call("wait:1.0", { s: 60 }, timeout: 0.4) }
-    assert_equal true, told.pop
-    eventually("the release") { server.held.empty? }
-  end
-
-  def test_what_expired_in_the_list_never_starts
-    started = Thread::Queue.new
-    going_on = Pshub::Stop.new
-    worker(declare("stay:1.0") { going_on.wait }, declare("note:1.0") { started << 1 }, slots: 1)
-    calling = hub
-    running = calling.submit("stay:1.0")
-    eventually { server.held_count == 1 }
-    assert_raises(Pshub::Timeout) { calling.call("note:1.0", {}, timeout: 0.2) }
-    going_on.set
-    running.result
-    calling.call("stay:1.0")
-    assert_empty started
-  end
-
-  def test_giving_up
-    worker(waiter, slots: 1)
-    calling = hub
-    running = calling.submit("wait:1.0", { s: 60 }, timeout: 60)
-    eventually { server.held_count == 1 }
-    waiting = calling.submit("wait:1.0", { s: 60 }, timeout: 60)
-    eventually { server.waiting == 1 }
-    waiting.cancel
-    assert_raises(Pshub::Aborted) { waiting.result }
-    eventually("its removal") { server.waiting.zero? }
-    running.cancel
-    assert_raises(Pshub::Aborted) { running.result }
-    eventually("the handler's end") { server.held.empty? }
-  end
-
   def test_an_interrupted_caller_gives_up
     worker(waiter)
     calling = hub
@@ -122,57 +71,6 @@ class TestCalls < PshubTest
     eventually { server.held_count == 1 }
     caller.kill
     eventually("the handler's end") { server.held.empty? }
-  end
-
-  def test_slots_are_never_exceeded
-    lock = Mutex.new
-    running = most = 0
-    serving = worker(declare("count:1.0") do |args, ctx|
-      lock.synchronize { most = [most, running += 1].max }
-      # Not all alike, else all slots are released together.
-      ctx.wait(args["s"])
-      lock.synchronize { running -= 1 }
-      nil
-    end, slots: 3)
-    calling = hub
-    Array.new(60) { |n| calling.submit("count:1.0", { s: 0.004 * (n % 5) }) }.each(&:result)
-    assert_equal 3, most
-    eventually { serving.busy.zero? }
-  end
-
-  def test_a_nested_call_inherits_deadline_and_trace
-    seen = Thread::Queue.new
-    inner = declare("inner:1.0") do |_, ctx|
-      seen << [ctx.remaining, ctx.traceparent, ctx.tracestate, ctx.caller_name]
-      nil
-    end
-    outer = declare("outer:1.0") { |_, ctx| ctx.call("inner:1.0") && ctx.id.size }
-    worker(inner, outer)
-    trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
-    hub.call("outer:1.0", {}, timeout: 30, traceparent: trace, tracestate: "a=b")
-    remaining, *rest = seen.pop
-    assert_includes 0..30, remaining
-    assert_equal [trace, "a=b", "default"], rest
-  end
-
-  def test_a_full_list_is_overloaded
-    worker(waiter, slots: 1, max_backlog: 2)
-    calling = hub
-    pending = Array.new(8) { calling.submit("wait:1.0", { s: 0.2 }) }
-    codes = pending.map { |each| each.outcome.error&.code }
-    assert_includes codes, "Overloaded"
-    assert_operator codes.count(nil), :>=, 2
-    assert_equal [nil, "Overloaded"], codes.uniq.sort_by(&:to_s)
-  end
-
-  def test_a_closed_hub
-    worker(waiter)
-    calling = hub
-    running = calling.submit("wait:1.0", { s: 60 })
-    eventually { server.held_count == 1 }
-    calling.close
-    assert_raises(Pshub::Aborted) { running.result }
-    assert_raises(Pshub::HubClosed) { calling.call("wait:1.0") }
   end
 
   def test_a_closed_hub_takes_back_what_it_sent

@@ -2,11 +2,8 @@
 
 require_relative "helper"
 
-# Connections cut, answers lost, Redis gone and back.
+# Answers lost, Redis gone and back. The conformance checks cut connections and lose the answers of claims and pushes.
 class TestFaults < PshubTest
-  # Counts its starts by token.
-  def counter(starts) = declare("once:1.0", timeout: 60) { |args| starts[args["token"]] = starts.fetch(args["token"], 0) + 1 }
-
   def result_of(calling, **args) = calling.call("add:1.0", { x: 1 }, **args)
 
   # nil while it fails.
@@ -14,39 +11,6 @@ class TestFaults < PshubTest
     yield
   rescue Pshub::HubError
     nil
-  end
-
-  def test_a_claim_whose_answer_was_lost_is_found_and_run_once
-    between = proxy
-    worker(counter(starts = {}), url: between.url)
-    calling = hub
-    assert_equal 1, calling.call("once:1.0", { token: "warm" })
-    # Else it would be the handshake that is lost, or the release of this one.
-    eventually("its wait for the bell") { server.worker_waits? && server.held.empty? }
-    between.loses_answers = true
-    pending = calling.submit("once:1.0", { token: "lost" }, timeout: 60)
-    eventually("the claim") { server.held_count == 1 }
-    between.cut
-    between.loses_answers = false
-    assert_equal 1, pending.result
-    assert_equal 1, starts["lost"]
-    eventually("the release") { server.held.empty? }
-  end
-
-  def test_a_push_whose_answer_was_lost_is_run_once
-    worker(counter(starts = {}))
-    between = proxy
-    calling = hub(between.url)
-    4.times do |round|
-      # Not those of a handshake, nor where the task runs.
-      between.loses_answers_from = %("push#{round}")
-      pending = calling.submit("once:1.0", { token: "push#{round}" }, timeout: 60)
-      eventually("the start") { starts["push#{round}"] }
-      between.cut
-      between.loses_answers = false
-      assert_equal 1, pending.result
-      assert_equal 1, starts["push#{round}"]
-    end
   end
 
   def test_a_reply_whose_reading_was_not_answered_is_read_again
@@ -65,22 +29,6 @@ class TestFaults < PshubTest
       between.loses_answers = false
       assert_equal round, pending.result
     end
-  end
-
-  def test_cut_connections_lose_no_reply
-    hub_side, worker_side = proxy, proxy
-    worker(adder, url: worker_side.url)
-    calling = hub(hub_side.url)
-    calling.call("add:1.0", { x: 1 })
-    over = false
-    cutting = Thread.new { [hub_side, worker_side].each(&:cut) && delay(0.15, "cuts go on while calls do") until over }
-    callers = Array.new(4) do |base|
-      Thread.new { Array.new(50) { |n| tried { calling.call("add:1.0", { x: (base * 1000) + n }, timeout: 60) } } }
-    end
-    callers.each_with_index { |thread, base| assert_equal(Array.new(50) { |n| (base * 1000) + n + 2 }, thread.value) }
-    over = true
-    cutting.join
-    eventually("the releases") { server.held.empty? }
   end
 
   def test_hub_and_worker_survive_a_restart_of_redis

@@ -30,19 +30,6 @@ class TestJobFlows < PshubTest
     refute_predicate calling.enqueue("note:1.0", { a: 1, b: [1, 2] }, unique: true), :twin?
   end
 
-  def test_one_that_is_cancelled_while_it_waits_never_runs
-    calling = hub
-    waiting = calling.enqueue("note:1.0", {}, queue: "default", tracked: true)
-    scheduled = calling.enqueue("note:1.0", {}, queue: "default", tracked: true, delay_ms: 100)
-    assert_equal [true, true], [waiting.cancel, scheduled.cancel]
-    assert_equal "cancelled", scheduled.status.state
-    worker(noting)
-    calling.enqueue("note:1.0", {}, tracked: true, delay_ms: 150).result
-    assert_equal 1, @tries.size
-    assert_raises(Pshub::Aborted) { waiting.result }
-    assert_operator server.client.pttl(record(scheduled)), :>, 0
-  end
-
   def test_one_that_is_cancelled_while_it_runs_is_told_and_not_tried_again
     serving = worker(declare("stay:1.0", backoff: 1) { |_, ctx| (@tries << 1) && ctx.wait(20) && raise(ctx.reason) })
     job = hub.enqueue("stay:1.0", {}, tracked: true)

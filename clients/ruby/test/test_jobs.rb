@@ -12,26 +12,15 @@ class TestJobs < PshubTest
     @tries = Thread::Queue.new
   end
 
-  # Fails as often as it is told, and notes each try.
-  def flaky(backoff: 1, **options)
-    declare("flaky:1.0", backoff: backoff, **options) do |args, ctx|
-      @tries << [args, ctx.attempt, Pshub::Clock.now]
-      raise "try #{ctx.attempt} {failed} [here]" if args.is_a?(Hash) && ctx.attempt <= args.fetch("fails", 0)
-
-      { attempt: ctx.attempt }
-    end
-  end
-
-  def tried = Array.new(@tries.size) { @tries.pop }
-  def events_of(serving, name) = [].tap { |told| serving.events.on(name) { |event| told << event } }
+  # Notes each try.
+  def flaky = declare("flaky:1.0") { |args, ctx| (@tries << [args, ctx.attempt]) && { attempt: ctx.attempt } }
 
   def test_a_job_is_run_once_and_leaves_nothing_behind
     serving = worker(flaky)
     calling = hub(name: "shop")
     job = calling.enqueue("flaky:1.0", { n: 1 })
     assert_equal ["default", "flaky:1.0", false], [job.queue, job.task, job.twin?]
-    args, attempt, = @tries.pop
-    assert_equal [{ "n" => 1 }, 1], [args, attempt]
+    assert_equal [{ "n" => 1 }, 1], @tries.pop
     error = assert_raises(Pshub::NoSuchJob) { job.status }
     assert_equal [job.id, "maybe"], [error.id, error.ran]
     eventually("the release") { server.held.empty? }
@@ -99,50 +88,6 @@ class TestJobs < PshubTest
     end
     assert_equal 0, server.client.llen(JOBS)
     assert_raises(Pshub::HubClosed) { calling.tap(&:close).enqueue("strict:1.0", { n: 1 }) }
-  end
-
-  def test_what_is_due_later_wakes_a_worker_that_sleeps
-    worker(flaky)
-    calling = hub
-    job = calling.enqueue("flaky:1.0", {}, delay_ms: 300, keep_result_ms: 60_000)
-    assert_equal "scheduled", job.status.state
-    job.result
-    @tries.pop
-    at = Time.now + 0.05
-    calling.enqueue("flaky:1.0", {}, at: at)
-    @tries.pop
-    assert_operator Time.now, :>=, at
-  end
-
-  def test_what_nobody_wants_any_more_is_counted_and_not_run
-    calling = hub
-    job = calling.enqueue("flaky:1.0", {}, queue: "default", expires_ms: 1, tracked: true)
-    later = calling.enqueue("flaky:1.0", {}, queue: "default", expires_ms: 60_000, delay_ms: 20, tracked: true)
-    foreign = calling.enqueue("foreign:1.0", {}, queue: "default", expires_ms: 1, tracked: true)
-    delay 0.01, "they are wanted for 1 ms"
-    serving = worker(flaky)
-    expired = events_of(serving, "request:expired")
-    [job, foreign].each { |each| assert_raises(Pshub::Expired) { each.result } }
-    assert_equal %w[expired expired], [job, foreign].map { |each| each.status.state }
-    later.result
-    assert_equal 1, @tries.size
-    assert_equal [foreign.id, job.id].sort, expired.map { |event| event[:id] }.sort
-    eventually { serving.busy.zero? }
-  end
-
-  def test_a_failed_one_is_tried_again_after_its_delays_until_it_succeeds
-    serving = worker(flaky(backoff: [30, 60]))
-    retried = events_of(serving, "job:retried")
-    job = hub.enqueue("flaky:1.0", { fails: 3 }, tracked: true)
-    assert_equal({ "attempt" => 4 }, job.result)
-    tries = tried
-    assert_equal([1, 2, 3, 4], tries.map { |_, attempt| attempt })
-    assert_equal([[1, 30, "TaskFailed"], [2, 60, "TaskFailed"], [3, 60, "TaskFailed"]],
-                 retried.map { |event| event.values_at(:attempt, :delay_ms, :code) })
-    assert_operator tries[1].last - tries[0].last, :>=, 0.028
-    status = job.status
-    assert_equal ["done", 3, "try 3 {failed} [here]"], [status.state, status.tries, status.error["message"]]
-    assert_equal status.error["at"], status.error["at"].clamp(status.enqueued_ms, status.ended_ms)
   end
 
   def test_a_handler_says_whether_it_would_fail_again

@@ -2,28 +2,14 @@
 
 require_relative "helper"
 
-# Jobs with a key: one at a time of each key, in their order.
+# Jobs with a key. The conformance checks see that they run one at a time, in their order.
 class TestKeyedJobs < PshubTest
-  Run = Struct.new(:key, :n, :attempt, :fence, :begun, :ended)
+  Run = Struct.new(:key, :n, :attempt, :fence)
 
   def setup
     super
     @runs = Thread::Queue.new
   end
-
-  # Notes its runs, and fails those of number 1 as often as it is told.
-  def sync(fails: 0, takes: 0, **options)
-    declare("sync:1.0", keyed: "ordered", backoff: 150, **options) do |args, ctx|
-      begun = Pshub::Clock.now
-      ctx.wait(takes)
-      @runs << Run.new(args["key"], args["n"], ctx.attempt, ctx.fence, begun, Pshub::Clock.now)
-      raise "not yet" if args["n"] == 1 && ctx.attempt <= fails
-
-      ctx.fence
-    end
-  end
-
-  def entry(key, number) = ["sync:1.0", { key: key, n: number }, { key: key }]
 
   def enqueue(calling, key, number, **options)
     calling.enqueue("sync:1.0", { key: key, n: number }, key: key, **options)
@@ -33,47 +19,6 @@ class TestKeyedJobs < PshubTest
   def ran(count)
     eventually("#{count} runs") { @runs.size >= count }
     Array.new(@runs.size) { @runs.pop }
-  end
-
-  def test_they_run_one_after_the_other_over_two_workers_and_others_beside_them
-    task = sync(takes: 0.01)
-    workers = Array.new(2) { worker(task, slots: 8) }
-    calling = hub
-    keys = ["a", "ü {b}", "c:\"\\\n"]
-    calling.enqueue_many(Array.new(60) { |n| entry(keys[n % 3], n) })
-    runs = ran(60)
-    runs.group_by(&:key).each_value do |own|
-      assert_equal own.map(&:n).sort, own.map(&:n)
-      own.each_cons(2) do |before, after|
-        assert_operator before.ended, :<=, after.begun
-        assert_operator before.fence, :<, after.fence
-      end
-    end
-    assert(runs.combination(2).any? { |one, two| one.key != two.key && one.begun < two.ended && two.begun < one.ended })
-    calling.close
-    workers.each(&:stop)
-    assert_empty server.leftovers
-  end
-
-  def fail_twice(on_failure)
-    told = []
-    worker(sync(fails: 2, on_failure: on_failure)).events.on("job:retried") { |event| told << event.values_at(:attempt, :delay_ms, :code) }
-    calling = hub
-    [1, 2, 3].each { |n| enqueue(calling, "a", n) }
-    enqueue(calling, "b", 4)
-    mine, others = ran(6).partition { |run| run.key == "a" }
-    assert_equal [[4, 1]], others.map { |run| [run.n, run.attempt] }
-    # Whatever becomes of those behind it.
-    assert_equal [[1, 150, "TaskFailed"], [2, 150, "TaskFailed"]], told
-    mine.map { |run| [run.n, run.attempt] }
-  end
-
-  def test_one_that_fails_holds_the_next_ones
-    assert_equal [[1, 1], [1, 2], [1, 3], [2, 1], [3, 1]], fail_twice(nil)
-  end
-
-  def test_one_that_fails_lets_the_next_ones_pass_where_its_task_says_so
-    assert_equal [[1, 1], [2, 1], [3, 1], [1, 2], [1, 3]], fail_twice(:pass)
   end
 
   def test_a_worker_that_leaves_gives_its_job_back_ahead_of_the_next_ones

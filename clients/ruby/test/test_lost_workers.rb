@@ -2,16 +2,8 @@
 
 require_relative "helper"
 
-# Workers that are killed, stopped, blocked, or told to leave.
+# Workers that are told to leave.
 class TestLostWorkers < PshubTest
-  def test_a_killed_worker_loses_what_may_not_run_twice
-    workers = Array.new(2) { worker_process }
-    calling = hub
-    assert_raises(Pshub::WorkerLost) { calling.call("die:1.0") }
-    assert_equal 1, workers.count(&:gone?)
-    eventually("the release") { server.held.empty? }
-  end
-
   def test_sigterm_finishes_what_runs_and_leaves_the_rest
     process = worker_process("--slots", "1", "--grace", "60")
     calling = hub

@@ -6,10 +6,6 @@ require_relative "helper"
 class TestStreams < PshubTest
   WINDOW = Pshub::Streams::WINDOW
 
-  def counter
-    declare("count:1.0", timeout: 30) { |args| Enumerator.new { |chunks| args["count"].times { |n| chunks << (n + 1) } } }
-  end
-
   # Yields until it is told to stop; +seen+ is what is known of it.
   def endless(seen)
     declare("endless:1.0") do
@@ -19,20 +15,6 @@ class TestStreams < PshubTest
         seen[:ended] = true
       end
     end
-  end
-
-  def test_all_chunks_come_once_and_in_order
-    worker(counter)
-    calling = hub
-    [0, 1, 1000].each do |count|
-      chunks = []
-      assert_nil(calling.stream("count:1.0", { count: count }, timeout: 20) { |chunk| chunks << chunk })
-      assert_equal (1..count).to_a, chunks
-    end
-    assert_equal [1, 2], calling.stream("count:1.0", { count: 700 }).first(2)
-    assert_equal [1, 2, 3], calling.call("count:1.0", { count: 3 })
-    job = calling.enqueue("count:1.0", { count: 2 }, keep_result_ms: 1000)
-    assert_equal [1, 2], job.result
   end
 
   def test_the_error_comes_behind_the_chunks_before_it
@@ -95,15 +77,6 @@ class TestStreams < PshubTest
     end
     eventually { seen[:ended] }
     assert_operator seen[:yielded], :<=, (4 * WINDOW) + 1
-  end
-
-  def test_deadlines_and_idleness_end_a_stream
-    worker(endless(seen = {}), declare("slow:1.0") { |_, ctx| [1, 2].each.lazy.map { |n| n == 2 ? ctx.wait(60) : n }.each_entry })
-    calling = hub
-    assert_raises(Pshub::Timeout) { calling.stream("endless:1.0", {}, timeout: 0.4) { nil } }
-    eventually { seen[:ended] }
-    late = assert_raises(Pshub::Timeout) { calling.stream("slow:1.0", {}, idle: 1) { nil } }
-    assert_match(/no chunk for 1000 ms; 1 had come before/, late.message)
   end
 
   # Goes on with its next step when the last one was told.
