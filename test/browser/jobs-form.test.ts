@@ -79,25 +79,3 @@ describe('the form of a task', () => {
     await page.getByText('There is no schedule.').waitFor()
   })
 })
-
-describe('the overview and the page of a queue', () => {
-  it('count jobs, and tell of those that wait for too long', async () => {
-    const { registry, hub } = await office(fixture, 2)
-    await hub.pause('office')
-    await fixture.redis.hset(`${fixture.namespace}:tasks`, 'far:1.0', '{"task":"far:1.0","queue":"far"}')
-    const at = (Date.now() - 900_000) * 1000
-    await fixture.redis.rpush(keys('far').jobs, `{"at":${at},"ttl":0,"id":"old","task":"far:1.0"}`)
-    const page = await openPage(browser, registry, '')
-    const jobs = page.getByRole('region', { name: 'Jobs' })
-    await expect
-      .poll(() => textOf(jobs))
-      .toMatch(/^Jobs waiting 1 oldest due for 15 min.* Jobs scheduled 0 .* Jobs dead 2 given up$/)
-    await page.getByRole('link', { name: /^Jobs Problem Over-aged in far: .* waits for 15 min/ }).click()
-    await page.getByRole('link', { name: 'old', exact: true }).waitFor()
-    expect(new URL(page.url()).search).toBe('?queue=far&state=waiting')
-    await page.goto(registry.at('queues/office'))
-    await jobs.getByRole('link', { name: 'Jobs dead' }).click()
-    expect(new URL(page.url()).search).toBe('?queue=office&state=dead')
-    await hub.resume('office')
-  })
-})
