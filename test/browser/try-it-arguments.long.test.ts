@@ -164,7 +164,8 @@ it('JSON is completed with the keyboard alone, from a bare { to a run', async ()
   expect(await jsonField(page).inputValue()).not.toContain('{}')
 })
 
-it('arguments get a name, without secrets, and somebody else uses and deletes them', async () => {
+it('arguments get a name, and are kept without their secrets', async () => {
+  fixture.allowLeftovers()
   await fixture.worker([order])
   const registry = await fixture.registry()
   const open = async (role: Role) => {
