@@ -50,7 +50,6 @@ const resize = defineTask(
 )
 
 it('arguments come from a job that waits, by a line of a log, and from a command', async () => {
-  browser.allow(/status of 404/)
   fixture.allowLeftovers()
   const { page, registry } = await open([order], 'order:1.0')
   const answer = await registry.post('api/enqueue/order:1.0', {
