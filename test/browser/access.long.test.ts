@@ -80,28 +80,4 @@ describe('whoever is known to a provider', () => {
     await page.getByRole('button', { name: 'Log out' }).click()
     await page.getByRole('button', { name: 'Log in at the provider' }).waitFor()
   })
-
-  it('and has no role here, is told so', async () => {
-    const { registry, start } = await withProvider()
-    await start()
-    const page = await browser.page()
-    await page.goto(registry.url)
-    await logInAs(page, 'eve')
-    await page.getByText('You are logged in at the provider, but have no role in this registry').waitFor()
-  })
-})
-
-it('whoever a proxy names without a role is told so, in the place of a page', async () => {
-  browser.allow(/status of 403 .*\/api\/session/)
-  const registry = await fixture.registry({
-    ...{ userHeader: 'X-User', behindProxy: ['127.0.0.1'], access: { roles: { view: ['user:ann'] } } },
-  })
-  const page = await browser.page({ extraHTTPHeaders: { 'X-User': 'eve' } })
-  await page.goto(registry.at('tasks'))
-  await page.getByRole('heading', { name: 'You cannot come in' }).waitFor()
-  await page.getByText('have no role in this registry').waitFor()
-  await page.setExtraHTTPHeaders({ 'X-User': 'ann' })
-  await page.reload()
-  await page.getByText('ann', { exact: true }).waitFor()
-  expect(await page.getByRole('button', { name: 'Log out' }).count()).toBe(0)
 })

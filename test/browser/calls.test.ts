@@ -95,38 +95,3 @@ it('a reading takes away neither an open row, nor the focus, nor a selection', a
   await expect.poll(() => page.evaluate('document.activeElement.ariaLabel')).toBe('4 times TaskFailed: each of them')
   expect(await page.locator('tr.entry').count()).toBe(4)
 })
-
-it('slow calls say where their time went, and are filtered and sorted by it', async () => {
-  let free: () => void = () => undefined
-  let startedAt = Number.POSITIVE_INFINITY
-  const think = defineTask('think:1.0', {}, () => {
-    startedAt = performance.now()
-    return new Promise<void>(resolve => (free = resolve))
-  })
-  const quick = defineTask('quick:1.0', {}, () => new Promise<void>(resolve => setImmediate(resolve)))
-  const registry = await fixture.registry()
-  const worker = await fixture.worker([think, quick], { queue: 'images', slots: 1 })
-  const hub = fixture.hub({ name: 'web' })
-  const page = await openPage(browser, registry, 'slow', { viewport })
-  await page.getByText('No call took longer than a millisecond in the last 5 minutes.').waitFor()
-  // With one slot the second call waits in the backlog for as long as the first one runs: for longer than that waited itself.
-  const calledAt = performance.now()
-  const running = hub.call('think:1.0', {})
-  await expect.poll(() => worker.busy).toBe(1)
-  const waiting = hub.call('quick:1.0', {})
-  await expect.poll(async () => (await hub.queues()).find(({ queue }) => queue === 'images')?.backlog).toBe(1)
-  await expect.poll(() => performance.now() - startedAt > 3 * (startedAt - calledAt)).toBe(true)
-  free()
-  await Promise.all([running, waiting])
-  const totals = () => page.locator('tbody td[data-name="where the time went"]').allInnerTexts()
-  await expect
-    .poll(async () => (await totals()).sort())
-    .toEqual([expect.stringMatching(/^backlog \d+ %$/), expect.stringMatching(/^run \d+ %$/)])
-  await page.getByLabel('Longest phase').selectOption('backlog')
-  await expect.poll(totals).toEqual([expect.stringMatching(/^backlog \d+ %$/)])
-  expect(new URL(page.url()).search).toBe('?phase=backlog')
-  await page.goBack()
-  await page.getByRole('columnheader', { name: 'run' }).getByRole('link').click()
-  await expect.poll(async () => (await totals())[0]).toMatch(/^run/)
-  expect(new URL(page.url()).search).toBe('?sort=-exec')
-})

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest'
 import { useBrowser } from '../support/browser.ts'
 import { enterValues, useForms } from './form-entry.ts'
 import { problemsOf } from './form-fixture.ts'
-import { Hands } from './form-hands.ts'
 import { cssString, shownValue } from './form-look.ts'
 import { schemaCases } from './form-schemas.ts'
 
@@ -53,13 +52,6 @@ describe('the form in a browser', () => {
     await expect.poll(() => shownValue(page)).toEqual({ shape: { kind: 'circle', radius: 3 } })
     await kind.selectOption({ label: 'box' })
     await expect.poll(() => shownValue(page)).toEqual({ shape: { kind: 'box', width: 4 } })
-  })
-
-  it('shows the kind that fits a value from outside', async () => {
-    const page = await open({ schema: schemaOf('choice-discriminator') })
-    await page.locator('#json').fill('{"shape":{"kind":"box","width":1,"height":2}}')
-    await expect.poll(() => page.locator('[data-branch="/shape"] option:checked').textContent()).toBe('box')
-    await expect.poll(() => at(page, '/shape/height').inputValue()).toBe('2')
   })
 
   it('tells absent, null and empty apart', async () => {
@@ -120,14 +112,6 @@ describe('the form in a browser', () => {
     await expect.poll(async () => JSON.stringify(await shownValue(page))).toBe('{"abc":1,"ab":2}')
   })
 
-  it('refuses an integer that would be changed, and keeps what was typed', async () => {
-    const page = await open({ schema: schemaOf('number-large'), value: { id: 1 } })
-    await at(page, '/id').fill('9007199254740993')
-    await wrongAt(page, '/id').getByText('9007199254740993 would be changed to 9007199254740992').waitFor()
-    await expect.poll(() => at(page, '/id').inputValue()).toBe('9007199254740993')
-    await expect.poll(() => at(page, '/id').getAttribute('aria-invalid')).toBe('true')
-  })
-
   it("shows somebody else's verdict at its field, linked for those who cannot see it", async () => {
     const verdict = [{ pointer: '/person/home/city', message: 'is not served' }]
     const page = await open({
@@ -150,23 +134,6 @@ describe('the form in a browser', () => {
     await wrongAt(page, '/person/home/city').getByText('Is required.').waitFor()
   })
 
-  it('starts with defaults and fills in an example', async () => {
-    const page = await open({ schema: schemaOf('object-defaults') })
-    await expect.poll(() => shownValue(page)).toEqual({ size: 10, sort: 'up' })
-    await open({ schema: schemaOf('object-examples') })
-    await page.getByRole('button', { name: 'example 2' }).click()
-    await expect.poll(() => shownValue(page)).toEqual({ from: 'OSL', to: 'ROM' })
-    await expect.poll(() => at(page, '/from').inputValue()).toBe('OSL')
-  })
-
-  it('opens recursive parts on demand only', async () => {
-    const page = await open({ schema: schemaOf('ref-tree') })
-    expect(await page.locator('[data-field]').count()).toBe(3)
-    await page.getByLabel('children: given or not').selectOption('given')
-    await page.getByRole('button', { name: 'Add an item' }).click()
-    expect(await page.locator('[data-field]').count()).toBe(6)
-  })
-
   it('shows a text as text: code and links to http addresses, and nothing else of it', async () => {
     const description = 'See `x<b>` at [here](https://example.org/) or [there](javascript:alert(1)). <b>bold</b>'
     const page = await open({ schema: { type: 'object', properties: { a: { type: 'string', description } } } })
@@ -175,14 +142,6 @@ describe('the form in a browser', () => {
     await expect.poll(() => about.locator('a').getAttribute('href')).toBe('https://example.org/')
     expect(await about.locator('a').count()).toBe(1)
     expect(await about.locator('b').count()).toBe(0)
-  })
-
-  it('fields of two kinds do not share what was typed when the schema changes', async () => {
-    const page = await open({ schema: { type: 'object', properties: { a: { type: 'number' } }, required: ['a'] } })
-    await new Hands(page).type('/a', 'x')
-    await open({ schema: { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] } })
-    await expect.poll(() => at(page, '/a').inputValue()).toBe('')
-    await expect.poll(() => problemsOf(page)).toEqual([{ pointer: '/a', message: 'is required' }])
   })
 })
 
@@ -212,20 +171,6 @@ const people = (count: number) => ({
 })
 
 describe('groups of a form', () => {
-  it('are open in a small form, and fold by hand without losing what is typed', async () => {
-    const page = await open({ schema: crew, value: people(2) })
-    expect(await page.locator('[data-folded]').count()).toBe(0)
-    await at(page, '/people/0/age').fill('12 or so')
-    await toggle(page, '/people/0').click()
-    expect(await at(page, '/people/0/age').isVisible()).toBe(false)
-    await expect
-      .poll(() => fieldAt(page, '/people/0').locator('.folded').first().textContent())
-      .toMatch(/^Person 0, 4 fields.*1 problem/)
-    await toggle(page, '/people/0').click()
-    await expect.poll(() => at(page, '/people/0/age').inputValue()).toBe('12 or so')
-    await expect.poll(() => shownValue(page)).toEqual(people(2))
-  })
-
   it('start folded in a large one, tell what is in them but no secret, and come back whole', async () => {
     const page = await open({ schema: crew, value: people(40) })
     await expect.poll(() => toggle(page, '/people/1').getAttribute('aria-expanded')).toBe('false')

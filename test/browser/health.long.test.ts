@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { Redis } from 'ioredis'
 import { expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
 import { startServer } from '../../tools/redis-server.mjs'
@@ -14,74 +13,6 @@ const fixture = useRegistry()
 const browser = useBrowser()
 const viewport = { width: 1300, height: 900 }
 const resize = (version: string) => defineTask(`resize:${version}`, {}, async () => null)
-
-it('the overview says that nobody serves what waits, once the only worker was killed', async () => {
-  fixture.allowLeftovers()
-  const registry = await fixture.registry()
-  const { url, namespace } = fixture
-  const program = `import { Worker, defineTask } from 'pshub'
-    const stuck = defineTask('stuck:1.0', { timeoutMs: 600_000 }, () => new Promise(() => undefined))
-    await new Worker({ redis: '${url}', namespace: '${namespace}', queue: 'images', tasks: [stuck], slots: 1 }).start()
-    console.log('there')`
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'ignore'] })
-  fixture.onEnd(() => child.kill('SIGKILL'))
-  await once(child.stdout, 'data')
-  const hub = fixture.hub()
-  for (let call = 0; call < 3; call++) hub.call('stuck:1.0').catch(() => undefined)
-  const page = await openPage(browser, registry, '')
-  await page.getByText(/2 requests waiting/).waitFor()
-  child.kill('SIGKILL')
-  await page.getByText(/images: Nobody serves it: 2 requests wait, the oldest for .* Start a worker:/).waitFor()
-  await browser.screenshot(page, 'health-unserved')
-  for (const place of ['queues/images', 'tasks/stuck:1.0']) {
-    await page.goto(registry.at(place))
-    await page.getByText(/Nobody serves it: 2 requests wait, the oldest for .* Start a worker:/).waitFor()
-  }
-})
-
-it('the overview says that calls are refused, and how many, under more than the workers serve', async () => {
-  fixture.allowLeftovers()
-  const registry = await fixture.registry()
-  const stuck = defineTask('stuck:1.0', { timeoutMs: 600_000 }, () => new Promise(() => undefined))
-  await fixture.worker([stuck], { queue: 'images', slots: 1, maxBacklog: 3 })
-  const hub = fixture.hub({ name: 'shop' })
-  // One runs, three wait, and the others are refused. The page tells of the last minute, so more follow for each page.
-  const overload = () => {
-    for (let call = 0; call < 10; call++) hub.call('stuck:1.0').catch(() => undefined)
-  }
-  overload()
-  const page = await openPage(browser, registry, '')
-  const refused = /[1-9]\d* calls of the last minute \(.*%\) refused or given up by callers, most of them Overloaded/
-  await page.getByText(refused).waitFor()
-  await browser.screenshot(page, 'health-refused')
-  for (const place of ['queues/images', 'tasks/stuck:1.0']) {
-    overload()
-    await page.goto(registry.at(place))
-    await page.getByText(refused).waitFor()
-  }
-  await page.goto(registry.at('tasks/stuck:1.0?part=failures'))
-  const row = page.getByRole('row').filter({ hasText: 'Overloaded' })
-  await row.getByText('shop', { exact: true }).first().waitFor()
-})
-
-it('the overview says that Redis is full and refuses writes', async () => {
-  const server = await startServer({ args: ['--maxmemory-policy', 'noeviction'] })
-  fixture.onEnd(() => server.stop())
-  const hub = { redis: server.url, namespace: fixture.namespace, logLevel: 'silent' as const }
-  const registry = await fixture.registry({ hub })
-  await fixture.worker([defineTask('quick:1.0', {}, async () => null)], { redis: server.url })
-  const page = await openPage(browser, registry, '')
-  await page.getByText('Memory of Redis').waitFor({ state: 'detached' })
-  await page.getByText('All is well').waitFor()
-  const admin = new Redis(server.url)
-  fixture.onEnd(() => admin.disconnect())
-  await admin.config('SET', 'maxmemory', '1mb')
-  await page.getByText(/Redis is full and refuses writes: .* in use\. Raise its maxmemory/).waitFor()
-  await browser.screenshot(page, 'health-full')
-  await admin.config('SET', 'maxmemory', '0')
-  await page.getByText('All is well').waitFor()
-  expect(await page.getByText(/Redis is full/).count()).toBe(0)
-})
 
 it('the page of a worker says what to do once its lease is gone', async () => {
   fixture.allowLeftovers()
@@ -149,12 +80,4 @@ it('a worker that is replaced by one of a newer version is a line across the cha
   await expect.poll(() => page.locator('.chart-mark').first().getAttribute('title')).toBe('resize:2.0')
   await page.getByRole('img', { name: /^Calls per second.* Deployed meanwhile: resize:2\.0\.$/ }).waitFor()
   await browser.screenshot(page, 'deploys-overview')
-  for (const task of ['resize:2.0', 'resize:1.0']) {
-    await page.goto(registry.at(`tasks/${task}?part=live&range=1h`))
-    await list.getByText('resize:2.0').waitFor()
-    await expect.poll(() => page.locator('.chart-mark-label').allInnerTexts()).toEqual(Array(4).fill('resize:2.0'))
-  }
-  await page.goto(registry.at('queues/mail'))
-  await page.getByRole('img', { name: /^Backlog/ }).waitFor()
-  expect(await list.count()).toBe(0)
 })

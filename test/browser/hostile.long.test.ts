@@ -65,6 +65,7 @@ const writeRegistry = async (): Promise<void> => {
     const call = { id: 'a'.repeat(22), at: now * 1000, from: text.slice(0, 64), code: text }
     const failure = { ...call, message: text, execUs: 5 }
     const slow = { ...call, us: { backlog: 1, queue: 1, exec: 5000 }, loopMs: 0 }
+    const codes = [{ code: text, lastMinute: 1, count: 3, atMs: now, message: text }]
     const of = (value: unknown) => JSON.stringify({ [task]: value, 'full:1.0': value })
     const worker = { id, queue, host: text, pid: text, slots: 4, tasks, client: text, build: text.slice(0, 64) }
     await fixture.redis
@@ -76,6 +77,8 @@ const writeRegistry = async (): Promise<void> => {
       .hset(keys.taskStats, id, JSON.stringify({ ms: 60_000, tasks: { [task]: figures, 'full:1.0': figures } }))
       .hset(keys.slow, id, of([slow]))
       .hset(keys.failures, id, of([failure]))
+      .zadd(keys.refusing, now, id)
+      .set(keys.refused(id), JSON.stringify({ seen: now, name: text, host: text, tasks: [{ task: text, codes }] }))
       .exec()
     fixture.onEnd(() => fixture.redis.del(keys.queue(queue).leases))
   }

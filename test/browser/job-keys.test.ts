@@ -30,9 +30,6 @@ const shop = async (): Promise<Shop> => {
       throw new Error('the shop is closed')
     }),
     defineTask('hangs:1.0', { keyed: 'merged' }, () => new Promise<void>(resolve => (end = resolve))),
-    defineTask('line:1.0', { keyed: 'ordered', backoff: 3_600_000 }, () => {
-      throw new Error('no paper')
-    }),
   ]
   const worker = await fixture.worker(tasks, { queue: 'shop', slots: 4 })
   return { registry, hub: fixture.hub(), worker, end: () => end() }
@@ -97,65 +94,5 @@ describe('the page of a key', () => {
     end()
     await eventually(() => worker.busy === 1)
     end()
-  })
-
-  it('shows the line of an ordered key, and cancels its jobs', async () => {
-    const { registry, hub } = await shop()
-    for (const n of [1, 2, 3]) await hub.enqueue('line:1.0', n, { key: 'printer' })
-    await later('line:1.0', 'printer')
-    const page = await openPage(browser, registry, 'jobs')
-    await page.getByText('Live', { exact: true }).waitFor()
-    await page.getByLabel('Key', { exact: true }).fill('printer')
-    await page.getByRole('combobox', { name: /^Task/ }).selectOption('line:1.0')
-    await expect.poll(() => page.getByRole('row').count()).toBe(4)
-    await page.getByRole('button', { name: 'Cancel all…' }).click()
-    await expect.poll(() => textOf(dialog(page))).toMatch(/task line:1\.0 key printer 3 waiting jobs match/)
-    await dialog(page).getByRole('button', { name: 'Leave them' }).click()
-    await page.getByRole('button', { name: 'Go to the key' }).click()
-    await heading(page, 'Key printer')
-    await expect.poll(() => region(page, 'Jobs in line')).toMatch(/job enqueued tries arguments .* 1 1 .* 0 2 .* 0 3$/)
-    await act(page, 'Delete', 'Delete 3 jobs')
-    await page.getByText('3 deleted.').waitFor()
-    await page.getByText('Nothing waits of it, and none runs.').waitFor()
-    expect(await fixture.redis.zscore(keys().later, 'line:1.0 printer')).toBe(null)
-  })
-})
-
-describe('keys elsewhere', () => {
-  it('have their figures with the queues, where there are any', async () => {
-    const { registry, hub, worker, end } = await shop()
-    const page = await openPage(browser, registry, 'queues')
-    await page.getByRole('link', { name: 'shop' }).waitFor()
-    expect(await page.getByRole('columnheader', { name: 'key lag' }).count()).toBe(0)
-    await hub.enqueue('hangs:1.0', 1, { key: 'a' })
-    await eventually(() => worker.busy === 1)
-    for (const key of ['b', 'c']) await hub.enqueue('sync:1.0', 1, { key, delayMs: 3_600_000 })
-    await page.getByRole('columnheader', { name: 'key lag' }).getByRole('link').click()
-    await expect.poll(() => rowText(page, 'shop')).toMatch(/^shop 2 keys wait, 1 runs for \d+ (ms|s) /)
-    await page.goto(registry.at('queues/shop'))
-    await expect
-      .poll(() => region(page, 'Keys of jobs'))
-      .toMatch(/^Keys waiting 2 .* Key lag – none is due Keys running 1 .* Longest run \d+ (ms|s) of a key/)
-    end()
-  })
-
-  it('are given to payloads by the form of a merged task, which cannot be called', async () => {
-    const { registry, worker } = await shop()
-    await worker.stop()
-    const page = await openPage(browser, registry, 'tasks/sync:1.0')
-    await expect.poll(() => facts(page)).toContain('Keyed merged')
-    await page.getByLabel(/^Key:/).fill('a/b "c"')
-    await page.getByLabel(/^Score:/).fill('soon')
-    for (const name of ['Retries', 'Priority', 'Only once', 'Keep its record'])
-      expect([name, await page.getByLabel(name).count()]).toEqual([name, 0])
-    expect(await page.getByRole('button', { name: /^Run/ }).count()).toBe(0)
-    await page.getByRole('button', { name: 'Enqueue' }).click()
-    await page.getByText('The score must be a number.').waitFor()
-    await page.getByLabel(/^Score:/).fill('-2,5')
-    await page.getByLabel(/^Score:/).press('Control+Enter')
-    await page.getByText(/^Enqueued: it merges with what waits of/).waitFor()
-    await page.getByRole('link', { name: 'key a/b "c"' }).click()
-    await heading(page, 'Key a/b "c"')
-    await expect.poll(() => region(page, 'Payloads')).toMatch(/score payload -2\.5 \S/)
   })
 })

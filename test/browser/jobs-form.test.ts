@@ -2,12 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { useBrowser } from '../support/browser.ts'
 import { dialog, heading, office } from '../support/office-fixture.ts'
 import { openPage, rowText, textOf } from '../support/pages-fixture.ts'
-import { queueKeys } from '../support/queue-keys.ts'
 import { useRegistry } from '../support/registry-fixture.ts'
 
 const fixture = useRegistry()
 const browser = useBrowser()
-const keys = (queue = 'office') => queueKeys(fixture, queue)
 
 describe('the form of a task', () => {
   it('enqueues what is in it, leads to the job, and lets only admins schedule it', async () => {
@@ -35,16 +33,6 @@ describe('the form of a task', () => {
       .poll(() => textOf(page.locator('.facts')))
       .toMatch(/Failed never of 3 tries Priority high .* \(in \d+ min.* Only one of print:1\.0:once/)
     await expect.poll(() => textOf(page.locator('.job-value'))).toContain('"page": 4')
-  })
-
-  it('does not enqueue what the form finds wrong, and says so', async () => {
-    const { registry } = await office(fixture, 0)
-    const page = await openPage(browser, registry, 'tasks/print:1.0')
-    await page.getByRole('tab', { name: 'JSON' }).click()
-    await page.getByRole('textbox', { name: 'Arguments as JSON' }).fill('{"page": "four"}')
-    await page.getByRole('button', { name: 'Enqueue' }).click()
-    await page.getByText('Not ready to run').waitFor()
-    expect(await fixture.redis.llen(keys().jobs)).toBe(0)
   })
 
   it('makes a schedule, which is paused, run, resumed and removed on its page', async () => {
@@ -77,27 +65,5 @@ describe('the form of a task', () => {
     await act('Resume', 'Resume it')
     await act('Remove', 'Remove it')
     await page.getByText('There is no schedule.').waitFor()
-  })
-})
-
-describe('the overview and the page of a queue', () => {
-  it('count jobs, and tell of those that wait for too long', async () => {
-    const { registry, hub } = await office(fixture, 2)
-    await hub.pause('office')
-    await fixture.redis.hset(`${fixture.namespace}:tasks`, 'far:1.0', '{"task":"far:1.0","queue":"far"}')
-    const at = (Date.now() - 900_000) * 1000
-    await fixture.redis.rpush(keys('far').jobs, `{"at":${at},"ttl":0,"id":"old","task":"far:1.0"}`)
-    const page = await openPage(browser, registry, '')
-    const jobs = page.getByRole('region', { name: 'Jobs' })
-    await expect
-      .poll(() => textOf(jobs))
-      .toMatch(/^Jobs waiting 1 oldest due for 15 min.* Jobs scheduled 0 .* Jobs dead 2 given up$/)
-    await page.getByRole('link', { name: /^Jobs Problem Over-aged in far: .* waits for 15 min/ }).click()
-    await page.getByRole('link', { name: 'old', exact: true }).waitFor()
-    expect(new URL(page.url()).search).toBe('?queue=far&state=waiting')
-    await page.goto(registry.at('queues/office'))
-    await jobs.getByRole('link', { name: 'Jobs dead' }).click()
-    expect(new URL(page.url()).search).toBe('?queue=office&state=dead')
-    await hub.resume('office')
   })
 })

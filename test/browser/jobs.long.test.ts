@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { defineTask } from '../../src/index.ts'
 import { useBrowser } from '../support/browser.ts'
 import { eventually } from '../support/hub-fixture.ts'
 import { dialog, office } from '../support/office-fixture.ts'
@@ -11,32 +10,6 @@ import { judge } from './judge.ts'
 const fixture = useRegistry()
 const browser = useBrowser()
 const keys = (queue = 'office') => queueKeys(fixture, queue)
-
-it('the timeline of a dead job has each wait and each try', async () => {
-  const { registry, hub } = await office(fixture, 0)
-  const flaky = defineTask('flaky:1.0', { retries: 2, backoff: 50 }, (_, { attempt }) => {
-    throw new Error(`try ${attempt} broke`)
-  })
-  await fixture.worker([flaky], { queue: 'office' })
-  const job = await hub.enqueue(flaky, {}, { tracked: true, delayMs: 50 })
-  await eventually(async () => (await job.status()).state === 'dead')
-  const page = await openPage(browser, registry, `jobs/${job.id}`)
-  const rows = page.getByRole('region', { name: 'Timeline' }).getByRole('listitem')
-  const told = [
-    'waiting to be taken',
-    'try 1, failed: TaskFailed',
-    'waiting for its next try, and for a slot',
-    'try 2, failed: TaskFailed',
-    'waiting for its next try',
-    'waiting for a slot',
-    'try 3, failed: TaskFailed',
-  ]
-  await expect.poll(() => rows.count()).toBe(told.length)
-  const texts = (await rows.allInnerTexts()).map(text => text.replace(/\s+/g, ' ').trim())
-  const when = String.raw`\d\d:\d\d:\d\d [\d.]+ (ms|s|µs)`
-  expect(texts).toEqual(told.map(each => expect.stringMatching(new RegExp(`^${each} ?${when}$`))))
-  await judge(page, 'job-times', browser)
-})
 
 it('a job that waits for its next try is run now by its button', async () => {
   const { registry, hub } = await office(fixture, 0)

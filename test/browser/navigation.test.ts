@@ -81,24 +81,6 @@ describe('by keyboard alone', () => {
   })
 })
 
-describe('the theme', () => {
-  const ground = 'getComputedStyle(document.body).backgroundColor'
-  const [light, dark] = ['rgb(246, 246, 244)', 'rgb(19, 21, 25)']
-
-  it('is the system’s, or the one that was chosen, and is kept', async () => {
-    const page = await openPage(browser, await shop(), '', { colorScheme: 'dark' })
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
-    expect(await page.evaluate(ground)).toBe(dark)
-    await page.emulateMedia({ colorScheme: 'light' })
-    expect(await page.evaluate(ground)).toBe(light)
-    await page.getByLabel('Theme').selectOption('Dark')
-    expect(await page.evaluate(ground)).toBe(dark)
-    await page.reload()
-    await page.getByRole('img', { name: /^Backlog\. / }).waitFor()
-    expect(await page.evaluate(ground)).toBe(dark)
-  })
-})
-
 describe('the palette', () => {
   it('leads to tasks, queues, workers and pages by the keyboard alone, from wherever one is', async () => {
     const page = await openPage(browser, await shop(), 'jobs')

@@ -45,27 +45,6 @@ it('the overview tells of health at a glance, in the environment it names, and l
   await expect.poll(() => page.locator('.chart-at').last().textContent()).toMatch(/^\d\d-\d\d \d\d:\d\d {2}/)
 })
 
-it('the address keeps how tasks are searched, filtered and sorted', async () => {
-  const page = await openPage(browser, (await shop()).registry, 'tasks')
-  await expect.poll(() => rowText(page, /always_fails/)).toMatch(/always_fails Fails\. 1\.0 images 1 on 1 .*100 % 0$/)
-  await page.getByRole('link', { name: 'errors' }).click()
-  await expect.poll(() => textOf(page.getByRole('row').nth(1))).toContain('always_fails')
-  await expect
-    .poll(() => page.getByRole('columnheader', { name: 'errors' }).getAttribute('aria-sort'))
-    .toBe('descending')
-  await page.getByRole('searchbox').fill('resize images')
-  await page.getByText('2 of 3 tasks').waitFor()
-  await page.getByLabel('Times').selectOption('wait')
-  await page.getByRole('columnheader', { name: 'wait p95' }).waitFor()
-  expect(new URL(page.url()).search).toBe('?q=resize+images&sort=-errors&times=wait')
-  await page.reload()
-  await page.getByText('2 of 3 tasks').waitFor()
-  await expect.poll(() => page.getByRole('searchbox').inputValue()).toBe('resize images')
-  await page.getByRole('searchbox').fill('zebra')
-  await page.getByRole('link', { name: 'Show all tasks' }).click()
-  await page.getByText('3 tasks').waitFor()
-})
-
 it('a task shows its docs as harmless text, its facts, schemas, versions, charts, workers and failures', async () => {
   const page = await openPage(browser, (await shop()).registry, 'tasks/resize_image:1.0')
   const link = page.getByRole('link', { name: 'proportions' })

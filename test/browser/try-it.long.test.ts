@@ -1,11 +1,8 @@
-import { readFileSync } from 'node:fs'
-import type { Page } from 'playwright-core'
 import { expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
 import { useBrowser } from '../support/browser.ts'
 import { openPage } from '../support/pages-fixture.ts'
 import { useRegistry } from '../support/registry-fixture.ts'
-import { everyControl, longArgs } from '../support/wide-tasks.ts'
 import { judge } from './judge.ts'
 import { field, fold, heading, jsonField, run, tab, tryIt } from './try-it-parts.ts'
 
@@ -20,17 +17,6 @@ const open = async (tasks: Parameters<typeof fixture.worker>[0], task: string, o
   await tryIt(page).waitFor()
   return { page, registry }
 }
-
-const orders = defineTask('orders:1.0', { idempotent: true }, () => ({
-  total: 60,
-  found: Array.from({ length: 60 }, (_, at) => ({
-    id: at + 1,
-    customer: at === 0 ? '=HYPERLINK("x")' : `customer ${60 - at}`,
-    ...(at % 2 === 0 ? { paid: true } : {}),
-    lines: [{ sku: 'a' }],
-  })),
-  refused: [{ why: 'late' }],
-}))
 
 let runs = 0
 const remind = defineTask(
@@ -90,37 +76,6 @@ it('a dangerous task says so, and is run, enqueued and repeated only once its na
   expect(runs).toBe(5)
 })
 
-it('a list of objects is shown as a table, is sorted, and is saved as CSV', async () => {
-  const { page } = await open([orders], 'orders:1.0')
-  await run(page).click()
-  await heading(page, 'Result').waitFor()
-  await tab(page, 'Table').click()
-  const table = page.locator('.result-table')
-  const column = (name: string) => table.getByRole('button', { name, exact: true })
-  const firstRow = () => table.locator('tbody tr').first().locator('td').allInnerTexts()
-  await expect.poll(() => table.locator('thead th').allInnerTexts()).toEqual(['id', 'customer', 'paid', 'lines'])
-  expect(await firstRow()).toEqual(['1', '=HYPERLINK("x")', 'true', '[ 1 items ]'])
-  expect(await table.locator('tbody tr').count()).toBe(50)
-  await page.getByRole('button', { name: 'Show 10 more' }).click()
-  expect(await table.locator('tbody tr').count()).toBe(60)
-  await column('customer').click()
-  await expect.poll(() => table.locator('th[aria-sort=ascending]').textContent()).toContain('customer')
-  await column('id').click()
-  await column('id').click()
-  await expect.poll(() => table.locator('th[aria-sort=descending]').textContent()).toContain('id')
-  expect(await firstRow()).toEqual(['60', 'customer 1', '–', '[ 1 items ]'])
-  await judge(page, 'result-table', browser)
-  const coming = page.waitForEvent('download')
-  await page.getByRole('group', { name: 'Export 60 rows' }).getByRole('button', { name: 'CSV' }).click()
-  const lines = readFileSync(await (await coming).path(), 'utf8').split('\r\n')
-  expect(lines[0]).toBe('\ufeffid,customer,paid,lines')
-  expect(lines[1]).toBe('60,customer 1,,"[{""sku"":""a""}]"')
-  // A spreadsheet would run it.
-  expect(lines[60]).toBe(`1,"'=HYPERLINK(""x"")",true,"[{""sku"":""a""}]"`)
-  await page.getByLabel('List').selectOption({ label: '/refused (1)' })
-  expect(await firstRow()).toEqual(['late'])
-})
-
 it('a picker says in which zone a time is picked, which is the local one or UTC', async () => {
   const page = await remindIn('Asia/Tokyo')
   const pick = page.getByLabel('Pick: at')
@@ -157,30 +112,4 @@ it('a task that is not idempotent is repeated only once somebody agreed; the pag
   await page.getByRole('button', { name: 'Run it 5 times' }).click()
   await page.locator('.repeat-summary').getByText('5', { exact: true }).first().waitFor()
   expect(runs).toBe(6)
-})
-
-it('a long form starts folded, and keeps its button and its result in view, wide and narrow', async () => {
-  for (const width of [1300, 390]) {
-    const { page } = await open([everyControl], 'every_control:1.0', { viewport: { width, height: 800 } })
-    const packed = Buffer.from(JSON.stringify(longArgs)).toString('base64url')
-    await page.evaluate(`location.hash = 'args=${packed}'`)
-    await expect.poll(() => page.locator('[data-folded]').count()).toBeGreaterThan(5)
-    expect(await page.evaluate('document.documentElement.scrollHeight')).toBeLessThan(7000)
-    await run(page).click()
-    await heading(page, 'Result').waitFor()
-    const inView = (locator: ReturnType<Page['locator']>) =>
-      expect
-        .poll(async () => {
-          const box = (await locator.boundingBox())!
-          return box.y >= 0 && box.y + box.height <= 800
-        })
-        .toBe(true)
-    await inView(run(page))
-    await inView(heading(page, 'Result'))
-    await page.evaluate('scrollTo(0, 900)')
-    await inView(run(page))
-    await expect.poll(() => page.locator('.last-run').textContent()).toMatch(/Result after/)
-    await page.getByRole('button', { name: 'Show it' }).click()
-    await inView(heading(page, 'Result'))
-  }
 })

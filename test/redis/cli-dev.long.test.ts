@@ -87,14 +87,6 @@ it('takes a free port where its own is taken, and refuses one that was named', a
   await other.shows(/is taken; the pages are at a free one\.\nRegistry: http[\s\S]*Serving:/)
 })
 
-it('leaves 6379 to whoever has it', async () => {
-  await occupied(6379).catch(() => undefined)
-  const dev = startDev({ 'tasks.mjs': taskFile('() => 1') })
-  await dev.shows(/6379 is taken: other commands need --redis redis:\/\/127\.0\.0\.1:\d+/)
-  await dev.shows('Serving:')
-  expect(await dev.hub().call('say:1.0', {})).toBe(1)
-})
-
 it('runs the Redis in JavaScript where no server is on the PATH', async () => {
   const dev = startDev({ 'tasks.mjs': taskFile('() => 1') }, ['--port', '0'], { PATH: '/nowhere' })
   await dev.shows(/Redis: js-redis-server, in JavaScript/)

@@ -39,27 +39,6 @@ describe('jobs with a key on the command line', () => {
     expect((await run(['tasks', 'sync:1.0'])).out).toContain('those with the same --key run one after the other')
   })
 
-  it('say of a task that has no keys that it has none', async () => {
-    const card = { task: 'plain:1.0', queue: 'default', at: Math.floor(Date.now() / 1000) }
-    await cli.redis.hset(`${cli.namespace}:tasks`, card.task, JSON.stringify(card))
-    const told =
-      "Jobs of plain:1.0 have no keys: only those of tasks that are declared with keyed: 'ordered' or 'merged' do."
-    for (const name of ['plain:1.0', 'plain']) {
-      const shown = await run(['key', name, 'a'])
-      expect([shown.code, shown.out, shown.err]).toEqual([
-        0,
-        expect.stringMatching(/state +empty: /),
-        expect.stringContaining(told),
-      ])
-    }
-    const ran = await run(['key', 'plain:1.0', 'a', 'run'])
-    expect([ran.code, ran.err]).toEqual([1, expect.stringContaining(`Nothing waits of key "a" of plain:1.0. ${told}`)])
-    await declare()
-    expect((await key()).err).toBe('')
-    // Nothing is known of one that nobody has declared.
-    expect((await run(['key', 'unknown:1.0', 'a', '--queue', 'default'])).err).not.toContain('no keys')
-  })
-
   it('have their figures in the list of queues, where there are any', async () => {
     await declare('merged')
     expect((await run(['queues'])).out).not.toContain('KEY')
@@ -84,10 +63,6 @@ describe('merged jobs on the command line', () => {
     const listed = await run(['jobs', '--state', 'waiting', '--key', 'order-17'])
     expect(listed.out).toMatch(/KEY +PAYLOADS +PRIORITY .*\n.* order-17 +4 +normal .* -\n$/)
     expect((await run(['tasks', 'sync:1.0'])).out).toContain('merged: what waits with the same --key')
-    for (const score of ['soon', '', ' ']) {
-      const { code, err } = await run(['enqueue', 'sync:1.0', '1', '--key', 'a', `--score=${score}`])
-      expect([code, err]).toEqual([2, expect.stringContaining('--score')])
-    }
   })
 })
 
@@ -163,29 +138,11 @@ describe('pshub key', () => {
     await declare()
     for (const n of [1, 2, 3]) await run(['enqueue', 'sync:1.0', String(n), '--key', 'order-17'])
     await run(['enqueue', 'sync:1.0', '4', '--key', 'other'])
-    await run(['enqueue', 'sync:1.0', '5', '--key', 'late', '--delay', '1h'])
-    expect((await run(['key', 'sync:1.0', 'late'])).out).toMatch(/\n +due in (1h|59m \d+s) +0 +\S+ +5\n$/)
-    expect((await run(['jobs', '--state', 'waiting', '--key', 'late'])).out).toMatch(/\n *due in (1h|59m)/)
-    await run(['key', 'sync:1.0', 'late', 'delete'])
     expect((await key()).out).toMatch(/jobs in line:\n +ENQUEUED +TRIES +ID +ARGUMENTS\n.* 1\n.* 2\n.* 3\n$/)
     const { code, out } = await key('delete', '--yes')
     expect([code, out]).toEqual([0, '3 that waited of key "order-17" of sync:1.0 are deleted.\n'])
     expect((await key()).out).toMatch(/state +empty: /)
     expect(JSON.parse((await run(['jobs', '--state', 'waiting', '--json'])).out)).toMatchObject([{ key: 'other' }])
     expect(await cli.redis.hget(keysOf(cli).lined, 'sync:1.0')).toBe('1')
-  })
-
-  it('says what is wrong with its command line', async () => {
-    await declare('merged')
-    const refused = async (...words: string[]) => {
-      const { code, err } = await run(['key', ...words])
-      return [code, err] as const
-    }
-    expect(await refused('sync:1.0')).toEqual([2, expect.stringContaining('needs a task and a key')])
-    expect(await refused('sync:1.0', 'a', 'skp')).toEqual([2, expect.stringContaining('Did you mean skip?')])
-    expect(await refused('sync:1.0', 'a', 'run', '--yes')).toEqual([2, expect.stringContaining('--yes belongs to')])
-    expect(await refused('never:1.0', 'a')).toEqual([3, expect.stringContaining('NoSuchTask')])
-    expect(await refused('sync:1.0', 'x'.repeat(201))).toEqual([3, expect.stringContaining('InvalidArgs')])
-    expect((await run(['help', 'key'])).out).toContain('pshub key sync_order:1.0 order-17 skip')
   })
 })

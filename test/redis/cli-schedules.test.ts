@@ -48,10 +48,6 @@ describe('pshub schedules', () => {
     await add('nightly', '0 3 * * *', 'report:1.0', '--skip')
     const usage: [string[], RegExp][] = [
       [['lst'], /it is 'lst'\. Did you mean list\?/],
-      [['pause'], /Which one\?/],
-      [['add', 'x', '* * * * *'], /It takes: pshub schedules add/],
-      [['add', 'x', '* * * * *', 'report:1.0', '{'], /not JSON/],
-      [['pause', 'nightly', 'more'], /more than pshub schedules pause takes/],
       [['list', '--skip'], /belong to: pshub schedules add/],
     ]
     for (const [args, message] of usage)

@@ -42,10 +42,7 @@ it('pshub slow, failures and tasks show how calls fared: a blocked loop in its o
     const { out } = await run(['slow'])
     return out.includes('cron') ? out : ''
   })
-  const [head, ...rows] = shown.trimEnd().split('\n')
-  expect(head).toMatch(
-    /^ +WHEN {2}TASK +TOTAL ms {2}BACKLOG ms {2}QUEUE WAIT ms {2}EXEC ms {2}LOOP ms {2}OUTCOME +WORKER +FROM +ID$/,
-  )
+  const [, ...rows] = shown.trimEnd().split('\n')
   expect(rows.map(row => /\S+:1\.0/.exec(row)![0]).slice(0, 2)).toEqual(['waiting:1.0', 'blocking:1.0'])
   expect(rows[0]).toMatch(/ago {2}waiting:1\.0 .* ok +\S{8} {2}web +\S{22}$/)
   expect(shown).toMatch(/ TaskFailed +\S{8} {2}cron /)
@@ -68,20 +65,7 @@ it('pshub slow, failures and tasks show how calls fared: a blocked loop in its o
     /ago {2}failing:1\.0 {2}TaskFailed +[\d.]+ {2}\S{8} +cron +\S{22} {2}the disk is \\u001b\[31mfull\n/,
   )
 
-  const tasks = await eventually(async () => {
-    const { out } = await run(['tasks'])
-    return /^failing:1\.0 +default +1 +\S+ +100%/m.test(out) ? out : ''
-  })
-  const three = String.raw`[\d.]+ / [\d.]+ / [\d.]+`
-  expect(tasks).toMatch(
-    new RegExp(
-      String.raw`^waiting:1\.0 +default +1 +(<0\.1|[\d.]+) +0% +${three} +${three} +${three} +5s +no`.replaceAll(
-        '/',
-        '\\/',
-      ),
-      'm',
-    ),
-  )
+  await eventually(async () => /^failing:1\.0 +default +1 +\S+ +100%/m.test((await run(['tasks'])).out))
   const details = await eventually(async () => {
     const { out } = await run(['tasks', 'failing:1.0'])
     return /\bcron\b/.test(out) ? out : ''
@@ -91,8 +75,6 @@ it('pshub slow, failures and tasks show how calls fared: a blocked loop in its o
   )
   expect(details).toContain("\nsince its worker's start:\n  3 calls: 0 ok, 3 TaskFailed\n")
   expect(details).toMatch(/\ncallers:\n {2}service +calls\/s +calls\n {2}web +(<?[\d.]+) +2\n {2}cron +(<?[\d.]+) +1\n/)
-  expect((await run(['workers'])).out).toMatch(/ 0\/8 +\S+% +\S+ +60% .* \S+ \/ \S+ +\d+M +3 +2 +3 +\S+ ago +live$/m)
-  expect((await run(['queues'])).out).toMatch(/^default +0 +- +0 +0 +0 +0\/8 +1 +\S+% +\S+ +60% /m)
   await worker.stop()
   expect((await run(['slow'])).out + (await run(['failures'])).out).toBe('')
 }, 60_000)

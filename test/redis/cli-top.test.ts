@@ -1,32 +1,14 @@
 import { describe, expect, it } from 'vitest'
-import { main, useCli } from '../support/cli-fixture.ts'
+import { useCli } from '../support/cli-fixture.ts'
 import { eventually } from '../support/hub-fixture.ts'
-import { openTerminal, type Terminal } from '../support/terminal.ts'
+import { expectRestored, leave, openTop } from '../support/top-terminal.ts'
 
 const cli = useCli()
-
-const enter = '\u001b[?1049h\u001b[?25l\u001b[?7l'
-const leave = '\u001b[?7h\u001b[?25h\u001b[?1049l'
-
-const top = (args: string[] = [], env: Record<string, string> = {}, size: [number, number] = [100, 24]): Terminal =>
-  openTerminal(...size, [process.execPath, main, 'top', ...args], {
-    PSHUB_REDIS: cli.url,
-    PSHUB_NAMESPACE: cli.namespace,
-    NO_COLOR: '1',
-    ...env,
-  })
-
-const expectRestored = ({ output }: Terminal) => {
-  expect(output.startsWith(enter)).toBe(true)
-  expect(output.endsWith(`${leave}\n[terminal as it was]\n`)).toBe(true)
-  expect(output.split(enter)).toHaveLength(2)
-  expect(output.split(leave)).toHaveLength(2)
-}
 
 describe('pshub top in a terminal', () => {
   it('redraws in place what happens, pauses, sorts, and leaves the terminal as it was', async () => {
     await cli.worker()
-    const terminal = top()
+    const terminal = openTop(cli)
     expect(await terminal.shows(/0 calls\/s.*1 live worker$/m)).toMatch(/^pshub top .* on redis:/)
     expect(await terminal.shows(/^echo:1\.2 +default +1 +0 +-/m)).toContain('by load')
     expect(terminal.screen.at(-1)).toMatch(/^q quit, p pause, s sort/)

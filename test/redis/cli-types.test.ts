@@ -92,19 +92,6 @@ describe('pshub types', () => {
       await new Promise(resolve => server.close(resolve))
     }
   }, 60_000)
-
-  it('says what is wrong with what it was given', async () => {
-    expect(await run(['types', '--strict'])).toMatchObject({ code: 2, err: expect.stringContaining('for --check') })
-    expect(await run(['types', '--from', 'none.json'])).toMatchObject({
-      code: 2,
-      err: 'none.json cannot be read: there is no such file.\n',
-    })
-    module('odd.json', '{}')
-    expect(await run(['types', '--check', 'odd.json'])).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('holds no tasks'),
-    })
-  })
 })
 
 describe('pshub diff', () => {

@@ -135,10 +135,6 @@ describe('pshub registry', () => {
       2,
       expect.stringContaining(`127.0.0.1 port ${port} is taken; choose`),
     ])
-    expect(await failed('--host', '192.0.2.1', '--port', '0')).toEqual([
-      2,
-      expect.stringContaining('is none of this machine'),
-    ])
     expect(await failed('--view-token', 'short')).toEqual([2, expect.stringMatching(/^--view-token must have 16/)])
     expect(await failedInPackage('--view-token', token, '--run-token', token)).toEqual([
       2,
@@ -167,12 +163,8 @@ describe('settings of the registry', () => {
     )
     const wrong: [object, RegExp][] = [
       [{ flags: { environment: 'staging:pink' } }, /--environment must be a name .* red, orange, .*"staging:pink"/],
-      [{ options: { environment: '\u202e' } }, /must be a name/],
       [{ flags: { readOnly: 'yes' } }, /--read-only must be on or off/],
-      [{ options: { slots: 3 } }, /no option 'slots'/],
       [{ options: { allowedHosts: 'a' } }, /must be names of hosts/],
-      [{ options: { runTasks: ['a b'] } }, /must be names of tasks/],
-      [{ flags: { port: '70000' } }, /--port must be a whole number/],
       [{ options: { basePath: '/a/../../b?' } }, /must be a path/],
       [{ env: { PSHUB_REGISTRY_ADMIN_TOKEN: 'canary' } }, /^PSHUB_REGISTRY_ADMIN_TOKEN must have 16/],
     ]

@@ -89,17 +89,6 @@ describe('a new build', () => {
     ).toEqual(['1 q b', '1 mail b', '2 q c'])
   })
 
-  it('is told of its queue as a whole, and on the pages of that one alone', () => {
-    const deploys = new Deploys()
-    deploys.onReading(running(0, { q: ['a'], 'shard.1.q': ['a'], mail: ['a'] }))
-    deploys.onReading(running(1, { q: ['a', 'b'], 'shard.1.q': ['a', 'b'], mail: ['a'] }))
-    const b = { atMs: start + 1000, kind: 'build', what: 'b', queue: 'q' }
-    expect(deploys.of('all', '', 0)).toEqual([b])
-    expect([deploys.of('queue', 'q', 0), deploys.of('queue', 'mail', 0)]).toEqual([[b], []])
-    deploys.onReading(overview(start + 2000, { tasks: { 'a:1.0': 'x' } }))
-    expect(deploys.of('task', 'a:1.0', 0)).toContainEqual(b)
-  })
-
   it('is none that lost workers have, and none where nobody says one', () => {
     const deploys = new Deploys()
     deploys.onReading(running(0, { q: ['a'] }))

@@ -98,13 +98,10 @@ describe('a key of ordered jobs', () => {
 describe('keys', () => {
   it.each([
     ['', 400, 'BadRequest', "'task' is missing."],
-    ['task=merge:1.0', 400, 'BadRequest', "'key' is missing."],
     [`task=merge:1.0&key=${'x'.repeat(201)}`, 400, 'BadRequest', "'key' must be a text of up to 200 characters."],
     [`task=merge:1.0&key=${encodeURIComponent('ж'.repeat(150))}`, 400, 'InvalidArgs', 'key must be a text of 1 to 200'],
     ['task=never:1.0&key=a', 404, 'NoSuchTask', 'never:1.0'],
-    ['task=merge:1.0&key=a&queue=a+b', 400, 'InvalidArgs', 'queue'],
     ['task=merge:1.0&key=a&x=1', 400, 'BadRequest', "There is no 'x' here."],
-    ['task=merge:1.0&key=a&key=b', 400, 'BadRequest', "'key' must be a text"],
   ])('are not asked for with "%s"', async (asked, status, code, message) => {
     const registry = await withKeys()
     const told = [status, code, expect.stringContaining(message)]

@@ -33,18 +33,6 @@ async function* eventsOf(response: Response): AsyncGenerator<Event> {
 const headers = { authorization: `Bearer ${tokens.view}` }
 
 describe('GET /api/live', () => {
-  it('is not compressed for who does not take that', async () => {
-    await fixture.worker([one])
-    const registry = await fixture.registry()
-    const plain = { ...headers, 'accept-encoding': 'identity' }
-    const response = await fetch(registry.at('api/live?topics=tasks'), { headers: plain })
-    expect(response.headers.get('content-encoding')).toBe(null)
-    for await (const { data } of eventsOf(response)) {
-      expect(data.tasks!.rows).toMatchObject([{ task: 'one:1.0' }])
-      break
-    }
-  })
-
   it('tells of all at first, and then of what has changed', async () => {
     await fixture.worker([one])
     const registry = await fixture.registry()

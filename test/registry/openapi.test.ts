@@ -159,14 +159,10 @@ const nested = (depth: number): object => (depth === 0 ? {} : { items: nested(de
 const hostile: [string, unknown, RegExp][] = [
   ['too large', { description: 'x'.repeat(70_000) }, /larger than 65536 bytes/],
   ['too deep', nested(40), /nested deeper than 32/],
-  ['far too deep', JSON.parse(`${'{"items":'.repeat(1000)}{}${'}'.repeat(1000)}`), /nested deeper/],
   ['too many parts', { anyOf: Array.from({ length: 2500 }, () => ({})) }, /more than 2000 nodes/],
   ['remote', { $ref: 'https://evil.example/schema' }, /\$ref leaves the schema/],
-  ['a file', { $ref: 'file:///etc/passwd' }, /\$ref leaves the schema/],
   ['polluting', JSON.parse('{"properties":{"__proto__":{"type":"string"}}}'), /__proto__/],
   ['a list', [], /must be an object/],
-  ['a text', 'schema', /must be an object/],
-  ['true', true, /must be an object/],
 ]
 
 describe('schemas of the registry', () => {

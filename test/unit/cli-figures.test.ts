@@ -1,23 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Overview } from '../../src/catalogue/overview.ts'
-import { formatBytes, formatMs, formatRate, formatShare } from '../../src/cli/figures.ts'
-import { type Sort, summaryOf, writeOverviewTables } from '../../src/cli/top-view.ts'
+import { type Sort, writeOverviewTables } from '../../src/cli/top-view.ts'
 import type { Load } from '../../src/figures/load.ts'
 import { linesOf } from '../support/lines-of.ts'
-
-describe('figures', () => {
-  it.each([
-    [formatRate, [0, 0.01, 0.36, 7.24, 9.96, 123.6], ['0', '<0.1', '0.4', '7.2', '10', '124']],
-    [formatShare, [undefined, 0, 0.0001, 0.0034, 0.0995, 1], ['-', '0%', '<0.1%', '0.3%', '10%', '100%']],
-    [formatMs, [0, 3, 34, 994, 996, 9949, 9951, 1e7], ['0', '0', '0.03', '0.99', '1', '9.9', '10', '10000']],
-    [formatBytes, [undefined, 81_264_640, 3 * 2 ** 30], ['-', '78M', '3G']],
-  ] as [(value: number | undefined) => string, (number | undefined)[], string[]][])(
-    'are short: %o',
-    (format, values, texts) => {
-      expect(values.map(format)).toEqual(texts)
-    },
-  )
-})
 
 describe('the view of pshub top', () => {
   const load = (exec: number, callsPerSecond: number): Load => ({
@@ -68,6 +53,5 @@ describe('the view of pshub top', () => {
   it('is sorted by what was asked for', () => {
     const first = (sort: Sort) => /^TASK.*\n(t\d+)/m.exec(view(undefined, sort).join('\n'))![1]
     expect([first('load'), first('calls'), first('name')]).toEqual(['t39', 't0', 't0'])
-    expect(summaryOf(overview)).toBe('820 calls/s, errors 0%, backlog 3, busy 9 of 36 slots, 9 live workers')
   })
 })

