@@ -36,8 +36,16 @@ export const bellsOf = async (
 }
 
 /** Whether anything waits there to be taken, whatever its bells say; also true while jobs with keys run. */
-export const hasWork = async (client: Redis, { calls, jobs, jobsHigh, jobsLow, keyed }: QueueKeys): Promise<boolean> =>
-  Number(await command(client, 'exists', calls, jobs, jobsHigh, jobsLow, keyed)) > 0
+export const hasWork = async (
+  client: Redis,
+  { calls, jobs, jobsHigh, jobsLow, keyed }: QueueKeys,
+): Promise<boolean> => {
+  const counts = await Promise.all([
+    command(client, 'llen', calls),
+    command(client, 'exists', jobs, jobsHigh, jobsLow, keyed),
+  ])
+  return counts.some(count => Number(count) > 0)
+}
 
 /** The bell that stands for all of a queue's: they live in one place. */
 export const bellKey = ({ bell }: QueueKeys): string => bell

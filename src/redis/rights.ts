@@ -127,7 +127,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(keys.stats, 'HDEL HKEYS HMGET HSET HSTRLEN'),
       writes([keys.taskStats, keys.slow, keys.failures], 'HDEL HSET'),
       runs(leases, 'ZADD ZCOUNT ZRANGEBYSCORE ZREM ZSCORE'),
-      runs(calls, 'EXISTS LINDEX LLEN LPOP LPUSH RPUSH'),
+      runs(calls, 'LINDEX LLEN LPOP LPUSH RPUSH'),
       reads(args(id), 'GET MGET'),
       runs(bell, 'BLPOP DEL LLEN RPUSH'),
       runs(jobs, 'EXISTS LINDEX LLEN LPOP LPUSH RPUSH'),
@@ -183,7 +183,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(keys.chart('*', '*'), 'GETRANGE SET'),
       writes(keys.template('*', '*'), 'GETRANGE SET UNLINK'),
     ],
-    install: [sends('FCALL FUNCTION|LOAD INFO CLIENT|SETNAME CLIENT|INFO CLIENT|KILL CLUSTER|SLOTS')],
+    install: [sends('FCALL FUNCTION|LOAD INFO CLIENT|SETNAME CLUSTER|SLOTS')],
   }
   return uses[role].flat()
 }

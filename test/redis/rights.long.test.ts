@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask, type Hub, type Worker } from '../../src/index.ts'
 import { findJobRecord, listedStates } from '../../src/jobs/lists/listing.ts'
+import { JobQueue } from '../../src/queue/job-queue.ts'
 import { run } from '../../src/redis/library.ts'
 import { type Role, roles, usesOf } from '../../src/redis/rights.ts'
 import { newId } from '../../src/wire/ids.ts'
@@ -97,16 +98,32 @@ const breakInbox = async () => {
 /** Jobs while the worker has room for one alone, and one that nobody can run. */
 const runJobs = async (worker: Worker) => {
   const { redis } = server
-  const { jobs, dead } = keys()
+  const { jobs, retries } = keys()
   const job = (n: number) => JSON.stringify({ id: `job-${n}`, task: 'short:1.0', args: n })
   await redis.rpush(jobs, job(1))
   await eventually(() => worker.busy === 1)
   await redis.rpush(jobs, job(2), '{"task":"never:1.0"}')
   await eventually(async () => {
     for (const end of endings.splice(0)) end()
-    return (await redis.zcard(dead)) === 1 && worker.busy === 0
+    return (await redis.zcard(retries)) === 1 && worker.busy === 0
   })
-  await redis.del(dead)
+  await redis.del(retries)
+}
+
+/** A batch that is never closed: what is noted of it goes by itself, whoever tells of its jobs. */
+const leaveBatchOpen = async () => {
+  const { redis, namespace } = server
+  const caller = redis.duplicate({ username: 'jobs', password: 'secret', disableClientInfo: true })
+  server.onEnd(() => caller.disconnect())
+  const queue = new JobQueue('q', makeKeys(namespace))
+  await queue.openBatch(caller as never, 'open', '', '')
+  await queue.tally(caller as never, 'open', 'of-another-queue', 'done')
+  const member = { at: 1, ttl: 0, id: 'member', job: { batch: 'q/open' }, task: 'own:1.0', args: 1 }
+  await redis.rpush(queue.keys.jobs, JSON.stringify(member))
+  const ended = queue.keys.batchEnded('open')
+  await eventually(async () => (await redis.scard(ended)) === 2)
+  expect(await redis.pttl(ended)).toBeGreaterThan(0)
+  await redis.del(ended, queue.keys.batch('open'))
 }
 
 /** Jobs of each kind, and each way in which one may end. */
@@ -231,6 +248,7 @@ describe('users with exactly the listed rights', () => {
 
     await callInEveryWay(hub)
     await runJobs(worker)
+    await leaveBatchOpen()
     const { stays } = await giveUp(hub, worker)
     await breakInbox()
     await loseThings(hub, worker, other)
