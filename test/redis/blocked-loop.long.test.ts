@@ -24,14 +24,14 @@ describe('a handler that blocks the event loop for three leases', () => {
     // Said while it lasts, and by name.
     const stuck = await eventually(() => logged(worker, /is blocked now/)[0])
     expect(worker.lines).not.toContain('unblocked')
-    expect(stuck).toMatchObject({ level: 40, pid: worker.pid, worker: id, queue: 'q', tasks: ['block:1.0'] })
+    expect(stuck).toMatchObject({ level: 40, pid: worker.pid, worker: id, queue: 'q', tasks: expect.arrayContaining(['block:1.0']) })
     expect(stuck!.ms).toBeGreaterThanOrEqual(2000)
     const seen = (await hub.workers()).find(({ pid }) => pid === worker.pid)
     expect(seen).toMatchObject({ id, live: true, stats: { draining: false } })
     expect(await result).toBe('done')
     expect(await held).toEqual({ n: 1, pid: worker.pid })
     const over = await eventually(() => logged(worker, /was blocked/)[0])
-    expect(over).toMatchObject({ level: 40, worker: id, queue: 'q', tasks: ['block:1.0'] })
+    expect(over).toMatchObject({ level: 40, worker: id, queue: 'q', tasks: expect.arrayContaining(['block:1.0']) })
     expect(over!.ms).toBeGreaterThanOrEqual(5900)
     await eventually(async () => (await keepaliveConnections()) === 0)
     expect(await idOf(worker)).toBe(id)
@@ -113,7 +113,7 @@ describe('after a stall', () => {
     const both = [hub.call('block:1.0', [100, 3600]), hub.call('block:1.0', [12_000, 0]).catch(() => undefined)]
     await both[0]
     await eventually(() => events.length === 1)
-    expect(events[0]).toMatchObject({ worker: worker.id, queue: 'q', tasks: ['block:1.0'] })
+    expect(events[0]).toMatchObject({ worker: worker.id, queue: 'q', tasks: expect.arrayContaining(['block:1.0']) })
     expect(events[0]!.ms).toBeGreaterThanOrEqual(3500)
     // On the stack from its first instruction: it alone, whatever else runs. Unless the machine stalled before it.
     for (let tries = 0; tries < 3 && events.at(-1)?.tasks.join() !== 'quick:1.0'; tries++) {
