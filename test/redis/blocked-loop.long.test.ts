@@ -24,7 +24,13 @@ describe('a handler that blocks the event loop for three leases', () => {
     // Said while it lasts, and by name.
     const stuck = await eventually(() => logged(worker, /is blocked now/)[0])
     expect(worker.lines).not.toContain('unblocked')
-    expect(stuck).toMatchObject({ level: 40, pid: worker.pid, worker: id, queue: 'q', tasks: expect.arrayContaining(['block:1.0']) })
+    expect(stuck).toMatchObject({
+      level: 40,
+      pid: worker.pid,
+      worker: id,
+      queue: 'q',
+      tasks: expect.arrayContaining(['block:1.0']),
+    })
     expect(stuck!.ms).toBeGreaterThanOrEqual(2000)
     const seen = (await hub.workers()).find(({ pid }) => pid === worker.pid)
     expect(seen).toMatchObject({ id, live: true, stats: { draining: false } })
