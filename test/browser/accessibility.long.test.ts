@@ -62,7 +62,7 @@ describe('no rule of accessibility is broken', () => {
       await judge(page, path || 'overview')
     }
     await page.keyboard.press('Control+k')
-    await page.keyboard.type('images')
+    await page.getByRole('combobox', { name: 'Search everything' }).fill('images')
     await page.getByRole('dialog').getByRole('option', { name: 'images', exact: true }).waitFor()
     await judge(page, 'palette')
     await page.goto(registry.at('queues/images'))
