@@ -224,6 +224,9 @@ export class NodeConnection {
     const client = this.#client
     this.#client = undefined
     this.#isReady = false
+    // The next one counts from the start: what this one had sent must not make that one's patience shorter.
+    this.#traffic = { read: 0, accepted: 0, queued: 0 }
+    this.#acceptedBefore = 0
     if (client) destroy(client, reason)
     for (const reject of this.#flights.keys()) reject(new ConnectionLost(reason.message))
     this.#flights.clear()

@@ -186,6 +186,8 @@ class NodeConnection:
                 return False
             assert self._link is not None
             wire = self._wire = Wire(self._link)
+            # It counts from the start: what its predecessor had sent must not make its patience shorter.
+            self._traffic, self._accepted_before = Traffic(0, 0, 0), 0
             wire.client_id = opening.result().client_id
             self.down_reason = None
             self._on_up()
