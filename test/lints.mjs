@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { root } from '../tools/prepare.mjs'
 import { pythonEnv } from '../tools/python-env.mjs'
 import { rubyLinter } from '../tools/ruby-lint.mjs'
-import { lint, node } from './programs.mjs'
+import { ifPossible, lint, node } from './programs.mjs'
 
 /** Which rules hold is in the client's pyproject.toml. */
 const ofPython = [
@@ -36,15 +36,6 @@ const rubyLints = () => [
     cwd: join(root, 'clients/ruby'),
   },
 ]
-
-const ifPossible = (title, make) => {
-  try {
-    return make()
-  } catch (error) {
-    console.log(`${title} cannot run here: ${error.message}.`)
-    return []
-  }
-}
 
 export const lints = () => [
   lint,

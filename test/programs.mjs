@@ -6,6 +6,16 @@ import { root } from '../tools/prepare.mjs'
 /** A suite that runs a file with Node. */
 export const node = (title, file, ...args) => ({ title, program: process.execPath, args: [file, ...args] })
 
+/** A suite, or a list of them; none where `make` throws what this machine lacks. */
+export const ifPossible = (title, make) => {
+  try {
+    return [make()].flat()
+  } catch (error) {
+    console.log(`${title} cannot run here: ${error.message}.`)
+    return []
+  }
+}
+
 const ofPackage = name => join(root, 'node_modules', name)
 const tsc = ofPackage('typescript/bin/tsc')
 

@@ -8,17 +8,7 @@ import { root } from '../tools/prepare.mjs'
 import { pythonEnv } from '../tools/python-env.mjs'
 import { rubyEnv } from '../tools/ruby-env.mjs'
 import { lints } from './lints.mjs'
-import { countsOfJunit, longFiles, node, pagesTypeCheck, typeCheck, vitest } from './programs.mjs'
-
-/** A suite, or none where `make` throws what it lacks. */
-const ifPossible = (title, make) => {
-  try {
-    return [make()]
-  } catch (error) {
-    console.log(`${title} cannot run here: ${error.message}.`)
-    return []
-  }
-}
+import { countsOfJunit, ifPossible, longFiles, node, pagesTypeCheck, typeCheck, vitest } from './programs.mjs'
 
 const ofClient = (title, language, cpuBudget, command) => reportDir =>
   ifPossible(title, () => {
