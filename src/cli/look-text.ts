@@ -4,10 +4,10 @@ import { printable } from './printable.ts'
 
 /** What a worker is doing, as lines for people. */
 export const lookLines = (look: WorkerLook): string[] => {
-  const { worker, queue, pid, slots, running, blocked } = look
+  const { worker, queue, pid, slots, outs, running, blocked } = look
   const idle = blocked ? 'its event loop is blocked' : 'it does not say what it runs'
   const busy = running ? `${running.length} of ${slots} slots busy` : idle
-  const head = `worker ${printable(worker)}, queue ${printable(queue)}, pid ${pid}: ${busy}`
+  const head = `worker ${printable(worker)}, queue ${printable(queue)}, pid ${pid}: ${busy}${outs ? `, ${outs} wait for other queues` : ''}`
   return [head, ...(running ?? []).flatMap(runLines), ...(blocked ? blockedLines(blocked) : [])]
 }
 

@@ -6,6 +6,8 @@ export interface WorkerLook {
   queue: string
   pid: number
   slots: number
+  /** How much it has to do in other queues: next steps of chains, jobs of other shards. 0 most of the time. */
+  outs: number
   /** When, Redis milliseconds. */
   atMs: number
   /** What its slots run, longest first. Undefined when only a thread beside its blocked event loop could answer. */
@@ -41,12 +43,13 @@ const mostFrames = 50
 
 /** @throws Unreadable */
 export const readWorkerLook = (text: string): WorkerLook => {
-  const { worker, queue, pid, slots, atMs, running, blocked } = objectOf(text, maxLookLength)
+  const { worker, queue, pid, slots, outs, atMs, running, blocked } = objectOf(text, maxLookLength)
   return {
     worker: textOf(worker, 64),
     queue: textOf(queue, 64),
     pid: isCount(pid) ? pid : 0,
     slots: isCount(slots, 65_536) ? slots : 0,
+    outs: isCount(outs) ? outs : 0,
     atMs: isMoment(atMs) ? atMs : 0,
     running: Array.isArray(running) ? running.slice(0, mostRuns).filter(isObject).map(readRun) : undefined,
     blocked: isObject(blocked) ? readBlocked(blocked) : undefined,

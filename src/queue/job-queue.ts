@@ -33,6 +33,9 @@ export interface JobEnd {
   following: string
 }
 
+/** Which time of holding a job it ends: by its leading `at`, empty where it has none. */
+export type HeldEnd = JobEnd & { at: string }
+
 /** Read at a time. */
 const dueSchedules = 20
 /** The same of jobs, each of which may be a megabyte. */
@@ -87,11 +90,11 @@ export class JobQueue {
     return readMoved(await run(client, 'due', [jobs, jobBell], [dueBatch, maxBatchBytes]))
   }
 
-  /** Ends jobs that this worker holds; of what it holds no more nothing is changed. */
-  async settle(client: Redis, workerId: string, ends: readonly JobEnd[]): Promise<SettledJobs> {
+  /** Ends jobs that this worker holds; of what it holds no more, or holds again since, nothing is changed. */
+  async settle(client: Redis, workerId: string, ends: readonly HeldEnd[]): Promise<SettledJobs> {
     const { held, jobs, jobBell } = this.keys
-    const args = ends.flatMap(({ id, outcome, delayMs, words, text, following }) => {
-      return [id, outcome, words?.join(' ') ?? Math.round(delayMs), text, following]
+    const args = ends.flatMap(({ id, at, outcome, delayMs, words, text, following }) => {
+      return [id, at, outcome, words?.join(' ') ?? Math.round(delayMs), text, following]
     })
     const answer = await run(client, 'settle', [held(workerId), jobs, jobBell], [maxDead, deadMs, ...args])
     return readSettledJobs(

@@ -158,6 +158,9 @@ export const decodeRequest = (
 /** The id that the claim function read: the one in the leading fields, whatever else the message says further on. */
 export const leadingId = (text: string): string | undefined => leading.exec(text)?.[1]
 
+/** The `at` of the leading fields, as it is written there; empty where there are none. */
+export const leadingAt = (text: string): string => /^\{"at":(\d+),"ttl":\d+,"id":"[\w-]+"/.exec(text)?.[1] ?? ''
+
 /** The reply of a request that ran; `result` is JSON already. `chunks`: of a stream, how many were pushed before. */
 export const okReply = (id: string, result: string, worker: string, us: Phases, chunks?: number): string =>
   `{"id":"${id}","ok":true,"result":${result},${chunks === undefined ? '' : `"chunks":${chunks},`}"worker":"${worker}",${phasesJson(us)}}`

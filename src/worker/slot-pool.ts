@@ -1,9 +1,14 @@
+/** So many things that are to be done in other queues are held before no more jobs are taken, whose ends ask for more of them. */
+const mostOuts = 1000
+
 /** The slots of a worker, for all queues that it serves. */
 export class SlotPool {
   readonly size: number
   readonly #jobSlots: number
   /** Requests that the worker holds, running or not. */
   held = 0
+  /** What is held beside these, to be done in other queues: as long as one of them cannot be written, all others are served. */
+  outs = 0
   #busy = 0
   #busyJobs = 0
 
@@ -24,7 +29,7 @@ export class SlotPool {
 
   /** How many more jobs may run, as far as slots are idle. */
   get jobRoom(): number {
-    return Math.max(0, Math.min(this.#jobSlots - this.#busyJobs, this.idle))
+    return this.outs >= mostOuts ? 0 : Math.max(0, Math.min(this.#jobSlots - this.#busyJobs, this.idle))
   }
 
   /** Whether this worker takes jobs at all. */

@@ -17,7 +17,10 @@ const shareMs = 60_000
  */
 export class Slots {
   readonly #pool: SlotPool
-  readonly #known = new Set<string>()
+  /** With the `at` of a job, as Redis has it: a further try comes under the same id with another one. */
+  readonly #known = new Map<string, string>()
+  /** Of these what is to be done in other queues. */
+  readonly #outs = new Set<string>()
   #busy = 0
   readonly #released = new RecentIds()
   #busyJobs = 0
@@ -69,16 +72,38 @@ export class Slots {
     return this.#known.has(id)
   }
 
-  /** Marks a request as known. False when it is already: it must not run twice. */
-  know(id: string): boolean {
-    if (this.#known.has(id)) return false
-    this.#known.add(id)
-    this.#pool.held++
+  /**
+   * Marks a request as known. False when it is already: it must not run twice. A job that is known with another `at` was settled here, and
+   * the answer to that is not here yet.
+   */
+  know(id: string, at = ''): boolean {
+    const known = this.#known.get(id)
+    if (known === at) return false
+    this.#known.set(id, at)
+    if (known === undefined) this.#pool.held++
     return true
   }
 
+  /** It is to be done in another queue, and nothing here waits for that. */
+  sendOut(id: string): void {
+    if (this.#outs.has(id)) return
+    this.#outs.add(id)
+    this.#pool.outs++
+    this.#pool.held--
+  }
+
+  /** How much is to be done in other queues. */
+  get outs(): number {
+    return this.#outs.size
+  }
+
+  /** The `at` that a job is known with. */
+  atOf(id: string): string {
+    return this.#known.get(id) ?? ''
+  }
+
   knownIds(): string[] {
-    return [...this.#known]
+    return [...this.#known.keys()]
   }
 
   /** A request that was claimed at `now`, monotonic milliseconds, starts. */
@@ -108,7 +133,16 @@ export class Slots {
 
   /** Not held here any more: others have it. */
   forget(ids: readonly string[]): void {
-    for (const id of ids) if (this.#known.delete(id)) this.#pool.held--
+    for (const id of ids) {
+      if (!this.#known.delete(id)) continue
+      if (this.#outs.delete(id)) this.#pool.outs--
+      else this.#pool.held--
+    }
+  }
+
+  /** Redis confirmed that these jobs were put where they belong. One that has come again since is held still. */
+  settled(jobs: readonly { id: string; at: string }[]): void {
+    this.forget(jobs.filter(({ id, at }) => this.#known.get(id) === at).map(({ id }) => id))
   }
 
   /** Redis confirmed that it is not held any more. */
@@ -135,8 +169,7 @@ export class Slots {
   /** After the identity changed: nothing of before counts. */
   reset(): void {
     this.#account()
-    this.#pool.held -= this.#known.size
-    this.#known.clear()
+    this.forget(this.knownIds())
     this.#identity++
     this.#giveBack(this.#busy, this.#busyJobs)
   }

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import type { Redis } from 'ioredis'
 import { hastenedMessage } from '../../src/jobs/job-text.ts'
-import type { JobEnd } from '../../src/queue/job-queue.ts'
-import { JobQueue } from '../../src/queue/job-queue.ts'
+import { type HeldEnd, JobQueue } from '../../src/queue/job-queue.ts'
 import { Queue } from '../../src/queue/queue.ts'
 import { failureText, jobPartText } from '../../src/wire/job-part.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
-import { jobBody, requestTail, unstamped } from '../../src/wire/message.ts'
+import { jobBody, leadingAt, requestTail, unstamped } from '../../src/wire/message.ts'
 import { heldIdOf, type JobsModel, jobOf, type ModelJob, type Outcome } from './jobs-model.ts'
 
 /** The real side of a run: the functions of two queues, and two workers in each, by name. */
@@ -83,8 +82,10 @@ export class JobsActors {
     outcome: Outcome,
     following: ModelJob | undefined,
   ): Promise<void> {
-    const end: JobEnd = {
+    const text = await this.redis.hget(this.queues[queue]!.keys.held(worker), `job:${id}`)
+    const end: HeldEnd = {
       id: `job:${id}`,
+      at: leadingAt(text!),
       outcome,
       delayMs: outcome === 'retry' || outcome === 'putoff' ? 3_600_000 : 0,
       text:

@@ -5,6 +5,7 @@ import { deadMs, maxDead, Queue } from '../../src/queue/queue.ts'
 import { libraryText, run } from '../../src/redis/library.ts'
 import { failureText } from '../../src/wire/job-part.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
+import { leadingAt } from '../../src/wire/message.ts'
 import {
   type Dead,
   type Held,
@@ -120,8 +121,10 @@ export class KeysActors {
     const isRun = held.kind === 'run'
     const own =
       isRun && words ? held.keys.map((taken, at) => placed(words[at] ?? 'b0', taken.payloads.length)) : undefined
+    const text = await this.redis.hget(this.queue.keys.held(worker), heldId)
     const end = {
       id: heldId,
+      at: leadingAt(text!),
       outcome: isRun ? (own ? ('retry' as const) : ('done' as const)) : outcome,
       delayMs,
       ...(own ? { words: own } : {}),

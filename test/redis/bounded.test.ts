@@ -76,6 +76,7 @@ describe('what is kept is bounded', () => {
     const dead = (id: string) =>
       ({
         id,
+        at: '1',
         outcome: 'dead',
         delayMs: 0,
         text: failureText({ code: 'TaskFailed', message: 'no' }),

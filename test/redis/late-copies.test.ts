@@ -87,6 +87,36 @@ describe('a command that arrives after its connection was given up', () => {
   })
 })
 
+describe('a settle whose answer was lost', () => {
+  it('counts its failure once, though the job runs again before it is sent again', async () => {
+    it_.allowLeftovers()
+    // Has the turn, and takes no jobs.
+    await it_.worker([defineTask('t:1.0', {}, () => 0)], { jobSlots: 0 })
+    const proxy = await startProxy()
+    let first = () => {}
+    const settledTwice = new Promise<void>(resolve => (first = resolve))
+    let settles = 0
+    proxy.deafFrom = chunk => {
+      if (!calls('settle')(chunk)) return false
+      if (++settles === 2) first()
+      return settles === 1
+    }
+    let runs = 0
+    const task = defineTask('t:1.0', { retries: 2, backoff: 50 }, async (_, { attempt }) => {
+      runs++
+      // It runs until the settle of the first run was sent again.
+      if (attempt === 2) await settledTwice
+      throw new Error(`run ${runs}, attempt ${attempt}`)
+    })
+    await it_.worker([task], { redis: proxy.url })
+    const hub = it_.hub()
+    await hub.enqueue('t:1.0', {}, { tracked: true })
+    await eventually(async () => (await hub.dead('q').list()).length === 1)
+    const [dead] = await hub.dead('q').list()
+    expect(dead!.errors.map(({ message }) => message)).toEqual(['run 1, attempt 1', 'run 2, attempt 2', 'run 3, attempt 3'])
+  })
+})
+
 describe('an upload', () => {
   it('that a slow link takes longer for than silence may last is no silence', async () => {
     const proxy = await ChaosProxy.start(it_.server.port)

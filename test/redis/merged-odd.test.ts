@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { type JobEnd, JobQueue } from '../../src/queue/job-queue.ts'
+import { type HeldEnd, JobQueue } from '../../src/queue/job-queue.ts'
 import { type MergedTask, Queue } from '../../src/queue/queue.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
+import { leadingAt } from '../../src/wire/message.ts'
 import { useRedis } from '../support/hub-fixture.ts'
 
 /*
@@ -33,9 +34,9 @@ const stage = () => {
     const { requests } = (await queue.claim(it_.redis, worker, { slots, jobs: slots, merging: [rule] }))!
     return requests.map(({ text }) => ({ text, heldId: `job:${/"id":"([\w-]+)"/.exec(text)![1]}` }))
   }
-  const end = (id: string, words?: string[]): JobEnd => {
+  const end = ({ heldId: id, text: held }: { heldId: string; text: string }, words?: string[]): HeldEnd => {
     const text = words ? '"code":"E","message":"no"' : ''
-    return { id, outcome: words ? 'retry' : 'done', delayMs: 0, ...(words ? { words } : {}), text, following: '' }
+    return { id, at: leadingAt(held), outcome: words ? 'retry' : 'done', delayMs: 0, ...(words ? { words } : {}), text, following: '' }
   }
   const waiting = (key: string) => it_.redis.zrange(jobs.keys.merged(task, key), '0', '-1')
   return { ...{ queue, jobs, keys: jobs.keys, enqueue, claim, end, waiting } }
@@ -52,8 +53,8 @@ describe('merged jobs', () => {
       if (way === 'unheld') await it_.redis.set(keys.held('w'), 'of somebody else')
       const runs = await claim('w', { maxPayloads: 10_000 }).catch(() => [])
       const [run] = runs
-      if (way === 'retry') await jobs.settle(it_.redis, 'w', [end(run!.heldId, ['r0'])])
-      if (way === 'd1') await jobs.settle(it_.redis, 'w', [end(run!.heldId, ['d1'])])
+      if (way === 'retry') await jobs.settle(it_.redis, 'w', [end(run!, ['r0'])])
+      if (way === 'd1') await jobs.settle(it_.redis, 'w', [end(run!, ['d1'])])
       if (way === 'handback') await queue.handback(it_.redis, 'w', 'head', [run!.heldId])
       if (way === 'leave') await queue.leave(it_.redis, 'w', [])
       if (way === 'adopt') {

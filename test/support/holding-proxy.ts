@@ -7,6 +7,8 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 export class HoldingProxy {
   /** The first chunk to the server of which this is true, and all that follow it on its connection, are held. */
   holdFrom: ((chunk: string) => boolean) | undefined
+  /** From the first chunk to the server of which this is true, the client of its connection hears nothing any more. */
+  deafFrom: ((chunk: string) => boolean) | undefined
   readonly #server: Server
   readonly #port: number
   readonly #sockets = new Set<Socket>()
@@ -51,6 +53,7 @@ export class HoldingProxy {
 
   #accept(client: Socket): void {
     const server = connect({ port: this.#port, host: '127.0.0.1', noDelay: true })
+    let isDeaf = false
     const isHeld = () => this.#held?.server === server
     client.setNoDelay(true)
     client.on('data', chunk => {
@@ -58,10 +61,11 @@ export class HoldingProxy {
         this.holdFrom = undefined
         this.#held = { chunks: [], server }
       }
+      if (this.deafFrom?.(chunk.toString('latin1'))) isDeaf = true
       if (isHeld()) this.#held!.chunks.push(chunk)
       else server.write(chunk)
     })
-    server.on('data', chunk => client.destroyed || client.write(chunk))
+    server.on('data', chunk => client.destroyed || isDeaf || client.write(chunk))
     client.on('close', () => isHeld() || server.destroy())
     server.on('close', () => client.destroy())
     for (const socket of [client, server]) {

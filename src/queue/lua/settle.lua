@@ -5,7 +5,7 @@
 -- KEYS[3]  LIST  pshub:{<queue>}:jobbell
 -- ARGV[1]  how many dead jobs are kept; the oldest make room
 -- ARGV[2]  ms for which they are kept
--- ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ...  fives, one for each job: its held id; how it ended; ms from now until it is tried
+-- ARGV[3], ARGV[4], ...  sixes, one for each job: its held id; its leading `at`, or empty where it has none; how it ended; ms from now until it is tried
 --          again, or 0, of a run of merged jobs a word for each of its keys; its result as JSON, or the failure as JSON without its braces; the job that follows it, without its `at`, if there
 --          is one: behind the name of its queue and a space, where that is another one
 -- flags:   allow-oom
@@ -17,7 +17,9 @@
 -- `cancelled`, not run or not to its end; `moved`, it is in another shard of its queue by now, which the text names. Of a run of merged jobs `done`, or `retry` and words for its keys, in their order: r<ms>, it
 -- failed and is tried again after that; d<place>, it failed, and its payload of that place, counted from 1, is given up, while the others
 -- wait as if new; x<place>, the same of one that is no JSON; b<ms>, it was not run, and comes back after that.
--- Only what this worker still holds is settled, so a second try after a lost answer, or a worker that lost its lease, does nothing.
+-- Only what this worker still holds is settled, so a second try after a lost answer, or a worker that lost its lease, does nothing. The `at`
+-- tells one time of holding a job from the next: each settle that puts it back gives it another one, and the same worker may hold it again
+-- before it has heard of that.
 try_lists(KEYS[2], KEYS[3])
 redis.call('HLEN', KEYS[1])
 redis.call('ZCARD', beside(KEYS[2], 'retries'))
@@ -121,13 +123,13 @@ local function settle(id, message, outcome, delay, text, following)
   return finish(id, message, options, 'dead')
 end
 
-for i = 3, #ARGV, 5 do
+for i = 3, #ARGV, 6 do
   local message = redis.call('HGET', KEYS[1], ARGV[i])
-  if message then
+  if message and (string.match(message, leading) or '') == ARGV[i + 1] then
     redis.call('HDEL', KEYS[1], ARGV[i])
-    local waiters = settle(plain_id(ARGV[i]), message, ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], ARGV[i + 4])
+    local waiters = settle(plain_id(ARGV[i]), message, ARGV[i + 2], ARGV[i + 3], ARGV[i + 4], ARGV[i + 5])
     for k = 1, #waiters, 2 do
-      told[#told + 1] = (i + 2) / 5
+      told[#told + 1] = (i + 3) / 6
       told[#told + 1] = waiters[k]
       told[#told + 1] = waiters[k + 1]
     end

@@ -1,13 +1,16 @@
 import { heldOut } from '../../jobs/held-job.ts'
 import { movedMessage } from '../../jobs/job-text.ts'
-import { type JobEnd, JobQueue } from '../../queue/job-queue.ts'
+import { type HeldEnd, JobQueue } from '../../queue/job-queue.ts'
 import type { Redis } from '../../redis/connection.ts'
 import { isFull, isTransient } from '../../redis/failures.ts'
 import type { HeldText } from '../../wire/answers.ts'
 import { backoffMs, monotonicMs, sleep } from '../../wire/clock.ts'
 import { isQueueName, makeKeys } from '../../wire/keys.ts'
-import type { Request } from '../../wire/message.ts'
+import { leadingAt, type Request } from '../../wire/message.ts'
 import type { WorkerContext } from '../context.ts'
+
+/** Many may wait for a queue that cannot be written. */
+const longestPauseMs = 5000
 
 /**
  * Does in other queues what an end here asks for: the next step of a chain is put in there, a batch is told. It is held here until it is
@@ -48,7 +51,8 @@ export class Forward {
   }
 
   #send({ id, text }: HeldText, workerId: string): Promise<void> {
-    const { queue } = this.#context
+    const { queue, slots } = this.#context
+    slots.sendOut(id)
     const out = heldOut(id)
     const target = out && isQueueName(out.queue) ? this.#queueOf(out.queue) : undefined
     const tally = /^tally ([\w-]+) ([\w-]+) (\w+)$/.exec(text)
@@ -64,11 +68,12 @@ export class Forward {
   }
 
   #move({ id, heldId, text }: Request, shard: string, workerId: string, nowUs: number): Promise<void> {
-    const { jobQueue } = this.#context
+    const { jobQueue, slots } = this.#context
+    slots.sendOut(heldId)
     // Counted from the claim: while Redis is away its clock is not known.
     const startedAt = monotonicMs()
     const target = this.#queueOf(shard)
-    const end: JobEnd = { id: heldId, outcome: 'moved', delayMs: 0, text: shard, following: '' }
+    const end: HeldEnd = { id: heldId, at: leadingAt(text), outcome: 'moved', delayMs: 0, text: shard, following: '' }
     const act = async (client: Redis) => {
       await target.forward(client, movedMessage(text, nowUs + (monotonicMs() - startedAt) * 1000))
       await jobQueue.settle(client, workerId, [end])
@@ -102,7 +107,7 @@ export class Forward {
       } catch (error) {
         if (!isTransient(error) && !isFull(error as Error)) problem('forward')(error as Error)
       }
-      await sleep(backoffMs(attempt, 20, 1000), this.#stopping.signal)
+      await sleep(backoffMs(attempt, 20, longestPauseMs), this.#stopping.signal)
       await commands.whenReady(this.#stopping.signal)
       if (this.#stopping.signal.aborted) return
     }

@@ -6,7 +6,7 @@ import type { Task } from '../../task/task.ts'
 import type { Claimed } from '../../wire/answers.ts'
 import { monotonicMs } from '../../wire/clock.ts'
 import type { ErrorCode, ToldError } from '../../wire/errors.ts'
-import { decodeRequest, errorReply, leadingId, okReply, type Request, told } from '../../wire/message.ts'
+import { decodeRequest, errorReply, leadingAt, leadingId, okReply, type Request, told } from '../../wire/message.ts'
 import type { Phases } from '../../wire/phases.ts'
 import type { WorkerContext } from '../context.ts'
 import type { Execution } from '../executor.ts'
@@ -101,7 +101,7 @@ export class Intake {
     const request = this.#read(element, workerId)
     if (!request || (this.#putBack.get(request.heldId) ?? 0) >= nowUs) return undefined
     const isRepeated = slots.isRepeated(request.heldId)
-    if (!slots.know(request.heldId)) return undefined
+    if (!slots.know(request.heldId, element.isJob ? leadingAt(element.text) : '')) return undefined
     if (!isRepeated) return request
     // It ended here before, and Redis has forgotten that: a replica was promoted that had not heard of it yet.
     const message = `${request.task} had been run already when Redis failed over, and was not run again.`
@@ -125,7 +125,8 @@ export class Intake {
       const plainId = madeUpId ?? leadingId(text)
       if (plainId === undefined) return undefined
       const id = isJob ? heldAsJob(plainId) : plainId
-      if (slots.know(id)) settle.add({ id, workerId, hubId: undefined, reply: '', slot: undefined })
+      if (slots.know(id, isJob ? leadingAt(text) : ''))
+        settle.add({ id, workerId, hubId: undefined, reply: '', slot: undefined })
       return undefined
     }
   }

@@ -1,6 +1,6 @@
 import { answerOf } from '../../jobs/verdict.ts'
 import { isBatchFull } from '../../queue/batches.ts'
-import type { JobEnd } from '../../queue/job-queue.ts'
+import type { HeldEnd } from '../../queue/job-queue.ts'
 import { longWriteChars } from '../../redis/client.ts'
 import { NotConnected } from '../../redis/failures.ts'
 import { clearTimeout, setTimeout } from '../../wire/timers.ts'
@@ -16,7 +16,7 @@ interface Batch {
   /** By hub. */
   readonly replies: Map<string, string[]>
   /** What became of jobs, but for those that need only be released. */
-  readonly jobs: JobEnd[]
+  readonly jobs: HeldEnd[]
   readonly slots: Slot[]
   /** Of all that ended. */
   count: number
@@ -51,7 +51,7 @@ export class Settle {
     batch.count += job?.keys ?? 1
     batch.chars += size
     if (slot) batch.slots.push(slot)
-    if (job) batch.jobs.push(job)
+    if (job) batch.jobs.push({ ...job, at: this.#context.slots.atOf(id) })
     else batch.ids.push(id)
     if (hubId === undefined) return
     const replies = batch.replies.get(hubId)
@@ -142,11 +142,11 @@ export class Settle {
   }
 
   /** In one step with their release. Who waits for them is told behind it, and looks again where that fails. */
-  async #settleJobs(jobs: JobEnd[], workerId: string): Promise<void> {
+  async #settleJobs(jobs: HeldEnd[], workerId: string): Promise<void> {
     const { queue, jobQueue, commands, slots, fetch, forward, problem } = this.#context
     const { dropped, told, outs } = await commands.send(client => jobQueue.settle(client, workerId, jobs))
     // Not remembered as released: should Redis forget this, in a failover, they are run again, so that what was to follow comes.
-    slots.forget(jobs.map(({ id }) => id))
+    slots.settled(jobs)
     forward.send(outs, workerId)
     fetch.slotsIdle()
     if (dropped > 0)

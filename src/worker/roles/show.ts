@@ -27,6 +27,7 @@ export class Show {
       queue: queue.name,
       pid: process.pid,
       slots: slots.size,
+      outs: slots.outs,
       atMs: Math.floor(clock.atUs(now) / 1000),
       running: executor.look(now),
       blocked: undefined,

@@ -95,14 +95,17 @@ class JobQueue:
         """Moves what is due into its list. Harmless to repeat."""
         return read_moved(await run(connection, "due", self._both, [_DUE_BATCH, MAX_BATCH_BYTES]))
 
-    async def settle(self, connection: Connection, worker_id: str, ends: Sequence[JobEnd]) -> SettledJobs:
-        """Ends jobs that this worker holds; of what it holds no more nothing is changed."""
+    async def settle(self, connection: Connection, worker_id: str, ends: Sequence[tuple[JobEnd, str]]) -> SettledJobs:
+        """
+        Ends jobs that this worker holds, each with its leading ``at``, empty where it has none; of what it holds no more, or holds again
+        since, nothing is changed.
+        """
         args: list[Word] = [MAX_DEAD, DEAD_MS]
-        for end in ends:
+        for end, at in ends:
             delay = end.delay_ms if end.words is None else " ".join(end.words)
-            args += [end.id, end.outcome, delay, end.text, end.following]
+            args += [end.id, at, end.outcome, delay, end.text, end.following]
         answer = await run(connection, "settle", [self.keys.held(worker_id), *self._both], args)
-        return read_settled_jobs(answer, [end.id for end in ends])
+        return read_settled_jobs(answer, [end.id for end, _ in ends])
 
     async def forward(self, connection: Connection, message: str) -> bool:
         """

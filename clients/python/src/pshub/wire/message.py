@@ -17,6 +17,7 @@ from .streams import Asked, read_asked, read_part
 _LEADING = re.compile(r'\{"at":[0-9]+,"ttl":[0-9]+,"id":"([A-Za-z0-9_-]+)"')
 _BEGINS_JOB = re.compile(_LEADING.pattern + r',"job":\{')
 _BEGINS_IDEMPOTENT = re.compile(_LEADING.pattern + ',"idempotent":true,')
+_LEADING_AT = re.compile(r'\{"at":([0-9]+),"ttl":[0-9]+,"id":"[A-Za-z0-9_-]+"')
 _REPLY_ID = re.compile(r'\{"id":"([A-Za-z0-9_-]+)"')
 MAX_TASK_LENGTH = 128
 _MAX_SAFE_INTEGER = 2**53 - 1
@@ -154,6 +155,12 @@ def decode_request(raw: Any, held_id: str | None, keys: Keys) -> Request:
     request.asked = None if request.hub_id is None else read_asked(value)
     request.text = text
     return request
+
+
+def leading_at(text: str) -> str:
+    """The ``at`` of the leading fields, as it is written there; empty where there are none."""
+    match = _LEADING_AT.match(text)
+    return match[1] if match else ""
 
 
 def leading_id(text: str) -> str | None:

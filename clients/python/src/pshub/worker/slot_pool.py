@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-#: So many may be held beyond the usual because other servers are away: a reply, or what is to be done in another queue.
+#: So many may be held beyond the usual because other servers are away: replies.
 _MOST_STUCK = 1000
+#: So many things that are to be done in other queues are held before no more jobs are taken, whose ends ask for more of them.
+_MOST_OUTS = 1000
 
 
 class SlotPool:
@@ -17,6 +19,8 @@ class SlotPool:
         self.busy_jobs = 0
         self.held = 0
         self.stuck = 0
+        #: What is held beside these, to be done in other queues: as long as one of them cannot be written, all others are served.
+        self.outs = 0
 
     @property
     def idle(self) -> int:
@@ -31,7 +35,7 @@ class SlotPool:
     @property
     def job_room(self) -> int:
         """How many more jobs may run, as far as slots are idle."""
-        return max(0, min(self._job_slots - self.busy_jobs, self.idle))
+        return 0 if self.outs >= _MOST_OUTS else max(0, min(self._job_slots - self.busy_jobs, self.idle))
 
     @property
     def takes_jobs(self) -> bool:

@@ -33,9 +33,12 @@ class Slots:
     def __init__(self, pool: SlotPool) -> None:
         """``pool``: the worker's, for all places."""
         self._pool = pool
-        self._known: dict[str, None] = {}
+        #: With the ``at`` of a job, as Redis has it: a further try comes under the same id with another one.
+        self._known: dict[str, str] = {}
         #: Of these what waits for another server than the one that this worker's queue is at.
         self._stuck: set[str] = set()
+        #: And what is to be done in other queues.
+        self._outs: set[str] = set()
         self._busy: dict[Slot, float] = {}
         self._released = _RecentIds()
         self._used_s = 0.0
@@ -62,13 +65,29 @@ class Slots:
     def knows(self, id: str) -> bool:
         return id in self._known
 
-    def know(self, id: str) -> bool:
-        """Marks a request as known. False when it is already: it must not run twice."""
-        if id in self._known:
+    def know(self, id: str, at: str = "") -> bool:
+        """
+        Marks a request as known. False when it is already: it must not run twice. A job that is known with another ``at`` was settled
+        here, and the answer to that is not here yet.
+        """
+        known = self._known.get(id)
+        if known == at:
             return False
-        self._known[id] = None
-        self._pool.held += 1
+        self._known[id] = at
+        if known is None:
+            self._pool.held += 1
         return True
+
+    def at_of(self, id: str) -> str:
+        """The ``at`` that a job is known with."""
+        return self._known.get(id, "")
+
+    def send_out(self, id: str) -> None:
+        """It is to be done in another queue, and nothing here waits for that."""
+        if id not in self._outs:
+            self._outs.add(id)
+            self._pool.outs += 1
+            self._pool.held -= 1
 
     def stick(self, ids: Iterable[str]) -> None:
         """These cannot go before another server is back, which must not keep what this one has from being served."""
@@ -105,10 +124,18 @@ class Slots:
         if id not in self._known:
             return
         del self._known[id]
-        self._pool.held -= 1
+        if id in self._outs:
+            self._outs.discard(id)
+            self._pool.outs -= 1
+        else:
+            self._pool.held -= 1
         if id in self._stuck:
             self._stuck.discard(id)
             self._pool.stuck -= 1
+
+    def settled(self, jobs: Iterable[tuple[str, str]]) -> None:
+        """Redis confirmed that these, with their ``at``, were put where they belong. One that has come again since is held still."""
+        self.forget([id for id, at in jobs if self._known.get(id) == at])
 
     def released(self, ids: Iterable[str]) -> None:
         """Redis confirmed that these are not held any more."""

@@ -72,10 +72,12 @@ module Pshub
     # Moves what is due into its list. Harmless to repeat.
     def move_due(connection) = Moved.read(Library.run(connection, "due", @lists, [DUE_BATCH, Batches::MAX_BYTES]))
 
-    # Ends jobs that this worker holds; of what it holds no more nothing is changed.
-    def settle(connection, worker_id, ends)
-      fives = ends.flat_map { |each| [each.id, each.outcome, each.words&.join(" ") || each.delay_ms.round, each.text, each.following] }
-      args = [TaskQueue::MAX_DEAD, TaskQueue::DEAD_MS, *fives]
+    # Ends jobs that this worker holds, each with its leading +at+ in +ats+; of what it holds no more, or holds again since, nothing is changed.
+    def settle(connection, worker_id, ends, ats)
+      sixes = ends.zip(ats).flat_map do |each, at|
+        [each.id, at, each.outcome, each.words&.join(" ") || each.delay_ms.round, each.text, each.following]
+      end
+      args = [TaskQueue::MAX_DEAD, TaskQueue::DEAD_MS, *sixes]
       SettledJobs.read(Library.run(connection, "settle", [@keys.held(worker_id), *@lists], args), ends)
     end
 

@@ -22,5 +22,6 @@ module Pshub
   # +hub_id+:: nil when nobody waits for a reply
   # +slot+:: what it ran in; nil for what did not run
   # +job+:: how a job ended, a JobEnd; nil where all that is left to do is to release it
-  Settlement = Struct.new(:id, :worker_id, :hub_id, :reply, :slot, :job, keyword_init: true)
+  # +at+:: which time of holding that job this ends: by its leading +at+
+  Settlement = Struct.new(:id, :worker_id, :hub_id, :reply, :slot, :job, :at, keyword_init: true)
 end

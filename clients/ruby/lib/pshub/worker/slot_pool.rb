@@ -8,6 +8,8 @@ module Pshub
   class SlotPool
     # So many may wait for other nodes of a Cluster without being counted as held.
     MOST_STUCK = 1000
+    # So many things that are to be done in other queues are held before no more jobs are taken, whose ends ask for more of them.
+    MOST_OUTS = 1000
 
     attr_reader :size
     # Somebody waits for room for a job, in #wait_room.
@@ -20,7 +22,7 @@ module Pshub
       @lock = Mutex.new
       @changed = Clock.condition
       @room = Clock.condition
-      @busy = @busy_jobs = @held = @stuck = 0
+      @busy = @busy_jobs = @held = @stuck = @outs = 0
       @room_wanted = false
     end
 
@@ -38,7 +40,7 @@ module Pshub
     def idle = [@size - @busy, (3 * @size) - (@held - [@stuck, MOST_STUCK].min)].min
 
     # How many more jobs may run, as far as slots are idle.
-    def room = [0, [@job_slots - @busy_jobs, idle].min].max
+    def room = @outs >= MOST_OUTS ? 0 : [0, [@job_slots - @busy_jobs, idle].min].max
 
     # So many more are busy, with so many jobs among them; fewer, when they are below 0. The same of what is held, and of what of it is stuck.
     def take(slots, jobs)
@@ -48,6 +50,8 @@ module Pshub
 
     def hold(count) = @held += count
     def stick(count) = @stuck += count
+    # What is held beside these, to be done in other queues: as long as one of them cannot be written, all others are served.
+    def send_out(count) = @outs += count
 
     # Waits until something changes, or so many seconds.
     def wait(seconds = nil) = @changed.wait(@lock, seconds)

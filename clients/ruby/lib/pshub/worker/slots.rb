@@ -13,8 +13,11 @@ module Pshub
     # +pool+: the worker's, for all places.
     def initialize(pool)
       @pool = pool
+      # With the +at+ of a job, as Redis has it: a further try comes under the same id with another one.
       @known = {}
       @stuck = {}
+      # What is to be done in other queues.
+      @outs = {}
       @busy = {}.compare_by_identity
       @released = RecentIds.new
       @used_s = 0.0
@@ -26,13 +29,31 @@ module Pshub
     def knows?(id) = @pool.synchronize { @known.key?(id) }
     def known_ids = @pool.synchronize { @known.keys }
 
-    # Marks a request as known. False when it is already: it must not run twice.
-    def know(id)
+    # Marks a request as known. False when it is already: it must not run twice. A job that is known with another +at+ was settled here, and
+    # the answer to that is not here yet.
+    def know(id, at = "")
       @pool.synchronize do
-        next false if @known.key?(id)
+        known = @known[id]
+        next false if known == at
 
-        @pool.hold(1)
-        @known[id] = true
+        @pool.hold(1) unless known
+        @known[id] = at
+        true
+      end
+    end
+
+    # The +at+ that a job is known with.
+    def at_of(id) = @pool.synchronize { @known.fetch(id, "") }
+
+    # It is to be done in another queue, and nothing here waits for that.
+    def send_out(id)
+      @pool.synchronize do
+        next if @outs.key?(id)
+
+        @outs[id] = true
+        @pool.hold(-1)
+        @pool.send_out(1)
+        @pool.changed
       end
     end
 
@@ -74,11 +95,18 @@ module Pshub
     def forget(ids)
       @pool.synchronize do
         ids.each do |id|
-          @pool.hold(-1) if @known.delete(id)
+          if @known.delete(id)
+            @outs.delete(id) ? @pool.send_out(-1) : @pool.hold(-1)
+          end
           @pool.stick(-1) if @stuck.delete(id)
         end
         @pool.changed
       end
+    end
+
+    # Redis confirmed that these, ids with their +at+, were put where they belong. One that has come again since is held still.
+    def settled(jobs)
+      forget(@pool.synchronize { jobs.select { |id, at| @known[id] == at } }.map(&:first))
     end
 
     # Redis confirmed that these are not held any more.

@@ -17,7 +17,7 @@ from ...wire.keys import Keys, is_queue_name
 from ...wire.message import Request
 from ...wire.redis_clock import RedisClock
 from ..patience import Patience, may_pass
-from ..slots import STUCK_S, Slots
+from ..slots import Slots
 
 _TALLY = re.compile(r"tally ([A-Za-z0-9_-]+) ([A-Za-z0-9_-]+) (\w+)")
 
@@ -76,6 +76,7 @@ class Forward:
         self._patience.stop()
 
     async def _send(self, held_id: str, raw: bytes, worker_id: str) -> None:
+        self._slots.send_out(held_id)
         text, out = raw.decode("utf-8", "replace"), held_out(held_id)
         target = self._queue_of(out[0]) if out and is_queue_name(out[0]) else None
         tally = _TALLY.fullmatch(text)
@@ -85,7 +86,7 @@ class Forward:
             if worker_id != self._worker_id():
                 return
             if target is not None:
-                await self._hand_over(target, tally, text, held_id)
+                await self._hand_over(target, tally, text)
             await self._queue.release(self._connection, worker_id, [held_id])
             # Not remembered: should Redis forget this, it is done again, and known to have come where it did.
             self._slots.forget([held_id])
@@ -95,35 +96,28 @@ class Forward:
             await self._forget(target, out[1])
 
     async def _move(self, job: Request, shard: str, worker_id: str) -> None:
-        target = self._queue_of(shard)
+        self._slots.send_out(job.held_id)
+        target, at = self._queue_of(shard), self._slots.at_of(job.held_id)
         end = JobEnd(job.held_id, "moved", text=shard)
 
         async def act() -> None:
             if worker_id != self._worker_id():
                 return
             message = moved_message(job.text, self._clock.at_us(now_s()))
-            await self._hand_over(target, None, message, job.held_id)
-            await self._job_queue.settle(self._connection, worker_id, [end])
+            await self._hand_over(target, None, message)
+            await self._job_queue.settle(self._connection, worker_id, [(end, at)])
             self._slots.forget([job.held_id])
             self._on_room()
 
         if await self._patience.until_done(act) and worker_id == self._worker_id():
             await self._forget(target, job.id)
 
-    async def _hand_over(self, target: JobQueue, tally: re.Match[str] | None, text: str, held_id: str) -> None:
-        timer = asyncio.get_running_loop().call_later(STUCK_S, self._stick, held_id)
-        try:
-            # What was pushed by hand there goes as it came.
-            if tally is not None:
-                await target.tally(self._connection, tally[1], tally[2], tally[3])
-            else:
-                await target.forward(self._connection, text)
-        finally:
-            timer.cancel()
-
-    def _stick(self, held_id: str) -> None:
-        if self._connection.is_spread:
-            self._slots.stick([held_id])
+    async def _hand_over(self, target: JobQueue, tally: re.Match[str] | None, text: str) -> None:
+        # What was pushed by hand there goes as it came.
+        if tally is not None:
+            await target.tally(self._connection, tally[1], tally[2], tally[3])
+        else:
+            await target.forward(self._connection, text)
 
     async def _forget(self, target: JobQueue, id: str) -> None:
         """It is released, so this is no part of what is tried again: what remembers it there goes by itself where this fails."""

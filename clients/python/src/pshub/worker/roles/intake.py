@@ -16,7 +16,7 @@ from ...wire.clock import now_s, spawn
 from ...wire.errors import ToldError, told_error
 from ...wire.failures import problems_of
 from ...wire.keys import Keys
-from ...wire.message import MalformedMessage, Request, decode_request, error_reply, leading_id, ok_reply, told
+from ...wire.message import MalformedMessage, Request, decode_request, error_reply, leading_at, leading_id, ok_reply, told
 from ...wire.phases import Phases
 from ...wire.redis_clock import RedisClock
 from ..executor import Execution, Executor
@@ -141,7 +141,8 @@ class Intake:
         if self._slots.was_released(request.held_id):
             self._end_repeated(request, worker_id)
             return None
-        return request if self._slots.know(request.held_id) else None
+        at = leading_at(request.text) if element.is_job else ""
+        return request if self._slots.know(request.held_id, at) else None
 
     def _decode(self, element: ClaimedRequest, worker_id: str) -> Request | None:
         text, made_up_id, is_job = element
@@ -157,9 +158,10 @@ class Intake:
             self._measures.counters["malformed"] += 1
             self._events.emit("request:malformed", queue=self._queue_name, reason=str(error))
             # Held all the same, under the id the claim read or made up: release it like any other.
-            id = made_up_id or leading_id(text.decode("utf-8", "replace"))
+            said = text.decode("utf-8", "replace")
+            id = made_up_id or leading_id(said)
             held_id = held_as_job(id) if id is not None and is_job else id
-            if held_id is not None and self._slots.know(held_id):
+            if held_id is not None and self._slots.know(held_id, leading_at(said) if is_job else ""):
                 self._settle(Settlement(held_id, worker_id, None, ""))
             return None
 

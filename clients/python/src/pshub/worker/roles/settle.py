@@ -34,6 +34,8 @@ class Settlement(NamedTuple):
     slot: Slot | None = None
     #: How a job ended, unless all that is left to do is to release it.
     job: JobEnd | None = None
+    #: Which time of holding that job this ends: by its ``at``.
+    at: str = ""
 
     @property
     def size(self) -> int:
@@ -88,7 +90,8 @@ class Settle:
         self._under_way: set[asyncio.Task[None]] = set()
 
     def add(self, settlement: Settlement) -> None:
-        self._batch.append(settlement)
+        at = self._slots.at_of(settlement.id)
+        self._batch.append(settlement._replace(at=at) if at else settlement)
         self._flush_soon()
 
     async def drained(self) -> None:
@@ -145,7 +148,7 @@ class Settle:
             timer.cancel()
         worker_id = self._worker_id()
         own = [each for each in batch if each.worker_id == worker_id]
-        jobs = [each.job for each in own if each.job is not None]
+        jobs = [(each.job, each.at) for each in own if each.job is not None]
         if jobs:
             # Whatever refuses it: a job is done, or waits, or is dead, or held.
             await self._patience.until_done(lambda: self._settle_jobs(jobs, worker_id))
@@ -157,14 +160,14 @@ class Settle:
         self._slots.stick(each.id for each in batch)
         self._on_slots_idle()
 
-    async def _settle_jobs(self, jobs: Sequence[JobEnd], worker_id: str) -> None:
+    async def _settle_jobs(self, jobs: Sequence[tuple[JobEnd, str]], worker_id: str) -> None:
         """In one step with their release. Who waits for them is told behind it, and looks again where that fails."""
         if worker_id != self._worker_id():
             return
         settled = await self._job_queue.settle(self._connection, worker_id, jobs)
-        by_id = {end.id: end for end in jobs}
+        by_id = {end.id: end for end, _ in jobs}
         # What is tried again, or may be given another chance, comes under the same id: it must not pass for what has ended here.
-        self._slots.forget(end.id for end in jobs)
+        self._slots.settled((end.id, at) for end, at in jobs)
         self._forward(settled.outs, worker_id)
         self._on_slots_idle()
         if settled.dropped > 0:

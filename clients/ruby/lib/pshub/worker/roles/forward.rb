@@ -40,17 +40,23 @@ module Pshub
 
       # Pairs of held id and text.
       def send_outs(outs, worker_id)
-        outs.each { |id, text| add(errand(id, text, worker_id)) if @slots.know(id) }
+        outs.each do |id, text|
+          next unless @slots.know(id)
+
+          @slots.send_out(id)
+          add(errand(id, text, worker_id))
+        end
       end
 
       # A job that was taken and belongs into another shard: there it is put in, and here, behind that, the next one of its key may be
       # taken. +now_us+ is Redis' time at this moment.
       def move(request, shard, worker_id, now_us)
         id, target, since = request.held_id, queue_of(shard), Clock.now
+        @slots.send_out(id)
         moved = JobEnd.new(id, "moved", 0, shard, "")
         act = lambda do
           target.forward(@connection, JobText.moved(request.text, now_us + ((Clock.now - since) * 1e6).round))
-          @job_queue.settle(@connection, worker_id, [moved])
+          @job_queue.settle(@connection, worker_id, [moved], [Message.leading_at(request.text)])
         end
         add(Errand.new(id, worker_id, act, -> { target.forget(@connection, request.id) }, 0, 0.0))
       end
@@ -107,7 +113,6 @@ module Pshub
 
       # One that is refused does not hold up the others.
       def put_off(errand)
-        @slots.stick([errand.id]) if @connection.spread?
         errand.not_before = Clock.now + Patience.pause(errand.tries)
         errand.tries += 1
         errand

@@ -84,7 +84,7 @@ module Pshub
         return if @lock.synchronize { @put_back.fetch(request.held_id, 0) >= now_us }
         return end_repeated(request, worker_id) if @slots.released?(request.held_id)
 
-        request if @slots.know(request.held_id)
+        request if @slots.know(request.held_id, at_of(element[0], element[2]))
       end
 
       # It ended here before, and Redis has forgotten that: a replica was promoted that had not heard of it yet.
@@ -116,6 +116,9 @@ module Pshub
         home != @queue_name
       end
 
+      # Which time of holding a job this is.
+      def at_of(text, is_job) = is_job ? Message.leading_at(Payload.utf8(text)) : ""
+
       def decode(text, made_up_id, is_job, worker_id)
         request = MergedRun.decode(text, made_up_id, @keys, is_job)
         request.held_id = Held.as_job(request.held_id) if is_job
@@ -126,7 +129,7 @@ module Pshub
         # Held all the same, under the id that the claim read or made up: release it like any other.
         id = made_up_id || Message.leading_id(Payload.utf8(text)) or return
         id = Held.as_job(id) if is_job
-        settle(id, worker_id) if @slots.know(id)
+        settle(id, worker_id) if @slots.know(id, at_of(text, is_job))
         nil
       end
 

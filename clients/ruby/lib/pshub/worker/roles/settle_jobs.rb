@@ -31,6 +31,7 @@ module Pshub
 
       # A Settlement with a +job+. Its slot is for others at once, however long Redis does not take it.
       def add(settlement)
+        settlement.at = @slots.at_of(settlement.id)
         @slots.free(settlement.slot) if settlement.slot
         @lock.synchronize do
           @waiting << settlement
@@ -78,20 +79,23 @@ module Pshub
       # Whatever refuses it is tried again: a job is done, or waits, or is dead, or held.
       def deliver(settlements)
         worker_id = @crew.worker_id
-        ends = ends_of(settlements, worker_id)
+        ends, ats = ends_of(settlements, worker_id)
         return if ends.empty?
 
         # Claimed under an identity that was lost: others have adopted it.
         own = -> { worker_id == @crew.worker_id }
-        @patience.until_done(own) { settled(@job_queue.settle(@connection, worker_id, ends), ends, worker_id) }
+        @patience.until_done(own) { settled(@job_queue.settle(@connection, worker_id, ends, ats), ends, ats, worker_id) }
       end
 
-      def ends_of(settlements, worker_id) = settlements.select { |each| each.worker_id == worker_id }.map(&:job)
+      def ends_of(settlements, worker_id)
+        own = settlements.select { |each| each.worker_id == worker_id }
+        [own.map(&:job), own.map(&:at)]
+      end
 
       # Who waits for them is told behind it, and looks again where that fails.
-      def settled(jobs, ends, worker_id)
+      def settled(jobs, ends, ats, worker_id)
         # Not remembered as released: a job is tried again under its id, and one whose end Redis forgets is run again.
-        @slots.forget(ends.map(&:id))
+        @slots.settled(ends.map(&:id).zip(ats))
         @crew.forward(jobs.outs, worker_id)
         if jobs.dropped.positive?
           @crew.problem("dead", "#{jobs.dropped} of the oldest dead jobs were dropped to keep the latest ones")
