@@ -52,6 +52,27 @@ describe('a chain', () => {
     it_.allowLeftovers()
   })
 
+  it('into a queue that cannot be written keeps nothing else from being served', async () => {
+    const a = noting('a')
+    const worker = await it_.worker([a.task], { slots: 2 })
+    const hub = it_.hub()
+    const elsewhere = keysOf('elsewhere')
+    await it_.redis.set(elsewhere.jobs, 'of somebody else')
+    for (let n = 0; n < 8; n++)
+      await hub.chain([
+        [a.task, {}],
+        ['b:1.0', {}, { queue: 'elsewhere' }],
+      ])
+    // More than three times as many as there are slots.
+    await eventually(async () => (await it_.redis.hlen(keysOf('q').held(worker.id))) === 8)
+    await hub.call(a.task, {})
+    await (await hub.enqueue(a.task, {}, { tracked: true })).result()
+    await it_.redis.del(elsewhere.jobs)
+    await eventually(async () => (await it_.redis.llen(elsewhere.jobs)) === 8)
+    await eventually(async () => (await it_.redis.exists(keysOf('q').held(worker.id))) === 0)
+    it_.allowLeftovers()
+  })
+
   it('ends where a step fails, and no further one starts when it is cancelled', async () => {
     const { a, b, hub } = await twoQueues()
     const broken = await hub.chain([

@@ -26,7 +26,7 @@ def test_the_end_of_the_grace(server: Server, start_worker: Start, tmp_path: Pat
     with Hub(server.url) as hub:
         pending = hub.submit("stubborn:1.0", ms=600_000, timeout=60)
         again = hub.submit("first_hangs:1.0", mark=str(tmp_path / "mark"), timeout=60)
-        eventually(lambda: server.held() and server.client.hlen(server.held()[0]) == 2)
+        eventually(lambda: server.held() and server.client.hlen(server.held()[0]) == 2 and (tmp_path / "mark").exists())
         worker.signal(signal.SIGTERM)
         with pytest.raises(WorkerLost, match="stopped"):
             pending.result()

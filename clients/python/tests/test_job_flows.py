@@ -33,6 +33,19 @@ def fail() -> None:
     raise ValueError("wrong")
 
 
+def test_a_chain_into_a_queue_that_cannot_be_written_keeps_nothing_else_from_being_served(server: Server, hub: Hub, serve: Serve) -> None:
+    serve(add, slots=2)
+    server.client.set("pshub:{elsewhere}:jobs", "of somebody else")
+    for n in range(8):
+        hub.chain([(add, {"x": n}), ("double:1.0", {}, {"queue": "elsewhere", "pass": "was"})])
+    # More than three times as many as there are slots.
+    eventually(lambda: server.held() and server.client.hlen(server.held()[0]) == 8)
+    assert hub.call(add, x=1) == 2
+    assert hub.enqueue(add, {"x": 2}, tracked=True).result() == 3
+    server.client.delete("pshub:{elsewhere}:jobs")
+    eventually(lambda: server.client.llen("pshub:{elsewhere}:jobs") == 8 and server.held() == [])
+
+
 def test_a_chain_over_two_queues(server: Server, hub: Hub, serve: Serve) -> None:
     workers = [serve(add), serve(double, queue="other")]
     problems = [noted(worker, "problem") for worker in workers]

@@ -165,6 +165,8 @@ def test_a_killed_one_is_adopted_from_in_every_place(server: Server, hub: Hub, s
     jobs = [hub.enqueue("first_hangs:1.0", {"mark": str(tmp_path / f"job{n}")}, queue="q", tracked=True) for n in range(3)]
     eventually(lambda: held_count(server) == 6)
     assert sorted(key.split("{")[1].split("}")[0] for key in server.held()) == NAMES
+    # Not only claimed: a run that has not begun would be the first one elsewhere, and hang there.
+    eventually(lambda: len(list(tmp_path.iterdir())) == 6)
     victim.signal(signal.SIGKILL)
     following = start_worker(server, *arguments)
     pid = following.process.pid

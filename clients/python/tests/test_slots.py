@@ -110,6 +110,15 @@ def test_slots_are_not_filled_while_too_much_is_held() -> None:
     assert own.idle == 2 and [own.was_released(id) for id in "adg"] == [True, True, False]
 
 
+def test_a_job_that_comes_again_before_its_settle_was_answered_is_held_anew() -> None:
+    own = Slots(SlotPool(2))
+    assert own.know("job:a", "1") and not own.know("job:a", "1") and own.know("job:a", "2")
+    own.settled([("job:a", "1")])
+    assert own.knows("job:a") and own.at_of("job:a") == "2" and own.idle == 2
+    own.settled([("job:a", "2")])
+    assert not own.knows("job:a")
+
+
 def test_what_was_released_is_remembered_for_a_minute_or_two(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [1000.0]
     monkeypatch.setattr(slots, "now_s", lambda: now[0])

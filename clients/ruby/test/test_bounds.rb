@@ -88,6 +88,15 @@ class TestBounds < PshubTest
     end
   end
 
+  def test_a_job_that_comes_again_before_its_settle_was_answered_is_held_anew
+    slots = Pshub::Slots.new(Pshub::SlotPool.new(2))
+    assert_equal [true, false, true], %w[1 1 2].map { |at| slots.know("job:a", at) }
+    slots.settled([%w[job:a 1]])
+    assert_equal [true, "2"], [slots.knows?("job:a"), slots.at_of("job:a")]
+    slots.settled([%w[job:a 2]])
+    refute slots.knows?("job:a")
+  end
+
   def test_slots_are_free_while_replies_are_refused
     refuses = true
     recorder = Recorder.new { refuses ? Pshub::ReplyError.new(OOM) : 1 }

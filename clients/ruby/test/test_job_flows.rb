@@ -85,6 +85,19 @@ class TestJobFlows < PshubTest
     eventually("what is done") { server.held.empty? && server.client.keys("*:came:*").empty? }
   end
 
+  def test_a_chain_into_a_queue_that_cannot_be_written_keeps_nothing_else_from_being_served
+    worker(declare("add:1.0") { |args| args["x"] + 1 }, slots: 2)
+    server.client.set("pshub:{elsewhere}:jobs", "of somebody else")
+    calling = hub
+    8.times { |n| calling.chain([["add:1.0", { x: n }], ["double:1.0", {}, { queue: "elsewhere", pass: "was" }]]) }
+    # More than three times as many as there are slots.
+    eventually("the steps") { server.held_count == 8 }
+    assert_equal 2, calling.call("add:1.0", { x: 1 })
+    assert_equal 3, calling.enqueue("add:1.0", { x: 2 }, tracked: true).result
+    server.client.del("pshub:{elsewhere}:jobs")
+    eventually("the steps there") { server.client.llen("pshub:{elsewhere}:jobs") == 8 && server.held.empty? }
+  end
+
   def test_a_chain_that_fails_goes_no_further_and_one_that_is_cancelled_neither
     worker(noting, declare("fail:1.0", retries: 0) { raise "no" })
     calling = hub

@@ -4,6 +4,7 @@ require_relative "../../jobs/job_text"
 require_relative "../../queue/job_queue"
 require_relative "../../wire/clock"
 require_relative "../../wire/keys"
+require_relative "../../wire/message"
 require_relative "../patience"
 
 module Pshub
