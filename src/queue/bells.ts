@@ -10,16 +10,19 @@ export interface Rung {
 }
 
 /**
- * Waits until a bell of these queues rings, and takes its token: those of calls go before those of jobs, which are listened to when
+ * Waits until a bell of these queues rings, and takes its token: those of calls go before those of jobs, which are listened to where
  * they are wanted. Undefined when none did for two seconds, or the wait was ended.
  */
 export const waitForBells = async (
   client: Redis,
-  queues: readonly QueueKeys[],
-  wantsJobs: boolean,
+  queues: readonly { keys: QueueKeys; wantsJobs: boolean }[],
 ): Promise<Rung | undefined> => {
-  const kinds = wantsJobs ? (['bell', 'jobBell', 'dueBell'] as const) : (['bell'] as const)
-  const bells = kinds.flatMap(bell => queues.map((keys, queue) => ({ queue, bell, key: keys[bell] })))
+  const kinds = ['bell', 'jobBell', 'dueBell'] as const
+  const bells = kinds.flatMap(bell =>
+    queues.flatMap(({ keys, wantsJobs }, queue) =>
+      bell === 'bell' || wantsJobs ? [{ queue, bell, key: keys[bell] }] : [],
+    ),
+  )
   const keys = bells.map(({ key }) => key)
   const answer = (await command(client, 'blpop', ...keys, blockSeconds)) as [string, string] | null
   const rung = answer ? bells[keys.indexOf(answer[0])] : undefined

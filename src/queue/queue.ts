@@ -139,7 +139,7 @@ export class Queue {
     wanted: ClaimOptions,
     onDueBell?: () => void,
   ): Promise<Claimed | undefined> {
-    const waited = waitForBells(client, [this.keys], wanted.jobs > 0)
+    const waited = waitForBells(client, [{ keys: this.keys, wantsJobs: wanted.jobs > 0 }])
     const claiming = this.claim(client, workerId, wanted)
     claiming.catch(() => undefined)
     // A bell that cannot be waited for, answered ahead of the claim, must not make this a busy loop.

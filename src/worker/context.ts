@@ -44,7 +44,7 @@ export interface WorkerContext extends WorkerParts {
   stats(seenMs: number): WorkerStats
 
   readonly intake: {
-    take(claimed: Claimed, workerId: string, ageMs: number): number
+    take(claimed: Claimed, workerId: string, ageMs: number): { ms: number; ofJobs: boolean } | undefined
     ignoreClaimsOf(ids: readonly string[], nowUs: number): void
   }
   readonly settle: { add(settlement: Settlement): void }

@@ -40,6 +40,29 @@ describe('a request for a task that this worker lacks', () => {
     ends[0]!()
     await eventually(() => worker.busy === 0)
   }, 40_000)
+
+  it('keeps no call waiting when it is a job', async () => {
+    const { redis } = it_
+    const { jobs, jobBell } = queueKeys(it_)
+    let end = () => {}
+    const gate = new Promise<void>(resolve => (end = resolve))
+    const other = await it_.worker([defineTask('job:1.0', { timeoutMs: 60_000 }, () => gate)], { slots: 1 })
+    const worker = await it_.worker([defineTask('own:1.0', {}, () => 0)], { slots: 4 })
+    let handedBack = 0
+    worker.events.on('request:handedback', () => handedBack++)
+    const hub = it_.hub()
+    const running = hub.call('job:1.0', {})
+    await eventually(() => other.busy === 1)
+    await redis.rpush(jobs, ...Array.from({ length: 200 }, (_, n) => job(n)))
+    await redis.rpush(jobBell, '1')
+    await eventually(() => handedBack > 0)
+    for (let n = 0; n < 40; n++) await hub.call('own:1.0', {})
+    // One for each time that its jobs rested; each of these calls waited for one of them.
+    expect(handedBack).toBeLessThan(20)
+    end()
+    await running
+    await eventually(async () => (await redis.exists(jobs)) === 0 && other.busy === 0)
+  })
 })
 
 describe('slots', () => {

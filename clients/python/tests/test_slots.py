@@ -85,6 +85,27 @@ def test_a_foreign_request_holds_up_none_that_the_worker_has(server: Server, ser
     eventually(lambda: sum(event["expired"] for event in events["claim:taken"]) == 2)
 
 
+@task("others:1.0", timeout=60)
+def others() -> None:
+    may_end.wait(60)
+
+
+def test_a_foreign_job_keeps_no_call_waiting(server: Server, serve: Any, events: Any) -> None:
+    serve(server.url, slots=4)
+    other = Worker(server.url, tasks=[others], slots=1).start()
+    server.client.rpush("pshub:{default}:jobs", *(_request(f"j{n}", 0) for n in range(200)))
+    server.client.rpush("pshub:{default}:jobbell", "1")
+    eventually(lambda: other.busy == 1 and len(events.get("request:handedback", [])) > 0)
+    with Hub(server.url) as hub:
+        for n in range(40):
+            assert hub.call("echo:1.0", n=n, timeout=30) == n
+    # One for each time that its jobs rested; each of these calls waited for one of them.
+    assert len(events["request:handedback"]) < 20
+    may_end.set()
+    eventually(lambda: server.client.exists("pshub:{default}:jobs") == 0 and server.held() == [])
+    other.stop()
+
+
 def test_slots_are_counted_by_what_runs_in_them() -> None:
     own = Slots(SlotPool(4))
     first, second = own.take(), own.take()

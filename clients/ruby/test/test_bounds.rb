@@ -177,6 +177,23 @@ class TestBounds < PshubTest
     assert_equal 3, hub.call("add:1.0", { x: 1 })
   end
 
+  def test_a_job_that_only_others_can_run_keeps_no_call_waiting
+    handed = Queue.new
+    going_on = Queue.new
+    other = worker(declare("other:1.0") { going_on.pop }, slots: 1)
+    worker(adder, slots: 4).events.on("request:handedback") { handed << 1 }
+    texts = Array.new(200) { |n| %({"at":#{(Time.now.to_f * 1e6).to_i},"ttl":0,"id":"j#{n}","task":"other:1.0","args":{}}) }
+    server.client.rpush("pshub:{default}:jobs", texts)
+    server.client.rpush("pshub:{default}:jobbell", "1")
+    eventually("a round") { other.busy == 1 && handed.size.positive? }
+    calling = hub
+    40.times { |n| assert_equal n + 2, calling.call("add:1.0", { x: n }) }
+    # One for each time that its jobs rested; each of these calls waited for one of them.
+    assert_operator handed.size, :<, 20
+    going_on.close
+    eventually("all jobs") { server.client.exists("pshub:{default}:jobs").zero? && server.held.empty? }
+  end
+
   def test_slots_are_counted_by_tokens_and_claims_bounded_by_what_is_held
     pool = Pshub::SlotPool.new(2)
     slots = Pshub::Slots.new(pool)

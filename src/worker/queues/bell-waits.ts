@@ -53,13 +53,13 @@ export class BellWaits {
    * Waits until a bell of several queues rings. On one server that is one wait; on a Cluster, where nobody can wait for keys of
    * different slots at once, one for each queue, and the others are ended when the first one is: so claims go on one by one.
    */
-  async listen(queues: readonly QueueKeys[], wantsJobs: boolean): Promise<Heard[]> {
+  async listen(queues: readonly { keys: QueueKeys; wantsJobs: boolean }[]): Promise<Heard[]> {
     if (!this.#waiting.isCluster) {
-      const rung = await this.wait(queues[0]!, true, client => waitForBells(client, queues, wantsJobs))
+      const rung = await this.wait(queues[0]!.keys, true, client => waitForBells(client, queues))
       return rung ? [rung] : []
     }
-    const heard = queues.map((keys, queue) =>
-      this.wait(keys, true, client => waitForBells(client, [keys], wantsJobs)).then(
+    const heard = queues.map((each, queue) =>
+      this.wait(each.keys, true, client => waitForBells(client, [each])).then(
         (rung): Heard => (rung ? { queue, bell: rung.bell } : { queue }),
         (error): Heard => ({ queue, error }),
       ),

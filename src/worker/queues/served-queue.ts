@@ -21,6 +21,7 @@ export class ServedQueue {
   failures = 0
   #isPaused = false
   #rest: NodeJS.Timeout | undefined
+  #jobsRest: NodeJS.Timeout | undefined
   #isStopped = false
 
   /** @param onAwake is called when it may be claimed from again, after a pause or a rest */
@@ -38,6 +39,11 @@ export class ServedQueue {
     return !this.#isPaused && this.#rest === undefined
   }
 
+  /** Whether its jobs may be claimed when it is. */
+  get takesJobs(): boolean {
+    return this.#jobsRest === undefined
+  }
+
   /** Nothing is claimed from it for so long. */
   rest(ms: number): void {
     clearTimeout(this.#rest)
@@ -48,10 +54,21 @@ export class ServedQueue {
     }, ms)
   }
 
+  /** The same of its jobs, while its calls are taken. */
+  restJobs(ms: number): void {
+    clearTimeout(this.#jobsRest)
+    if (this.#isStopped) return
+    this.#jobsRest = setTimeout(() => {
+      this.#jobsRest = undefined
+      this.#onAwake()
+    }, ms)
+  }
+
   /** Ends a rest, and nobody is told; there are no further ones. */
   stop(): void {
     this.#isStopped = true
     clearTimeout(this.#rest)
+    clearTimeout(this.#jobsRest)
   }
 
   learn({ left, jobsLeft }: Claimed, askedForJobs: boolean): void {

@@ -39,7 +39,8 @@ const staleMs = 100
  * 3. While as many jobs run as may, it does not listen for further ones: their bell would wake it again and again. When
  *    one of them ends, that wait is ended.
  * 4. Calls of all queues go before jobs of any, and while they come jobs are claimed few at a time. While one queue keeps it busy it looks for the tokens of the others' bells.
- * 5. After a claim that brought what only others can run its queue rests, longer each time: that is in the list again.
+ * 5. After a claim that brought what only others can run its queue rests, longer each time: that is in the list again. Were these jobs,
+ *    only its jobs do, and calls of a worker's own tasks need not wait for jobs of others.
  * 6. While a queue is paused it takes nothing from it. The claim behind a wait that is ended then still runs: it is in Redis.
  */
 export class FetchLoop {
@@ -120,7 +121,7 @@ export class FetchLoop {
     const { order, pool } = this.#parts
     const queue = order.choose(awake.filter(({ callsWait }) => callsWait))
     if (queue || pool.jobRoom <= 0) return queue
-    return order.choose(awake.filter(({ jobsWait }) => jobsWait))
+    return order.choose(awake.filter(({ jobsWait, takesJobs }) => jobsWait && takesJobs))
   }
 
   #next(): void {
@@ -178,7 +179,7 @@ export class FetchLoop {
     const { workerId, measures, intake, problem, sharding } = queue.context
     const { pool } = this.#parts
     const othersHaveCalls = awake.some(each => each !== queue && each.callsWait)
-    const jobs = othersHaveCalls ? 0 : this.#mostJobs()
+    const jobs = othersHaveCalls || !queue.takesJobs ? 0 : this.#mostJobs()
     const wanted = { slots: pool.idle, jobs, merging: queue.merging, epoch: sharding.epochOf(queue.context.queue.name) }
     const id = workerId()
     const stalledBefore = measures.loop.stalledMs()
@@ -190,11 +191,12 @@ export class FetchLoop {
       const isStale = claimed.requests.length > 0 && measures.loop.stalledMs() - stalledBefore > staleMs
       const ageMs = isStale ? await ageOf(claimed, queue.context) : 0
       // Under an identity that was lost: others have adopted it.
-      const restMs = id === workerId() ? intake.take(claimed, id, ageMs) : 0
+      const rest = id === workerId() ? intake.take(claimed, id, ageMs) : undefined
       queue.learn(claimed, wanted.jobs > 0)
       // Calls come first in it.
       if (claimed.requests[0]?.isJob === false) this.#calledAt = monotonicMs()
-      if (restMs > 0) queue.rest(restMs)
+      if (rest?.ofJobs) queue.restJobs(rest.ms)
+      else if (rest) queue.rest(rest.ms)
     } catch (error) {
       // The answer may be lost with the claim made: what it took is found by reconcile. A wait that broke may have taken the
       // token with it, and what that announced still waits.
@@ -219,16 +221,16 @@ export class FetchLoop {
       this.#look(queue)
       return queue.place.send(client => context.queue.claim(client, id, wanted))
     }
-    const isDeaf = this.#goesDeaf(wanted.jobs)
-    return this.#waits.wait(context.queue.keys, isDeaf || this.#queues.size > 1, client =>
+    this.#goesDeaf()
+    return this.#waits.wait(context.queue.keys, wanted.jobs <= 0 || this.#queues.size > 1, client =>
       context.queue.waitAndClaim(client, id, wanted, () => queue.onDueBell()),
     )
   }
 
-  /** Whether the wait that begins now listens for calls alone, though jobs are taken here. */
-  #goesDeaf(jobs: number): boolean {
-    this.#waits.isDeaf = this.#parts.pool.takesJobs && jobs <= 0
-    return this.#waits.isDeaf
+  /** The wait that begins now listens for calls alone where there is no room for jobs, though they are taken here. */
+  #goesDeaf(): void {
+    const { pool } = this.#parts
+    this.#waits.isDeaf = pool.takesJobs && pool.jobRoom <= 0
   }
 
   /** In one write with the claim, so the next one knows. */
@@ -251,12 +253,15 @@ export class FetchLoop {
   /** Waits until a bell of several queues rings. Claims follow then, one by one: together they would bring more than there is room for. */
   async #listen(awake: ServedQueue[]): Promise<void> {
     const { order, pool } = this.#parts
-    const wantsJobs = pool.jobRoom > 0
-    this.#goesDeaf(wantsJobs ? 1 : 0)
+    const hasRoom = pool.jobRoom > 0
+    this.#goesDeaf()
     const queues = order.sort(awake)
-    const keys = queues.map(({ context }) => context.queue.keys)
+    const bells = queues.map(({ context, takesJobs }) => ({
+      keys: context.queue.keys,
+      wantsJobs: hasRoom && takesJobs,
+    }))
     const failed = (error: Error) => queues.map((_, queue) => ({ queue, error }))
-    const heard: Heard[] = await this.#waits.listen(keys, wantsJobs).catch(failed)
+    const heard: Heard[] = await this.#waits.listen(bells).catch(failed)
     let told: Error | undefined
     for (const { queue: at, bell, error } of heard) {
       const queue = queues[at]!

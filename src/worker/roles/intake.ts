@@ -25,7 +25,7 @@ export class Intake {
   readonly #unserved: Unserved
   /** Requests that reconcile put back, and Redis' time then: the late answer of an earlier claim must not run them. */
   readonly #putBack = new Map<string, number>()
-  #restMs = 0
+  readonly #restMs = { any: 0, jobs: 0 }
   #running = 0
   readonly #onIdle: (() => void)[] = []
 
@@ -37,9 +37,9 @@ export class Intake {
 
   /**
    * Starts what a claim brought, `ageMs` after Redis made it if that is more than its way here. Returns how long to rest before
-   * the next claim: what only others can run is in the list again.
+   * the next claim, of jobs or of anything, if what only others can run is in the list again.
    */
-  take(claimed: Claimed, workerId: string, ageMs: number): number {
+  take(claimed: Claimed, workerId: string, ageMs: number): { ms: number; ofJobs: boolean } | undefined {
     const { clock, executor } = this.#context
     this.#tell(claimed)
     const now = monotonicMs()
@@ -59,9 +59,19 @@ export class Intake {
       if (executor.has(request.task)) this.#run(request, workerId, receivedAt, claimed.nowUs)
       else if (!this.#endForeign(request, workerId, claimed.nowUs)) foreign.push(request)
     }
-    this.#restMs = foreign.length > 0 ? Math.min(longestRestMs, Math.max(firstRestMs, this.#restMs * 2)) : 0
-    if (foreign.length > 0) void this.#handBack(foreign)
-    return this.#restMs
+    if (foreign.length > 0) return this.#returnForeign(foreign)
+    this.#restMs.any = 0
+    // A claim of calls alone says nothing of the jobs.
+    if (claimed.requests.at(-1)?.isJob) this.#restMs.jobs = 0
+    return undefined
+  }
+
+  #returnForeign(foreign: readonly Request[]): { ms: number; ofJobs: boolean } {
+    void this.#handBack(foreign)
+    const ofJobs = foreign.every(({ heldId }) => isHeldJob(heldId))
+    const kind = ofJobs ? 'jobs' : 'any'
+    this.#restMs[kind] = Math.min(longestRestMs, Math.max(firstRestMs, this.#restMs[kind] * 2))
+    return { ms: this.#restMs[kind], ofJobs }
   }
 
   /** A job whose key belongs into another shard of the queue is not run here, where others of that key may run at the same time. */

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 from ..redis.client import Word
 from ..redis.connection import Connection
-from ..redis.connections import BLOCK_S
 from ..redis.library import answer_to, function_call, run
 from ..redis.refusals import ReplyError, first, is_full
 from ..wire.answers import (
@@ -58,8 +57,8 @@ class ClaimOptions(NamedTuple):
     slots: int
     #: How many of them may go to jobs.
     jobs: int
-    #: The bell is waited for first, and those of the jobs when they are wanted.
-    wait: bool
+    #: The bell is waited for first, for so many seconds, and those of the jobs when they are wanted; 0: it is not.
+    wait_s: float
     #: It is to be known when the wait has arrived, so that it can be ended.
     is_deaf: bool = False
     #: Which tasks merge their jobs.
@@ -116,21 +115,24 @@ class Queue:
             for merged in wanted.merging:
                 args += merged
         call = function_call("claim", keys, args)
-        if not wanted.wait:
+        if wanted.wait_s <= 0:
             return PostedClaim(connection.post(call), call, False, None)
         bells = [queue.bell, queue.job_bell, queue.due_bell] if wanted.jobs > 0 else [queue.bell]
         arrived = connection.post(("CLIENT", "ID")) if wanted.is_deaf else None
-        return PostedClaim(connection.post(("BLPOP", *bells, BLOCK_S), call), call, True, arrived)
+        return PostedClaim(connection.post(("BLPOP", *bells, str(wanted.wait_s)), call), call, True, arrived)
 
     @staticmethod
-    def post_wait(connection: Connection, queues: Sequence[Queue], wants_jobs: bool) -> BellWait:
-        """Waits for the bells of these, in this turn of the loop: those of calls before those of jobs, which are listened to when they are wanted."""
-        bells = {queue.keys.bell: Rung(at, "calls") for at, queue in enumerate(queues)}
-        if wants_jobs:
-            bells.update({queue.keys.job_bell: Rung(at, "jobs") for at, queue in enumerate(queues)})
-            bells.update({queue.keys.due_bell: Rung(at, "due") for at, queue in enumerate(queues)})
+    def post_wait(connection: Connection, queues: Sequence[tuple[Queue, bool]], seconds: float) -> BellWait:
+        """
+        Waits for the bells of these, in this turn of the loop: those of calls before those of jobs, which are listened to where they are
+        wanted.
+        """
+        bells = {queue.keys.bell: Rung(at, "calls") for at, (queue, _) in enumerate(queues)}
+        for at, (queue, wants_jobs) in enumerate(queues):
+            if wants_jobs:
+                bells.update({queue.keys.job_bell: Rung(at, "jobs"), queue.keys.due_bell: Rung(at, "due")})
         arrived = connection.post(("CLIENT", "ID"))
-        return BellWait(connection.post(("BLPOP", *bells, BLOCK_S)), arrived, bells)
+        return BellWait(connection.post(("BLPOP", *bells, str(seconds))), arrived, bells)
 
     @staticmethod
     async def rung(wait: BellWait) -> Rung | None:

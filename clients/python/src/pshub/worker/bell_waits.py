@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..queue.queue import BellWait, Queue
+from ..redis.connections import BLOCK_S
 from ..redis.refusals import first
-from ..wire.clock import spawn
+from ..wire.clock import now_s, spawn
 from .served_queue import ServedQueue
 
 
@@ -21,6 +22,13 @@ class Wait:
         self.is_deaf = is_deaf
         self.is_ending = False
         self.task: asyncio.Task[None] | None = None
+
+
+def wait_of(places: Sequence[ServedQueue], now: float) -> float:
+    """For how many seconds to wait for the bells of these: until one of them takes jobs again that does not now."""
+    rests = [place.jobs_rest_until - now for place in places if not place.takes_jobs(now)]
+    # To Redis, 0 is for ever.
+    return max(0.01, round(min([BLOCK_S, *rests]), 3))
 
 
 class BellWaits:
@@ -41,7 +49,9 @@ class BellWaits:
 
     def open(self, places: Sequence[ServedQueue], wants_jobs: bool, is_deaf: bool, on_over: Callable[[], None]) -> None:
         """All places are reached over one connection, and on a Cluster in one slot: so there it is one place."""
-        posted = Queue.post_wait(places[0].waiting, [place.queue for place in places], wants_jobs)
+        now = now_s()
+        wanted = [(place.queue, wants_jobs and place.takes_jobs(now)) for place in places]
+        posted = Queue.post_wait(places[0].waiting, wanted, wait_of(places, now))
         wait = Wait(places, posted, is_deaf)
         self._waits.add(wait)
         wait.task = asyncio.get_running_loop().create_task(self._hear(wait, on_over))

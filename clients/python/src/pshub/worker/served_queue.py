@@ -27,8 +27,8 @@ class ServedQueue:
     epoch: Callable[[], int]
     #: How long ago, on Redis' clock, a claim was made; also finds out whether the lease is still held.
     age_s: Callable[[Claimed], Awaitable[float]]
-    #: Starts what a claim brought, and says how long to rest before the next one.
-    take: Callable[[Claimed, str, float], float]
+    #: Starts what a claim brought, and says how long to rest before the next one, and whether of jobs alone.
+    take: Callable[[Claimed, str, float], tuple[float, bool]]
     on_no_lease: Callable[[], Awaitable[Any]]
     on_due_bell: Callable[[], None]
     on_problem: Callable[[Exception], None]
@@ -42,6 +42,8 @@ class ServedQueue:
     #: A bell's token was taken, and nothing was claimed since.
     has_token: bool = False
     rests_until: float = 0.0
+    #: The same of its jobs, while its calls are taken.
+    jobs_rest_until: float = 0.0
     #: Claims in a row that brought no answer.
     failures: int = 0
 
@@ -64,9 +66,16 @@ class ServedQueue:
         self.calls_wait = self.calls_wait or calls
         self.jobs_wait = self.jobs_wait or jobs
 
-    def rest(self, seconds: float) -> None:
-        """Nothing is claimed for so long."""
-        self.rests_until = now_s() + seconds
+    def takes_jobs(self, now: float) -> bool:
+        """Whether its jobs may be claimed when it is."""
+        return now >= self.jobs_rest_until
+
+    def rest(self, seconds: float, of_jobs: bool = False) -> None:
+        """Nothing is claimed for so long, or no jobs."""
+        if of_jobs:
+            self.jobs_rest_until = now_s() + seconds
+        else:
+            self.rests_until = now_s() + seconds
 
     def rest_after_failure(self, first_s: float) -> None:
         """Longer each time, until there is an answer."""

@@ -7,11 +7,12 @@ module Pshub
 
     module_function
 
-    # Waits until one of them rings, and takes its token: those of calls go before those of jobs, which are listened to when they are wanted.
-    # Returns the queue and the kind; nil when none did for so many seconds, or the wait was ended. On a Cluster all must be in one slot.
-    def wait(connection, queues, wants_jobs, seconds)
-      kinds = wants_jobs ? KINDS : [:calls]
-      bells = kinds.flat_map { |kind| queues.map { |queue| [queue.bells[kind], [queue, kind]] } }.to_h
+    # Waits until one of them rings, and takes its token: those of calls go before those of jobs, which are listened to for queues in
+    # +jobs_of+. Returns the queue and the kind; nil when none did for so many seconds, or the wait was ended. On a Cluster all must be in one slot.
+    def wait(connection, queues, jobs_of, seconds)
+      bells = KINDS.flat_map do |kind|
+        (kind == :calls ? queues : jobs_of).map { |queue| [queue.bells[kind], [queue, kind]] }
+      end.to_h
       # To Redis, 0 is for ever.
       key, = connection.one("BLPOP", *bells.keys, [seconds, 0.01].max.round(3))
       bells[key]

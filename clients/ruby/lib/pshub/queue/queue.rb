@@ -50,7 +50,7 @@ module Pshub
     def claim(connection, worker_id, slots, jobs, wait:, epoch:, merging: [])
       keys = [@keys.calls, @keys.bell, @keys.held(worker_id), @keys.leases, @keys.jobs, @keys.job_bell]
       bells = [@keys.bell, *([@keys.job_bell, @keys.due_bell] if jobs.positive?)]
-      ahead = wait ? [["BLPOP", *bells, Connections::BLOCK_S]] : []
+      ahead = wait ? [["BLPOP", *bells, wait]] : []
       args = [worker_id, slots, jobs, Batches::MAX_BYTES, epoch]
       args += merging.flat_map { |each| [each.full_name, each.batch, each.max_payloads] } if jobs.positive?
       *rung, answer = Library.send_all(connection, *ahead, Library.command("claim", keys, args))

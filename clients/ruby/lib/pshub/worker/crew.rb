@@ -105,7 +105,7 @@ module Pshub
     # Returns how long to rest before the next claim.
     def claimed(claimed, claimed_by, age_s)
       # Under an identity that was lost others have adopted it; and none is lost in the middle of this.
-      @identity.synchronize { claimed_by == @worker_id ? @intake.take(claimed, claimed_by, age_s) : 0.0 }
+      @identity.synchronize { claimed_by == @worker_id ? @intake.take(claimed, claimed_by, age_s) : [0.0, false] }
     end
 
     # How long ago, on Redis' clock, a claim was made; also finds out whether the lease is still held.

@@ -13,7 +13,7 @@ from ...redis.connection import Connection
 from ...redis.refusals import ReplyError, first
 from ...wire.answers import Claimed
 from ...wire.clock import Stop, now_s, spawn
-from ..bell_waits import BellWaits
+from ..bell_waits import BellWaits, wait_of
 from ..bell_watch import BellWatch
 from ..served_queue import ServedQueue
 from ..slot_pool import SlotPool
@@ -44,8 +44,8 @@ class FetchLoop:
        ends, that wait is ended.
     4. While one place keeps it busy it looks at the bells of the others. A token may be lost with whoever took it, so none is trusted for
        longer than a wait.
-    5. After a claim that brought what only others can run its place rests, longer each time: that is in the list again. So does one whose
-       claims fail.
+    5. After a claim that brought what only others can run its place rests, longer each time: that is in the list again. Were these jobs,
+       only its jobs do, and calls of a worker's own tasks need not wait for jobs of others. So does a place whose claims fail.
     6. While the queue is paused it takes nothing; the claim behind a wait that is ended then still runs, because it is in Redis.
     7. On a Cluster nobody can wait for keys of different slots at once: each of several places has a wait of its own, which goes on while
        others are claimed from. A token that comes when there is no room is passed on.
@@ -155,7 +155,8 @@ class FetchLoop:
         """The one to claim from without waiting for a bell."""
         ready = [place for place in awake if place.calls_wait]
         if not ready and self._pool.job_room > 0:
-            ready = [place for place in awake if place.jobs_wait]
+            now = now_s()
+            ready = [place for place in awake if place.jobs_wait and place.takes_jobs(now)]
         return random.choice(ready) if len(ready) > 1 else ready[0] if ready else None
 
     def _begin(self, place: ServedQueue, waits: bool, awake: Sequence[ServedQueue]) -> None:
@@ -167,7 +168,7 @@ class FetchLoop:
             self._watch.look_beside(place, now_s())
         # Here and now, so that it goes in one write with the replies ahead of it.
         others_call = any(other is not place and other.calls_wait for other in awake)
-        self._claiming = sent = self._send(place, connection, waits, 0 if others_call else self._pool.job_room)
+        self._claiming = sent = self._send(place, connection, waits, 0 if others_call or not place.takes_jobs(now_s()) else self._pool.job_room)
         self._under_way = asyncio.get_running_loop().create_task(self._claim(sent))
         self._under_way.add_done_callback(self._ended)
 
@@ -186,8 +187,9 @@ class FetchLoop:
 
     def _send(self, place: ServedQueue, connection: Connection, waits: bool, jobs: int) -> _Sent:
         worker_id = place.worker_id()
-        is_deaf = waits and self._pool.takes_jobs and jobs <= 0
-        wanted = ClaimOptions(self._pool.idle, jobs, waits, is_deaf, place.merging, place.epoch())
+        is_deaf = waits and self._pool.takes_jobs and self._pool.job_room <= 0
+        wait_s = wait_of([place], now_s()) if waits else 0
+        wanted = ClaimOptions(self._pool.idle, jobs, wait_s, is_deaf, place.merging, place.epoch())
         claim = place.queue.post_claim(connection, worker_id, wanted)
         self._deaf = claim if is_deaf else None
         knew = (place.calls_wait, place.jobs_wait)
@@ -247,9 +249,9 @@ class FetchLoop:
         age_s = await place.age_s(claimed) if is_stale else 0.0
         place.learn(claimed)
         # Under an identity that was lost: others have adopted it.
-        rest_s = place.take(claimed, sent.worker_id, age_s) if sent.worker_id == place.worker_id() else 0.0
+        rest_s, of_jobs = place.take(claimed, sent.worker_id, age_s) if sent.worker_id == place.worker_id() else (0.0, False)
         if rest_s > 0:
-            place.rest(rest_s)
+            place.rest(rest_s, of_jobs)
 
     # Bells.
 

@@ -83,15 +83,16 @@ class Intake:
         self._problem, self._heard = problem, heard
         #: Requests that reconcile put back, and Redis' time then: the late answer of an earlier claim must not run them.
         self._put_back: dict[str, int] = {}
-        self._rest_s = 0.0
+        #: How long to rest, by whether of jobs alone.
+        self._rests_s = {False: 0.0, True: 0.0}
         self._running = 0
         self._on_idle: list[asyncio.Future[None]] = []
         self._handing_back: set[asyncio.Task[None]] = set()
 
-    def take(self, claimed: Claimed, worker_id: str, age_s: float = 0.0) -> float:
+    def take(self, claimed: Claimed, worker_id: str, age_s: float = 0.0) -> tuple[float, bool]:
         """
         Starts what a claim brought, ``age_s`` after Redis made it if that is more than its way here. Returns how long to rest before
-        the next claim: what only others can run is in the list again.
+        the next claim, if what only others can run is in the list again, and whether of jobs alone.
         """
         now = now_s()
         self._tell(claimed)
@@ -108,10 +109,16 @@ class Intake:
                 self._run(request, worker_id, received_at, claimed.now_us)
             elif not self._end_foreign(request, worker_id, claimed.now_us):
                 foreign.append(request)
-        self._rest_s = min(_LONGEST_REST_S, max(_FIRST_REST_S, self._rest_s * 2)) if foreign else 0.0
         if foreign:
             spawn(self._return_foreign(foreign), self._handing_back)
-        return self._rest_s
+            of_jobs = all(is_held_job(request.held_id) for request in foreign)
+            self._rests_s[of_jobs] = min(_LONGEST_REST_S, max(_FIRST_REST_S, self._rests_s[of_jobs] * 2))
+            return self._rests_s[of_jobs], of_jobs
+        self._rests_s[False] = 0.0
+        # A claim of calls alone says nothing of the jobs.
+        if claimed.requests and claimed.requests[-1].is_job:
+            self._rests_s[True] = 0.0
+        return 0.0, False
 
     def ignore_claims_of(self, ids: Iterable[str], now_us: int) -> None:
         """Claims of these that were made up to then are void; a later one is a new one."""

@@ -18,12 +18,12 @@ module Pshub
       # What the last claims left in its lists, and bells told of since.
       @calls_wait = true
       @jobs_wait = @paused = false
-      @rests_until = 0.0
+      @rests_until = @jobs_rest_until = 0.0
       # Claims in a row that brought no answer.
       @failures = 0
     end
 
-    attr_reader :rests_until, :failures
+    attr_reader :rests_until, :jobs_rest_until, :failures
 
     def name = @queue.name
     def calls_wait? = @calls_wait
@@ -47,8 +47,13 @@ module Pshub
       @jobs_wait ||= jobs
     end
 
+    # Whether its jobs may be claimed when it is.
+    def takes_jobs?(now = Clock.now) = now >= @jobs_rest_until
+
     # Nothing is claimed for so long.
     def rest(seconds) = @rests_until = Clock.now + seconds
+    # The same of its jobs, while its calls are taken.
+    def rest_jobs(seconds) = @jobs_rest_until = Clock.now + seconds
 
     # Longer each time, until there is an answer.
     def rest_after_failure(first_s)

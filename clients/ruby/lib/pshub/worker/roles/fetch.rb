@@ -17,7 +17,8 @@ module Pshub
     # 3. While as many jobs run as may, it does not listen for further ones: their bell would wake it again and again. When one of them
     #    ends, that wait is ended.
     # 4. Calls of all places go before jobs of any. While one place keeps it busy it looks for the tokens of the others' bells.
-    # 5. After a claim that brought what only others can run its place rests: that is in the list again.
+    # 5. After a claim that brought what only others can run its place rests: that is in the list again. Were these jobs, only its jobs do,
+    #    and calls of a worker's own tasks need not wait for jobs of others.
     # 6. While the queue is paused it takes nothing. The claim behind a wait that is ended then still runs: it is in Redis.
     # 7. On a Cluster nobody can wait for keys of different slots at once: each of several places has a wait of its own, which goes on while
     #    others are claimed from, and is ended when there is no room for what it would bring.
@@ -150,7 +151,7 @@ module Pshub
 
       # The one to claim from without waiting for a bell.
       def choose(awake)
-        awake.select(&:calls_wait?).sample || (awake.select(&:jobs_wait?).sample if @pool.room.positive?)
+        awake.select(&:calls_wait?).sample || (awake.select { |each| each.jobs_wait? && each.takes_jobs? }.sample if @pool.room.positive?)
       end
 
       def claim(queue, waits:)
@@ -166,8 +167,8 @@ module Pshub
         return without_lease(queue) unless claimed
 
         @pool.synchronize { queue.learn(claimed) }
-        rest_s = queue.crew.claimed(claimed, worker_id, age_s(queue, claimed))
-        @pool.synchronize { queue.rest(rest_s) } if rest_s.positive?
+        rest_s, of_jobs = queue.crew.claimed(claimed, worker_id, age_s(queue, claimed))
+        @pool.synchronize { of_jobs ? queue.rest_jobs(rest_s) : queue.rest(rest_s) } if rest_s.positive?
       rescue StandardError => e
         # Also one of this package: a claim must not end this thread.
         failed(queue, e)
@@ -180,10 +181,11 @@ module Pshub
         @pool.synchronize do
           return unless @queues.include?(queue) && queue.awake?(Clock.now) && @pool.idle.positive? && !@stopping.set?
 
-          jobs = awake_ones.any? { |each| each != queue && each.calls_wait? } ? 0 : @pool.room
+          takes = queue.takes_jobs? && awake_ones.none? { |each| each != queue && each.calls_wait? }
+          jobs = takes ? @pool.room : 0
           @claiming = queue
           queue.begin_claim(jobs)
-          [@pool.idle, jobs, (@waits.open([queue], jobs) if waits)]
+          [@pool.idle, jobs, (@waits.open([queue], @pool.room) if waits)]
         end
       end
 
@@ -200,7 +202,7 @@ module Pshub
 
       def ask(queue, worker_id, slots, jobs, waits)
         way = waits ? queue.waiting : queue.commands
-        how = { wait: waits, epoch: queue.crew.epoch, merging: queue.merging }
+        how = { wait: (wait_s([queue]) if waits), epoch: queue.crew.epoch, merging: queue.merging }
         queue.queue.claim(way, worker_id, slots, jobs, **how) { queue.crew.due_bell }
       end
 
@@ -230,18 +232,26 @@ module Pshub
           queues = awake_ones.shuffle
           @waits.open(queues, @pool.room) unless queues.empty? || choose(queues) || @stopping.set?
         end
-        hear(wait, [Connections::BLOCK_S, seconds_left].compact.min) if wait
+        hear(wait, [wait_s(wait.queues), seconds_left].compact.min) if wait
+      end
+
+      # For how many seconds to wait for the bells of these: until one of them takes jobs again that does not now.
+      def wait_s(queues)
+        now = Clock.now
+        rests = queues.reject { |queue| queue.takes_jobs?(now) }.map { |queue| queue.jobs_rest_until - now }
+        [[Connections::BLOCK_S, *rests].min, 0.01].max.round(3)
       end
 
       # The same for one of several that are on different nodes, on a thread of its own.
       def listen_there(queue)
         wait = @pool.synchronize { @waits.open([queue], @pool.room) unless @waits.on?(queue) || @stopping.set? }
-        Thread.new { hear(wait, Connections::BLOCK_S) } if wait
+        Thread.new { hear(wait, wait_s([queue])) } if wait
       end
 
       def hear(wait, seconds)
         by_name = wait.queues.to_h { |queue| [queue.name, queue] }
-        rung, kind = Bells.wait(wait.queues.first.waiting, wait.queues.map(&:queue), wait.jobs, seconds)
+        jobs_of = wait.jobs ? wait.queues.select(&:takes_jobs?).map(&:queue) : []
+        rung, kind = Bells.wait(wait.queues.first.waiting, wait.queues.map(&:queue), jobs_of, seconds)
         return unless rung
 
         heard = by_name[rung.name]

@@ -39,11 +39,12 @@ module Pshub
         @measures = Measures.new(clock)
         # Requests that reconcile put back, and Redis' time then: the late answer of an earlier claim must not run them.
         @put_back = {}
-        @rest_s = 0.0
+        # How long to rest, by whether of jobs alone.
+        @rests_s = { false => 0.0, true => 0.0 }
       end
 
       # Starts what a claim brought, +age_s+ after Redis made it if that is more than its way here. Returns how long to rest before
-      # the next claim: what only others can run is in the list again.
+      # the next claim, if what only others can run is in the list again, and whether of jobs alone.
       def take(claimed, worker_id, age_s)
         now = Clock.now
         @clock.learn(claimed.now_us, now)
@@ -54,9 +55,12 @@ module Pshub
           request = accepted(element, worker_id, claimed.now_us)
           request if request && !begun?(request, worker_id, received_at, claimed.now_us)
         end
-        @rest_s = foreign.empty? ? 0.0 : (@rest_s * 2).clamp(FIRST_REST_S, LONGEST_REST_S)
-        @crew.hand_back_to_others(foreign) unless foreign.empty?
-        @rest_s
+        return return_foreign(foreign) unless foreign.empty?
+
+        @rests_s[false] = 0.0
+        # A claim of calls alone says nothing of the jobs.
+        @rests_s[true] = 0.0 if claimed.requests.any? && claimed.requests.last[2]
+        [0.0, false]
       end
 
       # Claims of these that were made up to then are void; a later one is a new one.
@@ -70,6 +74,13 @@ module Pshub
       def counters = @lock.synchronize { @counters.dup }
 
       private
+
+      def return_foreign(foreign)
+        @crew.hand_back_to_others(foreign)
+        of_jobs = foreign.all? { |request| Held.job?(request.held_id) }
+        @rests_s[of_jobs] = (@rests_s[of_jobs] * 2).clamp(FIRST_REST_S, LONGEST_REST_S)
+        [@rests_s[of_jobs], of_jobs]
+      end
 
       def note_claim(claimed)
         @lock.synchronize { @counters["expired"] += claimed.expired }
