@@ -16,6 +16,7 @@ import {
   type ChunkUnder,
   calledName,
   type Declaration,
+  defaultTimeoutMs,
   type Given,
   type NoName,
   type ResultOf,
@@ -280,9 +281,17 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
   /** The slow path: the name is new, or was not used for a while. */
   async #callUnknown(called: string, args: unknown, options: CallOptions, caller: Caller): Promise<void> {
     const { startedAt, span } = caller
-    const leftMs = Math.min(options.timeoutMs ?? patienceMs, patienceMs)
+    const timeoutMs = options.timeoutMs ?? defaultTimeoutMs
+    const deadline = startedAt + Math.min(timeoutMs, patienceMs)
     try {
-      const route = await this.#routes.find(called, options.queue, startedAt + leftMs, options.signal)
+      const route = await this.#routes.find(
+        called,
+        options.queue,
+        deadline,
+        options.signal,
+        'hub',
+        startedAt + timeoutMs,
+      )
       span?.resolved(route.task)
       // The signal or close() may have come in the same moment as the route.
       const wrong = this.closing.signal.aborted ? hubClosed() : wrongCall(called, options)

@@ -38,6 +38,7 @@ export const staleMs = 2000
 /** Unknown names are looked up at most this often. */
 const missMs = 100
 const retryMs = 10
+const lookAgainMs = 100
 const maxEntries = 10_000
 
 /**
@@ -67,7 +68,8 @@ export class Routes {
   }
 
   /**
-   * @param deadline monotonic milliseconds
+   * @param deadline monotonic milliseconds: until when to wait while Redis is away
+   * @param latest the same while nothing says so: then Redis, or this process, is slow. A connection that stays silent is given up, and says so.
    * @throws HubError NoSuchTask, NoWorkers, NotEnqueued when Redis could not be asked, HubClosed, Aborted
    */
   find(
@@ -76,6 +78,7 @@ export class Routes {
     deadline: number,
     signal: AbortSignal | undefined,
     purpose: Purpose = 'hub',
+    latest: number = deadline,
   ): Promise<Route> {
     const entry = this.#entryOf(called, queue, purpose)
     const now = monotonicMs()
@@ -90,8 +93,18 @@ export class Routes {
         if (outcome instanceof HubError) reject(outcome)
         else resolve(outcome)
       }
+      const expire = () => {
+        const leftMs = latest - monotonicMs()
+        const isAway = this.#options.connection.downReason !== undefined || entry.setback !== undefined
+        if (entry.waiting.has(end) && leftMs > 0 && !isAway && !entry.route) waitFor(Math.min(leftMs, lookAgainMs))
+        else end()
+      }
+      let timer: NodeJS.Timeout
       // What came in time may lie unread in a socket: after a pause of the process timers run before anything is read.
-      const timer = setTimeout(() => setImmediate(end), Math.ceil(deadline - now))
+      const waitFor = (ms: number) => {
+        timer = setTimeout(() => setImmediate(expire), Math.ceil(ms))
+      }
+      waitFor(deadline - now)
       if (signal) onAbort(signal, end)
       entry.waiting.add(end)
       if (!this.#asked.has(entry)) void this.#ask(entry)
@@ -140,6 +153,7 @@ export class Routes {
     try {
       entry.route = await this.#options.resolver.resolve(called, queue, purpose)
       entry.miss = undefined
+      entry.setback = undefined
     } catch (error) {
       if (!(error instanceof HubError)) {
         entry.setback = messageOf(error)

@@ -19,7 +19,7 @@ export class Slots {
   readonly #pool: SlotPool
   /** With the `at` of a job, as Redis has it: a further try comes under the same id with another one. */
   readonly #known = new Map<string, string>()
-  /** Of these what is to be done in other queues. */
+  /** Of these what waits for other queues or nodes. */
   readonly #outs = new Set<string>()
   #busy = 0
   readonly #released = new RecentIds()
@@ -84,7 +84,7 @@ export class Slots {
     return true
   }
 
-  /** It is to be done in another queue, and nothing here waits for that. */
+  /** It waits for another queue, or another node of a Cluster, and nothing here waits for it. */
   sendOut(id: string): void {
     if (this.#outs.has(id)) return
     this.#outs.add(id)
@@ -92,7 +92,7 @@ export class Slots {
     this.#pool.held--
   }
 
-  /** How much is to be done in other queues. */
+  /** How much waits for other queues or nodes. */
   get outs(): number {
     return this.#outs.size
   }

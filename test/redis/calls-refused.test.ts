@@ -1,6 +1,8 @@
 import { Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { defineTask, HubError } from '../../src/index.ts'
+import { ChaosProxy } from '../support/chaos-proxy.mjs'
+import { delay } from '../support/delay.ts'
 import { add, echo } from '../support/example-tasks.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 
@@ -11,6 +13,18 @@ const sockets = () =>
   (process as unknown as { _getActiveHandles(): unknown[] })
     ._getActiveHandles()
     .filter(handle => handle instanceof Socket) as Socket[]
+
+it('a call is not refused because the first look at the registry takes longer than Redis may be away', async () => {
+  await it_.worker([echo])
+  const proxy = await ChaosProxy.start(it_.server.port)
+  it_.onEnd(() => proxy.stop())
+  proxy.freeze()
+  const call = it_.hub({ redis: proxy.url }).call('echo:1.0', 1, { timeoutMs: 60_000 })
+  call.catch(() => undefined)
+  await delay(1300, 'nothing is heard for more than a second, and nothing says that Redis is away')
+  proxy.thaw()
+  expect(await call).toBe(1)
+})
 
 describe('what is refused at once', () => {
   const refused = async (promise: Promise<unknown>, code: string, message: RegExp) => {

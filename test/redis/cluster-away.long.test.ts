@@ -58,6 +58,31 @@ describe('a node that is away', () => {
     expect(starts.filter(args => String(args).startsWith('lost'))).toEqual([])
   })
 
+  it('keeps replies that nobody can be given, and no other call waiting', async () => {
+    // The reply list of a hub that did not ask for what is in it.
+    it_.allowLeftovers()
+    const [other, victim] = it_.cluster.masters as [ClusterNode, ClusterNode]
+    const { task, starts } = counting('kept:1.0')
+    const queue = await ofNode('kept', other)
+    await it_.worker(queue, [task], { slots: 2 })
+    const [deaf, kept] = [await hubAt(victim), await hubAt(other)]
+    expect(await kept.call('kept:1.0', 0)).toBe(0)
+    await kill(victim)
+    const keys = makeKeys(it_.namespace)
+    const calls = Array.from({ length: 20 }, (_, n) => {
+      const head = `{"at":${Date.now() * 1000},"ttl":60000,"id":"deaf${n}","task":"kept:1.0"`
+      return `${head},"result_queue":"${keys.reply(deaf.id)}","args":${n + 1}}`
+    })
+    // More than a worker of two slots may hold.
+    await other.client.rpush(keys.queue(queue).calls, ...calls)
+    await other.client.rpush(keys.queue(queue).bell, '1')
+    await eventually(() => starts.length === 21)
+    expect(await kept.call('kept:1.0', 'still served')).toBe('still served')
+    await it_.cluster.restart(victim)
+    const held = async () => (await other.client.keys(`${it_.namespace}:{${queue}}:held:*`)).length
+    await eventually(async () => (await held()) === 0)
+  })
+
   it('does not keep a worker from starting whose queue is on another one', async () => {
     const [other, victim] = it_.cluster.masters as [ClusterNode, ClusterNode]
     await kill(victim)

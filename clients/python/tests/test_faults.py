@@ -12,6 +12,7 @@ import pytest
 
 from conftest import Server, WorkerProcess, eventually
 from pshub import Context, Hub, Worker, WorkerLost, task
+from waits import delay
 
 Start = Callable[..., WorkerProcess]
 
@@ -19,6 +20,19 @@ Start = Callable[..., WorkerProcess]
 @task("wait_again:1.0", idempotent=True)
 def wait_again(s: float, ctx: Context) -> bool:
     return ctx.aborted.wait(s)
+
+
+def test_a_first_look_that_takes_longer_than_redis_may_be_away_is_waited_for(own_server: Server, start_worker: Start) -> None:
+    start_worker(own_server)
+    assert own_server.process is not None
+    with Hub(own_server.url) as hub:
+        own_server.process.send_signal(signal.SIGSTOP)
+        try:
+            pending = hub.submit("add:1.0", {"x": 1}, timeout=60)
+            delay(1.3, "nothing is heard for more than a second, and nothing says that Redis is away")
+        finally:
+            own_server.process.send_signal(signal.SIGCONT)
+        assert pending.result() == 3
 
 
 def test_the_end_of_the_grace(server: Server, start_worker: Start, tmp_path: Path) -> None:

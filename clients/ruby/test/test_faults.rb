@@ -31,6 +31,20 @@ class TestFaults < PshubTest
     end
   end
 
+  def test_a_first_look_that_takes_longer_than_redis_may_be_away_is_waited_for
+    own_server
+    worker(adder)
+    calling = hub
+    Process.kill("STOP", server.pid)
+    pending = calling.submit("add:1.0", { x: 1 }, timeout: 60)
+    answer = Thread.new { pending.outcome }
+    delay(1.3, "nothing is heard for more than a second, and nothing says that Redis is away")
+    Process.kill("CONT", server.pid)
+    assert_equal [true, 3], answer.value.to_h.values_at(:ok, :value)
+  ensure
+    Process.kill("CONT", server.pid)
+  end
+
   def test_hub_and_worker_survive_a_restart_of_redis
     own_server
     serving = worker(adder)

@@ -12,6 +12,8 @@ import type { Slot } from '../slots.ts'
 /** What ended under one identity of this worker and is replied to in one write, then released in one. */
 interface Batch {
   readonly workerId: string
+  /** Whose replies alone are in it, on a Cluster: where one node is away, replies to hubs of the others must not wait for it. */
+  readonly only: string | undefined
   readonly ids: string[]
   /** By hub. */
   readonly replies: Map<string, string[]>
@@ -25,6 +27,8 @@ interface Batch {
 
 /** For so long a release waits for further replies to go with. */
 const releaseMs = 5
+/** A reply to another node of a Cluster that takes longer is not waited for: its request takes no room here any more. */
+const stuckMs = 100
 
 /**
  * Replies, then releases. What ended in one tick goes in one write: one push per hub. What is held is removed once these were
@@ -46,7 +50,7 @@ export class Settle {
 
   add({ id, workerId, hubId, reply, job, slot }: Settlement): void {
     const size = job ? job.text.length : reply.length
-    const batch = this.#batchFor(workerId, size)
+    const batch = this.#batchFor(workerId, size, this.#context.commands.isCluster ? hubId : undefined)
     // Redis takes as long for each key of a run as for a job.
     batch.count += job?.keys ?? 1
     batch.chars += size
@@ -61,10 +65,10 @@ export class Settle {
     if (batch.chars > longWriteChars) this.#flush()
   }
 
-  #batchFor(workerId: string, chars: number): Batch {
-    const last = this.#ended.at(-1)
+  #batchFor(workerId: string, chars: number, only: string | undefined): Batch {
+    const last = this.#ended.findLast(batch => batch.only === only)
     if (last?.workerId === workerId && !isBatchFull(last.count, last.chars, chars)) return last
-    const batch = { workerId, ids: [], replies: new Map(), jobs: [], slots: [], count: 0, chars: 0 }
+    const batch = { workerId, only, ids: [], replies: new Map(), jobs: [], slots: [], count: 0, chars: 0 }
     if (this.#ended.push(batch) > 1) return batch
     // A lone reply leaves at the end of this tick; under load those of a whole turn of the loop go together.
     if (this.#underWay.size === 0) process.nextTick(() => this.#flush())
@@ -106,8 +110,15 @@ export class Settle {
   }
 
   async #deliver(batch: Batch): Promise<void> {
-    const { workerId, jobs } = batch
+    const { workerId, jobs, only, ids } = batch
+    const { slots, fetch } = this.#context
+    const stick = () => {
+      for (const id of ids) if (slots.knows(id)) slots.sendOut(id)
+      fetch.slotsIdle()
+    }
+    const timer = only === undefined ? undefined : setTimeout(stick, stuckMs)
     await this.#untilDone(() => this.#reply(batch), workerId, mayPass)
+    clearTimeout(timer)
     // Whatever refuses it: a job is done, or waits, or is dead, or held.
     if (jobs.length > 0) await this.#untilDone(() => this.#settleJobs(jobs, workerId), workerId)
     if (this.#stopping.signal.aborted || batch.ids.length === 0) return

@@ -14,6 +14,7 @@ from ..redis.connection import Connection
 from ..redis.connections import make_connections
 from ..redis.refusals import ConnectionLost, NotConnected, ReplyError, explained
 from ..settings.table import Settings
+from ..task.task import DEFAULT_TIMEOUT_S
 from ..wire.clock import Stop, backoff_s, ignore, now_s, within
 from ..wire.deadlines import Deadlines
 from ..wire.errors import Aborted, HubClosed, HubError, InvalidArgs, NotEnqueued, OutcomeUnknown
@@ -237,8 +238,9 @@ class Dispatch:
     async def _look_up(self, out: Outgoing) -> None:
         route: Route | None = None
         try:
-            patience = min(out.timeout_s or 1.0, 1.0)
-            route = await self.routes.find(out.called, out.queue, out.started_at + patience)
+            timeout_s = out.timeout_s or DEFAULT_TIMEOUT_S
+            deadline = out.started_at + min(timeout_s, 1.0)
+            route = await self.routes.find(out.called, out.queue, deadline, latest=out.started_at + timeout_s)
             if not out.over:
                 out.routed(route, self.settings.max_payload_bytes)
                 self._send(out)

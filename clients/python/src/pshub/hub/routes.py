@@ -32,6 +32,7 @@ _STALE_S = 2.0
 #: Unknown names are looked up at most this often.
 _MISS_S = 0.1
 _RETRY_S = 0.01
+_LOOK_AGAIN_S = 0.1
 _MAX_ROUTES = 10_000
 
 
@@ -58,15 +59,27 @@ class Routes:
         if cached and now_s() - cached.checked_at > _FRESH_S and key not in self._under_way:
             self._look_up(key)
 
-    async def find(self, called: str, queue: str | None, deadline: float, purpose: Purpose = "hub") -> Route:
+    async def find(self, called: str, queue: str | None, deadline: float, purpose: Purpose = "hub", latest: float = 0.0) -> Route:
         """
         Asks until there is an answer or the deadline has come. Raises NoSuchTask, NoWorkers, or NotEnqueued when Redis could not
         be asked; while Redis is away an old route is better than none.
+
+        :param latest: the deadline while nothing says that Redis is away: then it, or this process, is slow. A connection that stays
+            silent is given up, and says so.
         """
         key = (called, queue, purpose)
         setback: str | None = None
         patience = Stop()
-        timer = asyncio.get_running_loop().call_later(max(0.0, deadline - now_s()), patience.set)
+        timers: list[asyncio.TimerHandle] = []
+
+        def expire() -> None:
+            left = latest - now_s()
+            if left > 0 and setback is None and key not in self._routes and self._connection.down_reason is None:
+                timers[:] = [asyncio.get_running_loop().call_later(min(left, _LOOK_AGAIN_S), expire)]
+            else:
+                patience.set()
+
+        timers.append(asyncio.get_running_loop().call_later(max(0.0, deadline - now_s()), expire))
         closing_key = self._closing.add(patience.set)
         try:
             while not patience.is_set:
@@ -90,7 +103,7 @@ class Routes:
                     raise _unasked(called, setback)
                 await sleep(_RETRY_S, patience)
         finally:
-            timer.cancel()
+            timers[-1].cancel()
             self._closing.remove(closing_key)
         cached = self._routes.get(key)
         if cached and not self._closing.is_set:

@@ -103,7 +103,7 @@ module Pshub
         attempt = call.attempt
         now = Clock.now
         return if call.done?
-        return refuse_call(call, Routes.unasked(call.called, @commands.down_reason || "no answer in time")) unless attempt
+        return expire_lookup(call) unless attempt
         return if now < attempt.deadline
 
         if now < attempt.finish && !attempt.sent? && outbox(attempt.queue).sending?
@@ -161,6 +161,13 @@ module Pshub
         now = @swept_at = Clock.now
         @pending.values.each { |attempt| expire(attempt.call) if attempt.deadline < now - SWEEP_S }
       end
+    end
+
+    def expire_lookup(call)
+      reason = @commands.down_reason
+      return if reason.nil? && call.wait_on?
+
+      refuse_call(call, Routes.unasked(call.called, reason || "no answer in time"))
     end
 
     def look_up(call)

@@ -9,6 +9,8 @@ require_relative "gather"
 module Pshub
   # A call that is under way; what Hub#submit returns.
   class PendingCall
+    LOOK_AGAIN_S = 0.1
+
     attr_reader :called, :queue, :timeout_s, :trace, :started_at, :finish, :route, :args_json
     # The present try; nil while the name is looked up.
     attr_accessor :attempt
@@ -40,8 +42,16 @@ module Pshub
       @route = route
     end
 
-    # How long it waits to be told where its task runs.
-    def patience_end = @started_at + [@timeout_s || Attempt::UNSENT_S, Attempt::UNSENT_S].min
+    # How long it waits to be told where its task runs, while Redis is away.
+    def patience_end = @patience_end ||= @started_at + [timeout_s_or_default, Attempt::UNSENT_S].min
+
+    # Nothing says that Redis is away: it, or this process, is slow. Whether there is time left to wait on.
+    def wait_on?
+      now = Clock.now
+      latest = @started_at + timeout_s_or_default
+      @patience_end = [now + LOOK_AGAIN_S, latest].min
+      now < latest
+    end
 
     # The first outcome counts.
     def settle(value, error)
@@ -76,6 +86,8 @@ module Pshub
     end
 
     private
+
+    def timeout_s_or_default = @timeout_s || Task::DEFAULT_TIMEOUT_S
 
     def wait
       until done?
