@@ -38,6 +38,17 @@ describe('the model of jobs finds', () => {
 
   const perform = (steps: Parameters<typeof runJobs>[2]) => runJobs(it_.redis, `jobs${++namespaces}`, steps)
 
+  it.each([
+    ['a failure that is counted twice', ['arrive', 'claim', 'settle', 'ripen', 'retry']],
+    ['a step of a chain that comes twice', ['arrive', 'sendOut', 'chain']],
+  ] as const)('connections that do not fence their predecessors by %s', { timeout: 120_000 }, async (_, pieces) => {
+    const perform = (steps: Parameters<typeof runJobs>[2], isFenced = true) =>
+      runJobs(it_.redis, `jobs${++namespaces}`, steps, isFenced)
+    const found = await firstFailing(anyStepsOfJobs(pieces), 600, steps => perform(steps, false))
+    expect(found).toBeDefined()
+    await perform(found!)
+  })
+
   it.each(eachBug(bugsOfJobs))('$operation: $bug', { timeout: 120_000 }, async ({ touches, library }) => {
     await it_.redis.function('LOAD', 'REPLACE', library())
     const found = await firstFailing(anyStepsOfJobs(touches), 400, perform)

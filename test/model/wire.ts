@@ -43,6 +43,12 @@ export class Wire {
     return isLost
   }
 
+  /** Nothing of it ever arrives. */
+  lose(connection: string): void {
+    this.abandon(connection)
+    this.#copies = this.#copies.filter(copy => copy.connection !== undefined)
+  }
+
   /** The process at its end is gone. */
   abandon(connection: string): void {
     this.#doubts = this.#doubts.filter(sent => sent.connection !== connection)
