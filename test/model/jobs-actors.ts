@@ -8,10 +8,7 @@ import { failureText, jobPartText } from '../../src/wire/job-part.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { jobBody, requestTail, unstamped } from '../../src/wire/message.ts'
 import { heldIdOf, type JobsModel, jobOf, type ModelJob, type Out, type Outcome } from './jobs-model.ts'
-import { Wire } from './wire.ts'
-
-/** Whether a settle says which try it ends. While it does not, a worker that repeats one must not have claimed the same job meanwhile. */
-const settleNamesItsTry = false
+import { settleNamesItsTry, Wire } from './wire.ts'
 
 /** The real side of a run: the functions of two queues, and two workers in each, by name. */
 export class JobsActors {

@@ -1,3 +1,9 @@
+/**
+ * Whether a settle says which try it ends. While it does not, a worker that repeats one must not have claimed the same job meanwhile: in
+ * the models it claims nothing before.
+ */
+export const settleNamesItsTry = false
+
 interface Sent {
   connection: string | undefined
   run: () => Promise<void>
