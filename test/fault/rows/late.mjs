@@ -95,7 +95,7 @@ export const lateRows = [
     },
     {
       load: { timeoutMs: 30_000, perSecond: 20, idempotent: 0.1, special: [{ share: 0.5, ms: [1500, 2500] }] },
-      workerOptions: { slots: 16 },
+      workerOptions: { slots: 16, leaseMs: 8000 },
       faultMs: 12_000,
     },
   ),
