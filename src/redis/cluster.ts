@@ -11,8 +11,8 @@ type Words = readonly (string | number)[]
 
 export interface ClusterOptions {
   topology: Topology
-  /** `onChange` is to be called when that connection is there, and when it is gone. */
-  makeNode(address: Address, onChange: () => void): NodeConnection
+  /** `name`: of the connection among all of them. `onChange` is to be called when it is there, and when it is gone. */
+  makeNode(address: Address, name: string, onChange: () => void): NodeConnection
   /**
    * A connection for each slot that is used, and not for each node: Redis refuses to wait for keys of different slots at once, and
    * one behind the other would wait for each other's.
@@ -155,7 +155,7 @@ export class Cluster implements ManyNodes {
     const name = this.#options.perSlot && slot !== undefined ? `${slot} ${address}` : address
     let node = this.#nodes.get(name)
     if (!node) {
-      node = this.#options.makeNode(addressOf(address), () => this.#onNode())
+      node = this.#options.makeNode(addressOf(address), name, () => this.#onNode())
       this.#nodes.set(name, node)
       node.open()
     }

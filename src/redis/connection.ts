@@ -200,10 +200,10 @@ export class Connection implements Place {
     this.#cluster = new Cluster({
       topology: this.#topology,
       perSlot: beside !== undefined,
-      makeNode: (address: Address, onChange) =>
+      makeNode: (address: Address, connection, onChange) =>
         new NodeConnection({
           target,
-          fence: this.#fenceOf(textOf(address)),
+          fence: this.#fenceOf(connection),
           address: mappedAddress(target, address),
           name,
           stallMs,
@@ -221,10 +221,10 @@ export class Connection implements Place {
     this.#topology.wantReading()
   }
 
-  /** It outlives the connection to a node: the next one to the same node follows that. */
-  #fenceOf(node: string): Fence {
-    const fence = this.#fences.get(node) ?? new Fence()
-    this.#fences.set(node, fence)
+  /** It outlives a connection: the next one of the same name follows that, and no other, which may be to the same node for another slot. */
+  #fenceOf(name: string): Fence {
+    const fence = this.#fences.get(name) ?? new Fence()
+    this.#fences.set(name, fence)
     return fence
   }
 

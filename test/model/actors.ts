@@ -17,6 +17,7 @@ import { atOnePlace } from '../support/one-place.ts'
 import { contextOf } from '../support/role-context.ts'
 import type { WorkerModel } from './processes.ts'
 import { namespace } from './requests.ts'
+import { Wire } from './wire.ts'
 
 /** The side of a run that is not a model: one connection to Redis, the queue's methods, and the roles of three workers. */
 export interface Actors {
@@ -24,8 +25,10 @@ export interface Actors {
   readonly queue: Queue
   readonly keys: Keys
   readonly workers: WorkerActor[]
+  /** What is under way on connections that were given up. */
+  readonly wire: Wire
   /** Workers reply and release under a lost identity: a bug that must be found. */
-  readonly unfenced?: boolean
+  readonly settlesLost?: boolean
   /** Loaded instead of the real one: another bug that must be found. */
   readonly library?: string
 }
@@ -44,9 +47,10 @@ export interface WorkerActor {
   settlesAs: string | undefined
 }
 
-export const makeActors = (redis: Redis, keys: Keys, workers: WorkerModel[]): Actors => {
+export const makeActors = (redis: Redis, keys: Keys, workers: WorkerModel[], isFenced: boolean): Actors => {
   const queue = new Queue('q', keys)
-  return { redis, queue, keys, workers: workers.map(worker => makeWorkerActor(redis, queue, worker)) }
+  const actors = workers.map(worker => makeWorkerActor(redis, queue, worker))
+  return { redis, queue, keys, workers: actors, wire: new Wire(isFenced) }
 }
 
 const makeWorkerActor = (redis: Redis, queue: Queue, worker: WorkerModel): WorkerActor => {

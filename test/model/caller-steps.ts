@@ -4,7 +4,7 @@ import type { Actors } from './actors.ts'
 import type { Model } from './model.ts'
 import type { HubModel } from './processes.ts'
 import { keys, queueKeys } from './redis-state.ts'
-import { handMade, handMadeKinds, leadingIdOf, messageOf, nameOf, tasks } from './requests.ts'
+import { handMade, handMadeKinds, leadingIdOf, messageOf, tasks } from './requests.ts'
 import { anyMask, aside, chosen, isOutOfMemory, oneOf, readTime, type Step, sawTime, step } from './step.ts'
 
 /** How long cancel.lua is told to keep a word, and claims are told to look for it (queue.ts). */
@@ -46,7 +46,7 @@ const push = async (
   assert.deepEqual(pushed, model.push(hub.id, number, maxLength, messages, countedAtUs, pushed.at))
 }
 
-const pushStep = step(
+export const pushStep = step(
   'push',
   // `room`: how many fit below the limit; most pushes meet none. `onItsWayMs`: unknown to most.
   fc.record({
@@ -125,25 +125,29 @@ const cancelStep = step(
     which: fc.nat(50),
     waits: fc.boolean(),
     text: fc.constantFrom('exact' as const, 'exact' as const, 'wrong' as const, 'unknown' as const),
+    isGivenUp: fc.constantFrom(false, false, false, true),
   }),
-  async (model, { redis, queue }, { which, waits, text }) => {
+  async (model, actors, { which, waits, text, isGivenUp }) => {
     const held = [...model.held.values()].flatMap(texts => [...texts.values()])
     const target = oneOf(waits ? model.lists.calls.texts : held, which)
     const id = target === undefined ? undefined : leadingIdOf(target)
     if (target === undefined || id === undefined) return
     const sent = { exact: target, wrong: target.replace('"at":', '"at":1'), unknown: '' }[text]
-    const before = await readTime(redis)
-    const removed = await queue.cancel(redis, id, sent)
-    const at = removed ? 0 : Number(await redis.zscore(queueKeys.cancelled, id))
-    assert.equal(removed, model.cancel(id, sent, at, cancelMemoryMs))
-    if (removed) return
-    assert(
-      at >= Math.floor(before / 1000) && at * 1000 <= (await readTime(redis)),
-      `${nameOf(target)} has a wrong time`,
-    )
-    model.situations.add(model.isFull ? 'a word left in a full Redis' : 'a word left')
+    const act = () => cancel(model, actors, id, sent)
+    if (isGivenUp) actors.wire.giveUp('hub', act)
+    else await act()
   },
 )
+
+const cancel = async (model: Model, { redis, queue }: Actors, id: string, sent: string): Promise<void> => {
+  const before = await readTime(redis)
+  const removed = await queue.cancel(redis, id, sent)
+  const at = removed ? 0 : Number(await redis.zscore(queueKeys.cancelled, id))
+  assert.equal(removed, model.cancel(id, sent, at, cancelMemoryMs))
+  if (removed) return
+  assert(at >= Math.floor(before / 1000) && at * 1000 <= (await readTime(redis)), `${id} has a wrong time`)
+  model.situations.add(model.isFull ? 'a word left in a full Redis' : 'a word left')
+}
 
 /** Four seconds and more pass for the words that callers left; the last beat to read them drops them. */
 const wordsAgeStep = step('wordsAge', fc.record({ which: anyMask }), async (model, { redis }, { which }) => {

@@ -6,39 +6,53 @@ import { Queue } from '../../src/queue/queue.ts'
 import { failureText, jobPartText } from '../../src/wire/job-part.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { jobBody, leadingAt, requestTail, unstamped } from '../../src/wire/message.ts'
-import { heldIdOf, type JobsModel, jobOf, type ModelJob, type Outcome } from './jobs-model.ts'
+import { heldIdOf, type JobsModel, jobOf, type ModelJob, type Out, type Outcome } from './jobs-model.ts'
+import { Wire } from './wire.ts'
 
 /** The real side of a run: the functions of two queues, and two workers in each, by name. */
 export class JobsActors {
   readonly redis: Redis
   readonly namespace: string
   readonly queues: Record<string, JobQueue>
+  readonly wire: Wire
   readonly #lists: Record<string, Queue>
+  /** The `at` of each job as it was claimed last. */
+  readonly #ats = new Map<string, string>()
   #number = 0
   #last: { queue: string; number: number; messages: string[] } | undefined
 
-  constructor(redis: Redis, namespace: string) {
+  constructor(redis: Redis, namespace: string, isFenced: boolean) {
     this.redis = redis
+    this.wire = new Wire(isFenced)
     this.namespace = namespace
     const keys = makeKeys(namespace)
     this.queues = { q: new JobQueue('q', keys), r: new JobQueue('r', keys) }
     this.#lists = { q: new Queue('q', keys), r: new Queue('r', keys) }
   }
 
-  async enqueue(model: JobsModel, queue: string, jobs: ModelJob[]): Promise<void> {
+  async enqueue(model: JobsModel, queue: string, jobs: ModelJob[], isGivenUp: boolean): Promise<void> {
+    await this.wire.reconnect('hub')
     const messages = jobs.map(messageOf)
-    this.#last = { queue, number: ++this.#number, messages }
-    const { twins, repeated } = await this.queues[queue]!.enqueue(this.redis, 'h', this.#number, messages)
-    const expected = jobs.flatMap((job, place) => {
-      const there = model.add(job)
-      return there === undefined ? [] : [[place, there] as const]
-    })
-    assert.deepEqual([...twins], expected, 'who is there already')
-    assert.equal(repeated, false)
+    const number = ++this.#number
+    this.#last = { queue, number, messages }
+    const send = async () => {
+      const { twins, repeated } = await this.queues[queue]!.enqueue(this.redis, 'h', number, messages)
+      assert.equal(repeated, (model.lastNumber.get(queue) ?? 0) >= number)
+      if (repeated) return
+      model.lastNumber.set(queue, number)
+      const expected = jobs.flatMap((job, place) => {
+        const there = model.add(job)
+        return there === undefined ? [] : [[place, there] as const]
+      })
+      assert.deepEqual([...twins], expected, 'who is there already')
+    }
+    if (isGivenUp) this.wire.giveUp('hub', send, send)
+    else await send()
   }
 
   /** Its answer was lost. */
   async enqueueAgain(): Promise<void> {
+    await this.wire.reconnect('hub')
     if (!this.#last) return
     const { queue, number, messages } = this.#last
     const { repeated } = await this.queues[queue]!.enqueue(this.redis, 'h', number, messages)
@@ -67,25 +81,54 @@ export class JobsActors {
     model.ripen(job.id)
   }
 
-  async claim(model: JobsModel, queue: string, worker: string, slots: number): Promise<void> {
+  async claim(model: JobsModel, queue: string, worker: string, slots: number, isGivenUp = false): Promise<void> {
+    const connection = `${queue} ${worker} blocking`
+    await this.wire.reconnect(connection)
     await this.#lists[queue]!.beat(this.redis, worker, 3_600_000, true)
-    const claimed = await this.#lists[queue]!.claim(this.redis, worker, { slots, jobs: slots })
-    const ids = claimed!.requests.map(({ text }) => idOf(text))
-    assert.deepEqual(ids, model.claim(queue, worker, slots, ids), 'claimed')
+    const send = async () => {
+      const claimed = await this.#lists[queue]!.claim(this.redis, worker, { slots, jobs: slots })
+      const ids = claimed!.requests.map(({ text }) => idOf(text))
+      assert.deepEqual(ids, model.claim(queue, worker, slots, ids), 'claimed')
+      if (!isGivenUp) for (const { text } of claimed!.requests) this.#ats.set(idOf(text), leadingAt(text))
+      return ids
+    }
+    if (isGivenUp) this.wire.giveUp(connection, async () => void (await send()))
+    else model.start(queue, worker, await send())
   }
 
+  /** What reconcile does about claims whose answers were lost. */
+  async handback(model: JobsModel, queue: string, worker: string, isGivenUp = false): Promise<void> {
+    await this.wire.reconnect(`${queue} ${worker}`)
+    const ids = model.unknownTo(queue, worker)
+    if (ids.length === 0) return
+    const send = async () => {
+      const held = ids.map(id => `job:${id}`)
+      const returned = await this.#lists[queue]!.handback(this.redis, worker, 'head', held)
+      assert.equal(returned, model.handback(queue, worker, ids))
+    }
+    if (isGivenUp) this.wire.giveUp(`${queue} ${worker}`, send)
+    else await send()
+  }
+
+  /** A handler ends, and its worker tells what becomes of its job until it is answered. */
   async settle(
     model: JobsModel,
-    queue: string,
-    worker: string,
     id: string,
     outcome: Outcome,
     following: ModelJob | undefined,
+    isGivenUp = false,
   ): Promise<void> {
-    const text = await this.redis.hget(this.queues[queue]!.keys.held(worker), `job:${id}`)
+    const place = model.runs.get(id)!
+    const { queue, worker } = place
+    const job = model.jobs.get(id)!
+    const at = this.#ats.get(id)!
+    const connection = `${queue} ${worker}`
+    await this.wire.reconnect(connection)
+    model.runs.delete(id)
+    if (outcome === 'retry' || outcome === 'dead') job.failures++
     const end: HeldEnd = {
       id: `job:${id}`,
-      at: leadingAt(text!),
+      at,
       outcome,
       delayMs: outcome === 'retry' || outcome === 'putoff' ? 3_600_000 : 0,
       text:
@@ -96,12 +139,28 @@ export class JobsActors {
             : '',
       following: following ? (following.queue === queue ? '' : `${following.queue} `) + messageOf(following) : '',
     }
-    for (let time = 0; time < 2; time++) await this.queues[queue]!.settle(this.redis, worker, [end])
-    model.settle(queue, worker, id, outcome, following)
+    const send = async () => {
+      // The same worker may hold it again by now: that run is not the one that ended.
+      const held = await this.redis.hget(this.queues[queue]!.keys.held(worker), end.id)
+      await this.queues[queue]!.settle(this.redis, worker, [end])
+      if (held !== null && leadingAt(held) !== at) return
+      model.settle(queue, worker, id, outcome, following)
+    }
+    if (!isGivenUp) {
+      for (let time = 0; time < 2; time++) await send()
+      return
+    }
+    model.doubted.set(id, place)
+    this.wire.giveUp(connection, send, async () => {
+      await send()
+      model.doubted.delete(id)
+    })
   }
 
   /** A worker dies, and another one adopts from it. */
   async adopt(model: JobsModel, queue: string, lost: string, heir: string): Promise<void> {
+    this.#end(model, queue, lost)
+    await this.wire.reconnect(`${queue} ${heir}`)
     const { leases } = this.queues[queue]!.keys
     await this.#lists[queue]!.beat(this.redis, heir, 3_600_000, true)
     await this.redis.zadd(leases, '1', lost)
@@ -112,7 +171,16 @@ export class JobsActors {
     await this.#reorder(queue, order)
   }
 
+  /** Its process is gone. What it sent last never arrives: it would be under an identity that comes again here alone. */
+  #end(model: JobsModel, queue: string, worker: string): void {
+    this.wire.lose(`${queue} ${worker}`)
+    this.wire.lose(`${queue} ${worker} blocking`)
+    model.forgetProcess(queue, worker)
+  }
+
   async leave(model: JobsModel, queue: string, worker: string): Promise<void> {
+    await this.wire.reconnect(`${queue} ${worker}`)
+    this.#end(model, queue, worker)
     await this.#lists[queue]!.beat(this.redis, worker, 3_600_000, true)
     const order = [...model.heldBy(queue, worker).values()]
     await this.#lists[queue]!.leave(this.redis, worker, [...model.heldBy(queue, worker).keys()])
@@ -137,13 +205,32 @@ export class JobsActors {
   }
 
   /** What is held to be done elsewhere is done, up to some point, as often as it takes. */
-  async sendOut(model: JobsModel, key: string, isReleased: boolean): Promise<void> {
+  async sendOut(model: JobsModel, key: string, isReleased: boolean, isGivenUp = false): Promise<void> {
+    const connection = outConnection(model, key)
+    await this.wire.reconnect(connection)
     const out = model.outs.get(key)!
-    const { worker, from, to, job, tally } = out
+    const { worker, from, job } = out
     const heldId = heldIdOf(out)
     const own = this.queues[from]!
     const text = (await this.redis.hget(own.keys.held(worker), heldId))!
     assert(text, `${heldId} is not held by ${worker}`)
+    const tell = () => this.#tell(model, out, text)
+    if (isGivenUp) {
+      this.wire.giveUp(connection, tell)
+      return
+    }
+    await tell()
+    if (!isReleased) {
+      model.situations.add('done elsewhere, and not known to be')
+      return
+    }
+    await this.redis.hdel(own.keys.held(worker), heldId)
+    if (job) await this.queues[out.to]!.forget(this.redis, job.id)
+    if (job) model.came.delete(job.id)
+    model.outs.delete(key)
+  }
+
+  async #tell(model: JobsModel, { to, job, tally }: Out, text: string): Promise<void> {
     const target = this.queues[to]!
     if (tally) {
       const how = text.split(' ')[3]!
@@ -152,20 +239,15 @@ export class JobsActors {
       if (tally.isDone !== undefined) assert.equal(isDone, tally.isDone, text)
       await target.tally(this.redis, tally.batch, tally.job, isDone ? 'done' : 'dead')
       model.tally({ ...tally, isDone })
-    } else {
-      const came = await target.forward(this.redis, text)
-      assert.equal(came, !model.came.has(job!.id), 'whether it came now')
-      if (came) model.add(jobOf(job!.id, to, job))
-      model.came.add(job!.id)
-    }
-    if (!isReleased) {
-      model.situations.add('done elsewhere, and not known to be')
       return
     }
-    await this.redis.hdel(own.keys.held(worker), heldId)
-    if (job) await target.forget(this.redis, job.id)
-    if (job) model.came.delete(job.id)
-    model.outs.delete(key)
+    const came = await target.forward(this.redis, text)
+    assert.equal(came, !model.came.has(job!.id), 'whether it came now')
+    if (came) {
+      assert(!model.jobs.has(job!.id), `${job!.id} came twice`)
+      model.add(jobOf(job!.id, to, job))
+    }
+    model.came.add(job!.id)
   }
 
   async openBatch(model: JobsModel, id: string, queue: string): Promise<void> {
@@ -197,6 +279,11 @@ export class JobsActors {
       for (const [place, text] of sorted.entries()) await this.redis.lset(key, place, text)
     }
   }
+}
+
+const outConnection = (model: JobsModel, key: string): string => {
+  const { worker, from } = model.outs.get(key)!
+  return `${from} ${worker}`
 }
 
 export const idOf = (text: string): string => /"id":"([\w-]+)"/.exec(text)![1]!

@@ -1,3 +1,5 @@
+import assert from 'node:assert/strict'
+
 /** What the functions must make of jobs: where each is, and what is known of it. One queue's lists, and who holds what. */
 
 export interface JobSpec {
@@ -16,6 +18,8 @@ export interface ModelJob extends JobSpec {
   tries: number
   losses: number
   isCancelled: boolean
+  /** How many of its runs failed, or died with their worker, since it was enqueued or revived: no more may be counted. */
+  failures: number
 }
 
 export interface ModelQueue {
@@ -57,6 +61,12 @@ export class JobsModel {
   readonly outs = new Map<string, Out>()
   /** Jobs that came from another queue and are remembered there. */
   readonly came = new Set<string>()
+  /** Number of the last batch of jobs that was put in, by queue. */
+  readonly lastNumber = new Map<string, number>()
+  /** Jobs that handlers run, and where; Redis knows nothing of it. */
+  readonly runs = new Map<string, { queue: string; worker: string }>()
+  /** Jobs that ended in a worker, which does not know whether they were settled: it does not run them. */
+  readonly doubted = new Map<string, { queue: string; worker: string }>()
   readonly situations = new Set<string>()
 
   /** Returns the id of the one that is there already. */
@@ -113,6 +123,43 @@ export class JobsModel {
       }
     }
     return taken
+  }
+
+  /** A claim was answered. */
+  start(queue: string, worker: string, ids: readonly string[]): void {
+    for (const id of ids) {
+      if (this.#isAt(this.doubted, id, queue, worker)) {
+        this.situations.add('a job came back to a worker that knew not whether it was settled')
+        continue
+      }
+      assert(!this.runs.has(id), `${id} runs twice at once`)
+      this.runs.set(id, { queue, worker })
+    }
+  }
+
+  #isAt(places: Map<string, { queue: string; worker: string }>, id: string, queue: string, worker: string): boolean {
+    const place = places.get(id)
+    return place?.queue === queue && place.worker === worker
+  }
+
+  /** A process is gone. */
+  forgetProcess(queue: string, worker: string): void {
+    for (const places of [this.runs, this.doubted])
+      for (const id of [...places.keys()]) if (this.#isAt(places, id, queue, worker)) places.delete(id)
+  }
+
+  /** What its worker does not know of: the answer of its claim was lost. */
+  unknownTo(queue: string, worker: string): string[] {
+    const isKnown = (id: string) =>
+      this.#isAt(this.runs, id, queue, worker) || this.#isAt(this.doubted, id, queue, worker)
+    return [...this.heldBy(queue, worker).values()].filter(id => !isKnown(id))
+  }
+
+  handback(queue: string, worker: string, ids: readonly string[]): number {
+    const held = this.heldBy(queue, worker)
+    const returned = ids.filter(id => held.delete(`job:${id}`))
+    for (const id of returned.toReversed()) this.#push(this.jobs.get(id)!, 'head')
+    return returned.length
   }
 
   heldBy(queue: string, worker: string): Map<string, string> {
@@ -203,6 +250,7 @@ export class JobsModel {
     for (const id of [...held.values()]) {
       const job = this.jobs.get(id)!
       if (to !== undefined) job.losses++
+      if (to !== undefined) job.failures++
       if (to !== undefined && job.losses >= 3) {
         this.situations.add('a job was given up that killed three workers')
         this.#bury(job, to)
@@ -235,6 +283,7 @@ export class JobsModel {
     this.queues[job.queue]!.dead.delete(job.id)
     job.tries = 0
     job.losses = 0
+    job.failures = 0
     job.isCancelled = false
     this.#push(job, 'tail')
   }
@@ -243,7 +292,7 @@ export class JobsModel {
 export type Outcome = 'done' | 'retry' | 'putoff' | 'dead' | 'expired' | 'cancelled'
 
 /** What is to be done in another queue, once something ended here: a job comes, or a batch is told. */
-interface Out {
+export interface Out {
   id: string
   worker: string
   from: string
@@ -267,5 +316,6 @@ export const jobOf = (id: string, queue: string, spec: Partial<JobSpec> = {}): M
   tries: 0,
   losses: 0,
   isCancelled: false,
+  failures: 0,
   ...spec,
 })

@@ -6,10 +6,7 @@ import type { Step } from './jobs-steps.ts'
 
 let made = 0
 const oneOf = <T>(all: T[], index: number): T | undefined => all[index % Math.max(1, all.length)]
-const heldJobs = (model: JobsModel) =>
-  Object.entries(model.queues).flatMap(([queue, { held }]) =>
-    [...held].flatMap(([worker, ids]) => [...ids.values()].map(id => ({ queue, worker, id }))),
-  )
+const workers = ['q', 'r'].flatMap(queue => ['a', 'b'].map(worker => [queue, worker] as const))
 const openBatches = (model: JobsModel) => [...model.batches].filter(([, { total }]) => total === undefined)
 
 const act = async (model: JobsModel, actors: JobsActors, step: Step): Promise<void> => {
@@ -23,7 +20,7 @@ const act = async (model: JobsModel, actors: JobsActors, step: Step): Promise<vo
         const inBatch = open && spec.unique === undefined ? `${open[1].queue}/${open[0]}` : undefined
         return jobOf(`j${++made}`, step.queue, { ...own, batch: inBatch })
       })
-      return actors.enqueue(model, step.queue, added)
+      return actors.enqueue(model, step.queue, added, step.isGivenUp)
     }
     case 'enqueueAgain':
       return actors.enqueueAgain()
@@ -36,12 +33,20 @@ const act = async (model: JobsModel, actors: JobsActors, step: Step): Promise<vo
       return job && actors[step.do](model, job)
     }
     case 'claim':
-      return actors.claim(model, step.queue, step.worker, step.slots)
+      return actors.claim(model, step.queue, step.worker, step.slots, step.isGivenUp)
+    case 'handback':
+      return actors.handback(model, step.queue, step.worker, step.isGivenUp)
+    case 'arrive': {
+      if (await actors.wire.arrive(step.which)) model.situations.add('a given-up command arrived')
+      return
+    }
+    case 'reconnect':
+      return void (await actors.wire.reconnect(`${step.queue} ${step.worker}`))
     case 'settle': {
-      const held = oneOf(heldJobs(model), step.which)
-      if (!held) return
+      const id = oneOf([...model.runs.keys()], step.which)
+      if (id === undefined) return
       const following = step.following && jobOf(`j${++made}`, step.following, { keep: true })
-      return actors.settle(model, held.queue, held.worker, held.id, step.outcome, following || undefined)
+      return actors.settle(model, id, step.outcome, following || undefined, step.isGivenUp)
     }
     case 'adopt': {
       const names: [string, string] = step.worker === 'a' ? ['a', 'b'] : ['b', 'a']
@@ -73,7 +78,7 @@ const act = async (model: JobsModel, actors: JobsActors, step: Step): Promise<vo
     }
     case 'sendOut': {
       const out = oneOf([...model.outs.keys()], step.which)
-      return out === undefined ? undefined : actors.sendOut(model, out, step.isReleased)
+      return out === undefined ? undefined : actors.sendOut(model, out, step.isReleased, step.isGivenUp)
     }
     case 'openBatch':
       return openBatches(model).length > 2 ? undefined : actors.openBatch(model, `b${++made}`, step.queue)
@@ -103,6 +108,8 @@ const compare = async (model: JobsModel, { redis, queues, namespace }: JobsActor
     for (const lock of ['u:1', 'u:{2}'])
       assert.equal(await redis.get(keys.unique(lock)), queue.locks.get(lock) ?? null, `${name}: ${lock}`)
   }
+  for (const { id, tries, failures } of model.jobs.values())
+    assert(tries <= failures, `${tries} failures of ${id} are counted, and there were ${failures}`)
   for (const job of model.jobs.values())
     await compareRecord(job, await redis.hgetall(queues[job.queue]!.keys.job(job.id)))
   for (const [id, { queue, total, ended, following }] of model.batches) {
@@ -125,6 +132,7 @@ const compareRecord = async (job: ModelJob, { state, tries = '0' }: Record<strin
 
 /** Everything is run to its end: no job is left, nor anything that is to be done for one. */
 const drain = async (model: JobsModel, actors: JobsActors): Promise<void> => {
+  await actors.wire.reconnect('hub')
   for (let isOpen = true; isOpen; ) {
     isOpen = false
     for (const [id] of openBatches(model)) await actors.closeBatch(model, id)
@@ -133,10 +141,14 @@ const drain = async (model: JobsModel, actors: JobsActors): Promise<void> => {
       const { scheduled, retries } = model.queues[job.queue]!
       if (scheduled.has(job.id) || retries.has(job.id)) await actors.ripen(model, job)
     }
+    for (const [queue, worker] of workers) {
+      isOpen ||= model.heldBy(queue, worker).size > 0
+      await actors.handback(model, queue, worker)
+    }
     for (const queue of ['q', 'r']) await actors.claim(model, queue, 'a', 100)
-    for (const { queue, worker, id } of heldJobs(model)) {
+    for (const id of [...model.runs.keys()]) {
       isOpen = true
-      await actors.settle(model, queue, worker, id, 'done', undefined)
+      await actors.settle(model, id, 'done', undefined)
     }
     isOpen ||= model.outs.size > 0
     await compare(model, actors)
@@ -150,9 +162,14 @@ const drain = async (model: JobsModel, actors: JobsActors): Promise<void> => {
 }
 
 /** One run in a namespace of its own. Returns what came up in it. */
-export const runJobs = async (redis: Redis, namespace: string, steps: Step[]): Promise<Set<string>> => {
+export const runJobs = async (
+  redis: Redis,
+  namespace: string,
+  steps: Step[],
+  isFenced = true,
+): Promise<Set<string>> => {
   const model = new JobsModel()
-  const actors = new JobsActors(redis, namespace)
+  const actors = new JobsActors(redis, namespace, isFenced)
   for (const step of steps) {
     await act(model, actors, step)
     await compare(model, actors)

@@ -20,6 +20,7 @@ const situations = [
   'a batch is told from another queue',
   'a cancelled job was not tried again',
   'a cancelled job was passed over',
+  'a given-up command arrived',
   'a job was given up that killed three workers',
   'a job was put off',
   'a step goes to another queue',

@@ -17,6 +17,7 @@ import {
   type Rule,
 } from './keys-model.ts'
 import type { KeySpec } from './keys-steps.ts'
+import { Wire } from './wire.ts'
 
 const clockKey = 'model:clock'
 
@@ -39,15 +40,17 @@ export class KeysActors {
   readonly queue: Queue
   readonly jobs: JobQueue
   readonly model: KeysModel
+  readonly wire: Wire
   #number = 0
   #made = 0
 
-  constructor(redis: Redis, namespace: string, model: KeysModel) {
+  constructor(redis: Redis, namespace: string, model: KeysModel, isFenced: boolean) {
     const keys = makeKeys(namespace)
     this.redis = redis
     this.queue = new Queue('q', keys)
     this.jobs = new JobQueue('q', keys)
     this.model = model
+    this.wire = new Wire(isFenced)
   }
 
   async setClock(byMs: number): Promise<void> {
@@ -82,6 +85,8 @@ export class KeysActors {
 
   async claim(worker: string, slots: number, rule: Rule | undefined, bytes: number): Promise<void> {
     const { calls, bell, held, leases, jobs, jobBell } = this.jobs.keys
+    // What a claim brings while a settle is in doubt is a matter of the model of jobs.
+    await this.wire.reconnect(worker)
     await this.queue.beat(this.redis, worker, leaseMs, true)
     // Whoever claims was woken.
     await this.redis.del(jobBell)
@@ -116,7 +121,10 @@ export class KeysActors {
     words: string[] | undefined,
     outcome: JobOutcome,
     delayMs: number,
+    isGivenUp = false,
   ): Promise<void> {
+    await this.wire.reconnect(worker)
+    if (!this.#isHeld(worker, heldId, held)) return
     const id = heldId.slice('job:'.length)
     const isRun = held.kind === 'run'
     const own =
@@ -131,24 +139,49 @@ export class KeysActors {
       text: own || outcome === 'retry' || outcome === 'pass' || outcome === 'dead' ? failure : '',
       following: '',
     }
-    for (let time = 0; time < 2; time++) await this.jobs.settle(this.redis, worker, [end])
-    if (isRun) this.model.settleRun(worker, id, own)
-    else this.model.settleJob(worker, id, outcome, delayMs)
+    const send = async () => {
+      await this.jobs.settle(this.redis, worker, [end])
+      if (!this.#isHeld(worker, heldId, held)) return
+      if (isRun) this.model.settleRun(worker, id, own)
+      else this.model.settleJob(worker, id, outcome, delayMs)
+    }
+    if (isGivenUp) return this.wire.giveUp(worker, send, send)
+    for (let time = 0; time < 2; time++) await send()
   }
 
-  async handback(worker: string, heldIds: string[]): Promise<void> {
-    for (const expected of [heldIds.length, 0])
-      assert.equal(await this.queue.handback(this.redis, worker, 'head', heldIds), expected)
-    this.model.giveBack(worker, heldIds)
+  /** Whether a worker still holds what it was given then. That it holds the same for another run is not to be met. */
+  #isHeld(worker: string, heldId: string, given: Held | undefined): boolean {
+    const held = this.model.held.get(worker)!.get(heldId)
+    assert(held === undefined || held === given, `${heldId} is another run's by now`)
+    return held !== undefined
+  }
+
+  /** Sent twice, or given up: then it is looked again for what is held. */
+  async handback(worker: string, isChosen: (at: number) => boolean, isGivenUp: boolean): Promise<void> {
+    await this.wire.reconnect(worker)
+    const given = new Map([...this.model.held.get(worker)!].filter((_, at) => isChosen(at)))
+    if (given.size === 0) return
+    const send = async () => {
+      const expected = [...given]
+        .filter(([heldId, held]) => this.#isHeld(worker, heldId, held))
+        .map(([heldId]) => heldId)
+      assert.equal(await this.queue.handback(this.redis, worker, 'head', [...given.keys()]), expected.length)
+      this.model.giveBack(worker, expected)
+    }
+    if (isGivenUp) return this.wire.giveUp(worker, send)
+    for (let time = 0; time < 2; time++) await send()
   }
 
   async leave(worker: string): Promise<void> {
+    await this.wire.reconnect(worker)
     const heldIds = [...this.model.held.get(worker)!.keys()]
     assert.equal(await this.queue.leave(this.redis, worker, heldIds), heldIds.length)
     this.model.giveBack(worker, heldIds)
   }
 
   async adopt(lost: string, heir: string): Promise<void> {
+    // It would arrive under an identity that comes again here alone.
+    this.wire.lose(lost)
     await this.queue.beat(this.redis, heir, leaseMs, true)
     await this.redis.zadd(this.jobs.keys.leases, '1', lost)
     for (let done = false; !done; ) done = (await this.queue.adopt(this.redis, lost, heir))!.done

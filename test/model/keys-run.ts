@@ -18,12 +18,24 @@ const act = async (model: KeysModel, actors: KeysActors, step: KeyStep): Promise
       const all = allHeld(model)
       const chosen = all[step.which % Math.max(1, all.length)]
       if (!chosen) return
-      return actors.settle(chosen.worker, chosen.heldId, chosen.held, step.words, step.outcome, step.delayMs)
+      return actors.settle(
+        chosen.worker,
+        chosen.heldId,
+        chosen.held,
+        step.words,
+        step.outcome,
+        step.delayMs,
+        step.isGivenUp,
+      )
     }
-    case 'handback': {
-      const ids = [...model.held.get(step.worker)!.keys()].filter((_, at) => step.mask & (1 << (at % 3)))
-      return ids.length === 0 ? undefined : actors.handback(step.worker, ids)
+    case 'handback':
+      return actors.handback(step.worker, at => (step.mask & (1 << (at % 3))) !== 0, step.isGivenUp)
+    case 'arrive': {
+      if (await actors.wire.arrive(step.which)) model.situations.add('a given-up command arrived')
+      return
     }
+    case 'reconnect':
+      return void (await actors.wire.reconnect(step.worker))
     case 'adopt': {
       // Each heir takes what came back, and dies of it in turn.
       let lost = step.worker
@@ -200,9 +212,14 @@ const drain = async (model: KeysModel, actors: KeysActors): Promise<void> => {
 }
 
 /** One run in a namespace of its own. Returns what came up in it. */
-export const runKeys = async (redis: Redis, namespace: string, steps: KeyStep[]): Promise<Set<string>> => {
+export const runKeys = async (
+  redis: Redis,
+  namespace: string,
+  steps: KeyStep[],
+  isFenced = true,
+): Promise<Set<string>> => {
   const model = new KeysModel()
-  const actors = new KeysActors(redis, namespace, model)
+  const actors = new KeysActors(redis, namespace, model, isFenced)
   for (const step of steps) {
     await actors.tick()
     await act(model, actors, step)

@@ -16,6 +16,7 @@ const it_ = useRedis()
 let runs = 0
 
 const situations = [
+  'a given-up command arrived',
   'a job of a line lost three workers',
   'a key that lost a worker runs alone',
   'a payload came while its key ran',

@@ -1,15 +1,28 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
+import type { Redis } from 'ioredis'
 import { deadMs, maxBatchBytes, maxDead, reporterMs } from '../../src/queue/queue.ts'
 import { run } from '../../src/redis/library.ts'
 import { type Adopted, readAdopted } from '../../src/wire/answers.ts'
 import type { Actors, WorkerActor } from './actors.ts'
 import { cancelMemoryMs } from './caller-steps.ts'
+import type { ListName } from './holdings.ts'
 import type { Model } from './model.ts'
-import { becomeNew, type WorkerModel } from './processes.ts'
+import { becomeNew, blockingOf, type WorkerModel } from './processes.ts'
 import { queueKeys } from './redis-state.ts'
 import { asDead } from './requests.ts'
-import { anyWorker, aside, oneOf, readTime, type Step, sawTime, step, type WorkerPair, workerOf } from './step.ts'
+import {
+  anyWorker,
+  aside,
+  connected,
+  oneOf,
+  readTime,
+  type Step,
+  sawTime,
+  step,
+  type WorkerPair,
+  workerOf,
+} from './step.ts'
 
 /** Ends only when a step says so. */
 const leaseMs = 3_600_000
@@ -36,17 +49,23 @@ const forgetAll = (worker: WorkerModel, actor: WorkerActor): void => {
 
 const anyBeat = fc.record({ worker: anyWorker, reports: fc.boolean() })
 const beatStep = step('beat', anyBeat, async (model, actors, { worker: number, reports }) => {
-  const [worker, actor] = workerOf(model, actors, number, ({ id }) => !model.leaseHolds(id))
+  const [worker, actor] = await connected(model, actors, number, ({ id }) => !model.leaseHolds(id))
   if (await beat(model, actors, worker, reports)) return
   model.situations.add('a lost lease')
   forgetAll(worker, actor)
   assert(await beat(model, actors, worker, reports))
 })
 
-/** The process dies, and another takes its place. */
+/** Its process ends, and another takes its place. */
+export const die = ({ wire }: Actors, [worker, actor]: WorkerPair): void => {
+  wire.abandon(worker.name)
+  wire.abandon(blockingOf(worker))
+  forgetAll(worker, actor)
+}
+
 const crashStep = step('crash', fc.record({ worker: anyWorker }), async (model, actors, { worker: number }) => {
   const [worker, actor] = workerOf(model, actors, number, ({ knows }) => knows.size > 0)
-  forgetAll(worker, actor)
+  die(actors, [worker, actor])
 })
 
 /** Time passes for one lease: it ended a moment ago. */
@@ -129,7 +148,7 @@ const adoptStep = step(
     answered: fc.boolean(),
   }),
   async (model, actors, { worker: number, from, ...adopting }) => {
-    const worker = workerOf(model, actors, number, ({ id }) => model.leaseHolds(id))
+    const worker = await connected(model, actors, number, ({ id }) => model.leaseHolds(id))
     // Most often from one that can be adopted from, else from any.
     const ended = [...model.leases.keys()].filter(id => !model.leaseHolds(id))
     const lostId = oneOf(ended.length > 0 && from % 4 > 0 ? ended : model.leases.keys(), from)
@@ -164,41 +183,54 @@ const reconcile = async (model: Model, { redis, queue }: Actors, [worker, actor]
 }
 
 /** Only the second look in a row finds something; other steps may come in between. */
-const reconcileStep = step(
+export const reconcileStep = step(
   'reconcile',
   fc.record({ worker: anyWorker, looks: fc.integer({ min: 1, max: 2 }) }),
   async (model, actors, { worker: number, looks }) => {
-    const worker = workerOf(model, actors, number, ({ id, knows }) => {
+    const worker = await connected(model, actors, number, ({ id, knows }) => {
       return model.heldBy(id).size > knows.size
     })
     for (let look = 0; look < looks; look++) await reconcile(model, actors, worker)
   },
 )
 
-export const leave = async (model: Model, { redis }: Actors, [worker, actor]: WorkerPair): Promise<void> => {
-  const ended = [...model.heldBy(worker.id).keys()].filter(id => worker.released.has(id))
-  const returned = await actor.farewell.leave()
-  model.release(worker.id, ended)
-  // Those that stay are behind them, and were there before.
-  const headOf = async (key: string, before: number) => {
-    const texts = await redis.lrange(key, 0, -1)
-    return texts.slice(0, texts.length - before)
-  }
+/** `act` has a worker leave under this identity, for which it had started what `started` names. */
+export const leaveAs = async (
+  model: Model,
+  redis: Redis,
+  workerId: string,
+  started: string[],
+  act: () => Promise<number>,
+): Promise<void> => {
   const { calls, jobs } = model.lists
-  const heads = {
-    calls: await headOf(queueKeys.calls, calls.texts.length),
-    jobs: await headOf(queueKeys.jobs, jobs.texts.length),
+  const before = { calls: calls.texts.length, jobs: jobs.texts.length }
+  const returned = await act()
+  // Those that stay are behind them, and were there before.
+  const headOf = async (list: ListName) => {
+    const texts = await redis.lrange(queueKeys[list], 0, -1)
+    return texts.slice(0, texts.length - before[list])
   }
-  assert.equal(returned, model.leave(worker.id, actor.slots.knownIds(), heads))
+  const heads = { calls: await headOf('calls'), jobs: await headOf('jobs') }
+  assert.equal(returned, model.leave(workerId, started, heads))
+}
+
+export const leave = async (model: Model, actors: Actors, [worker, actor]: WorkerPair): Promise<void> => {
+  const ended = [...model.heldBy(worker.id).keys()].filter(id => worker.released.has(id))
+  const act = async () => {
+    const returned = await actor.farewell.leave()
+    model.release(worker.id, ended)
+    return returned
+  }
+  await leaveAs(model, actors.redis, worker.id, actor.slots.knownIds(), act)
   if (ended.length > 0) model.situations.add('left with a forgotten release')
-  forgetAll(worker, actor)
+  die(actors, [worker, actor])
 }
 
 const leaveStep = step(
   'leave',
   fc.record({ worker: anyWorker, isAdopting: fc.boolean() }),
   async (model, actors, { worker: number, isAdopting }) => {
-    const [worker, actor] = workerOf(model, actors, number, ({ id }) => model.held.has(id))
+    const [worker, actor] = await connected(model, actors, number, ({ id }) => model.held.has(id))
     // It was about to answer these.
     if (isAdopting) for (const id of model.heldBy(worker.id).keys()) if (id.startsWith('lost:')) actor.slots.know(id)
     await leave(model, actors, [worker, actor])

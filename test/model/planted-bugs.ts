@@ -168,6 +168,12 @@ export const bugsOfJobs: PlantedBugs = {
   ],
   settle: [
     ['settles what it does not hold', "redis.call('HDEL', KEYS[1], ARGV[i])", ''],
+    [
+      'ends another run than the one that it was sent for',
+      "if message and (string.match(message, leading) or '') == ARGV[i + 1] then",
+      'if message then',
+      ['arrive', 'claim', 'settle', 'ripen', 'retry'],
+    ],
     ['loses the next step', 'follow(following)\n    return', 'return', ['chain', 'settle']],
     ['puts a step of another queue into its own', 'if queue then', 'if false then', ['chain', 'settle']],
     [

@@ -5,7 +5,7 @@ import { runJobs } from './jobs-run.ts'
 import { anySteps as anyStepsOfJobs } from './jobs-steps.ts'
 import { eachBug, firstFailing } from './planted.ts'
 import { bugsOfCalls, bugsOfJobs } from './planted-bugs.ts'
-import { anySteps, run } from './run.ts'
+import { anyLossySteps, anySteps, run } from './run.ts'
 
 /** Whether the models would notice bugs in what becomes of calls and jobs; planted-keys.long.test.ts has those of keys. */
 const it_ = useRedis()
@@ -23,8 +23,11 @@ describe('the model finds', () => {
     await run(it_.redis, found!)
   })
 
-  it('a worker that settles under a lost identity', async () => {
-    const found = await firstFailing(anySteps(), 300, steps => run(it_.redis, steps, { unfenced: true }))
+  it.each([
+    ['a worker that settles under a lost identity', anySteps, { settlesLost: true }],
+    ['connections that do not fence their predecessors', anyLossySteps, { unfenced: true }],
+  ])('%s', { timeout: 120_000 }, async (_, steps, faults) => {
+    const found = await firstFailing(steps(), 1000, each => run(it_.redis, each, faults))
     expect(found).toBeDefined()
     await run(it_.redis, found!)
   })
@@ -34,6 +37,18 @@ describe('the model of jobs finds', () => {
   afterEach(() => it_.redis.flushall())
 
   const perform = (steps: Parameters<typeof runJobs>[2]) => runJobs(it_.redis, `jobs${++namespaces}`, steps)
+
+  it.each([['a step of a chain that comes twice', ['arrive', 'sendOut', 'chain']]] as const)(
+    'connections that do not fence their predecessors by %s',
+    { timeout: 120_000 },
+    async (_, pieces) => {
+      const perform = (steps: Parameters<typeof runJobs>[2], isFenced = true) =>
+        runJobs(it_.redis, `jobs${++namespaces}`, steps, isFenced)
+      const found = await firstFailing(anyStepsOfJobs(pieces), 600, steps => perform(steps, false))
+      expect(found).toBeDefined()
+      await perform(found!)
+    },
+  )
 
   it.each(eachBug(bugsOfJobs))('$operation: $bug', { timeout: 120_000 }, async ({ touches, library }) => {
     await it_.redis.function('LOAD', 'REPLACE', library())

@@ -24,6 +24,9 @@ export interface WorkerModel {
   former: { id: string; knew: [heldId: string, text: string][] } | undefined
 }
 
+/** The connection that it waits on; the one for all other commands has its name. */
+export const blockingOf = ({ name }: WorkerModel): string => `${name} blocking`
+
 export const makeWorker = (name: string): WorkerModel => ({
   name,
   id: `${name}-1`,

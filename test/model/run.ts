@@ -5,6 +5,7 @@ import { maxBatchBytes } from '../../src/queue/queue.ts'
 import { libraryText } from '../../src/redis/library.ts'
 import { type Actors, makeActors } from './actors.ts'
 import { callerSteps } from './caller-steps.ts'
+import { lateSteps, lossySteps } from './late-steps.ts'
 import { adopt, beat, lapse, leaseSteps, leave } from './lease-steps.ts'
 import { Model } from './model.ts'
 import { pauseSteps } from './pause-steps.ts'
@@ -17,23 +18,34 @@ import { claim, settle, workerSteps } from './worker-steps.ts'
 
 /** What a whole run does: up to 60 steps on an empty Redis, then everything is brought to its end. */
 export const anySteps = (replayPath?: string): fc.Arbitrary<Iterable<Step>> =>
-  fc.commands([...callerSteps, ...workerSteps, ...leaseSteps, ...serverSteps, ...squatSteps, ...pauseSteps], {
-    maxCommands: 60,
-    size: 'max',
-    ...(replayPath === undefined ? {} : { replayPath }),
-  })
+  fc.commands(
+    [...callerSteps, ...workerSteps, ...leaseSteps, ...serverSteps, ...squatSteps, ...pauseSteps, ...lateSteps],
+    {
+      maxCommands: 60,
+      size: 'max',
+      ...(replayPath === undefined ? {} : { replayPath }),
+    },
+  )
+
+/** The same of what goes on where connections break all the time, in which what is seldom in all runs comes up. */
+export const anyLossySteps = (): fc.Arbitrary<Iterable<Step>> =>
+  fc.commands(lossySteps, { maxCommands: 60, size: 'max' })
+
+/** Bugs that must be found. */
+interface Faults {
+  settlesLost?: boolean
+  /** Connections do not fence their predecessors. */
+  unfenced?: boolean
+  library?: string
+}
 
 /** Runs the steps and the end. Returns the model; throws at the first difference between it and Redis. */
-export const run = async (
-  redis: Redis,
-  steps: Iterable<Step>,
-  options: { unfenced?: boolean; library?: string } = {},
-): Promise<Model> => {
+export const run = async (redis: Redis, steps: Iterable<Step>, options: Faults = {}): Promise<Model> => {
   await redis.config('SET', 'maxmemory', 0)
   await redis.flushall()
   await redis.function('LOAD', 'REPLACE', options.library ?? libraryText())
   const model = new Model()
-  const actors = { ...makeActors(redis, keys, model.workers), ...options }
+  const actors = { ...makeActors(redis, keys, model.workers, !options.unfenced), ...options }
   for (const worker of model.workers) await beat(model, actors, worker)
   await fc.asyncModelRun(() => ({ model, real: actors }), steps)
   await end(model, actors)
@@ -45,6 +57,7 @@ const end = async (model: Model, actors: Actors): Promise<void> => {
   const { redis } = actors
   await redis.config('SET', 'maxmemory', 0)
   model.isFull = false
+  for (const { name } of model.workers) actors.wire.abandon(name)
   await redis.del(queueKeys.paused)
   model.pausedMs = undefined
   for (const workerId of model.leases.keys()) await lapse(model, actors, workerId)

@@ -50,6 +50,8 @@ export const situations = [
   'more jobs than there is room for',
   'a job handed back',
   'a dead job',
+  'a given-up command arrived',
+  'a given-up command never arrived',
 ] as const
 
 export type Situation = (typeof situations)[number]

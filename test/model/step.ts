@@ -54,6 +54,13 @@ export const workerOf = (
   return [model.workers[index]!, actors.workers[index]!]
 }
 
+/** The same, for what goes over the connection for commands. */
+export const connected = async (...wanted: Parameters<typeof workerOf>): Promise<WorkerPair> => {
+  const pair = workerOf(...wanted)
+  await wanted[1].wire.reconnect(pair[0].name)
+  return pair
+}
+
 /** Redis' clock, now. */
 export const readTime = async (redis: Redis): Promise<number> => {
   const [seconds, us] = await redis.time()

@@ -6,7 +6,7 @@ import { type Claimed, readClaimed } from '../../src/wire/answers.ts'
 import { okReply } from '../../src/wire/message.ts'
 import type { Actors } from './actors.ts'
 import type { Model } from './model.ts'
-import type { WorkerModel } from './processes.ts'
+import { blockingOf, type WorkerModel } from './processes.ts'
 import { queueKeys } from './redis-state.ts'
 import { addressOf, heldIdOf, leadingIdOf, nameOf, taskOf } from './requests.ts'
 import {
@@ -14,6 +14,7 @@ import {
   anyWorker,
   aside,
   chosen,
+  connected,
   oneOf,
   readTime,
   type Step,
@@ -86,7 +87,7 @@ export const claim = async (
   return heardOf(claimed)
 }
 
-const anyClaim = fc.record({
+export const anyClaim = fc.record({
   worker: anyWorker,
   slots: fc.oneof({ weight: 3, arbitrary: fc.integer({ min: 1, max: 4 }) }, fc.constant(100)),
   jobs: fc.constantFrom(0, 1, 1, 2, 100),
@@ -94,8 +95,9 @@ const anyClaim = fc.record({
   bytes: fc.oneof({ weight: 4, arbitrary: fc.constant(maxBatchBytes) }, fc.constantFrom(1, 200, 1000)),
 })
 
-const claimStep = step('claim', anyClaim, async (model, actors, { worker: number, ...claiming }) => {
+export const claimStep = step('claim', anyClaim, async (model, actors, { worker: number, ...claiming }) => {
   const [worker, actor] = workerOf(model, actors, number, ({ id }) => model.leaseHolds(id))
+  await actors.wire.reconnect(blockingOf(worker))
   for (const { id, text } of await claim(model, actors, worker, claiming)) {
     actor.slots.know(id)
     model.start(worker, id, text)
@@ -103,11 +105,12 @@ const claimStep = step('claim', anyClaim, async (model, actors, { worker: number
 })
 
 /** It is made, and the connection breaks before the answer is here. */
-const claimUnansweredStep = step(
+export const claimUnansweredStep = step(
   'claimUnanswered',
   anyClaim,
   async (model, actors, { worker: number, ...claiming }) => {
     const [worker] = workerOf(model, actors, number, ({ id }) => model.leaseHolds(id))
+    await actors.wire.reconnect(blockingOf(worker))
     await claim(model, actors, worker, claiming)
   },
 )
@@ -119,7 +122,7 @@ interface Settling {
   replyOnly: boolean
 }
 
-const knowsSome = ({ knows }: WorkerModel) => knows.size > 0
+export const knowsSome = ({ knows }: WorkerModel) => knows.size > 0
 
 /** Short ones go as plain commands, long and many ones with the function. */
 const results = ['null', '[]', '{"big":9007199254740993,"text":"\\ud800 \u00e9"}', `"${'y'.repeat(500)}"`]
@@ -162,8 +165,8 @@ const settleStep = step(
     result: fc.nat(3),
     replyOnly: fc.constantFrom(false, false, false, true),
   }),
-  (model, actors, { worker, ...settling }) =>
-    settle(model, actors, workerOf(model, actors, worker, knowsSome), settling),
+  async (model, actors, { worker, ...settling }) =>
+    settle(model, actors, await connected(model, actors, worker, knowsSome), settling),
 )
 
 /** Handlers that were started under the lost identity end now: whoever adopted from it answers for them. */
@@ -171,19 +174,34 @@ const settleLateStep = step(
   'settleLate',
   fc.record({ worker: anyWorker }),
   async (model, actors, { worker: number }) => {
-    const [worker, actor] = workerOf(model, actors, number, ({ former }) => (former?.knew.length ?? 0) > 0)
+    const [worker, actor] = await connected(model, actors, number, ({ former }) => (former?.knew.length ?? 0) > 0)
     if (!worker.former || worker.former.knew.length === 0) return
     const { id: workerId, knew } = worker.former
     for (const [id, text] of knew) {
       const { hubId } = addressOf(text, id)
       actor.settle.add({ id, workerId, hubId, reply: `{"id":"${id}","ok":true}`, slot: undefined })
     }
-    actor.settlesAs = actors.unfenced ? workerId : undefined
+    actor.settlesAs = actors.settlesLost ? workerId : undefined
     await actor.settle.drained()
     actor.settlesAs = undefined
     model.situations.add('settled under a lost identity')
   },
 )
+
+/** Those that must not run twice were started when they were claimed. */
+export const returnable = ({ knows }: WorkerModel) => [...knows].filter(([, text]) => taskOf(text) !== 'once:1.0')
+
+export type Side = 'head' | 'tail'
+export const handback = async (
+  model: Model,
+  { redis, queue }: Actors,
+  workerId: string,
+  side: Side,
+  ids: string[],
+): Promise<void> => {
+  const returned = await queue.handback(redis, workerId, side, ids)
+  assert.equal(returned, model.handback(workerId, side, ids))
+}
 
 /** What only other workers can run goes back; sent twice when its answer was lost. */
 const handbackStep = step(
@@ -191,20 +209,14 @@ const handbackStep = step(
   fc.record({
     worker: anyWorker,
     mask: anyMask,
-    side: fc.constantFrom('head' as const, 'tail' as const),
+    side: fc.constantFrom<Side[]>('head', 'tail'),
     twice: fc.boolean(),
   }),
   async (model, actors, { worker: number, mask, side, twice }) => {
-    const { redis, queue } = actors
-    // Those that must not run twice were started when they were claimed.
-    const returnable = ({ knows }: WorkerModel) => [...knows].filter(([, text]) => taskOf(text) !== 'once:1.0')
-    const [worker, actor] = workerOf(model, actors, number, candidate => returnable(candidate).length > 0)
+    const [worker, actor] = await connected(model, actors, number, candidate => returnable(candidate).length > 0)
     const ids = chosen(returnable(worker), mask).map(([id]) => id)
     if (ids.length === 0) return
-    for (let time = 0; time < (twice ? 2 : 1); time++) {
-      const returned = await queue.handback(redis, worker.id, side, ids)
-      assert.equal(returned, model.handback(worker.id, side, ids))
-    }
+    for (let time = 0; time < (twice ? 2 : 1); time++) await handback(model, actors, worker.id, side, ids)
     for (const id of ids) worker.knows.delete(id)
     actor.slots.forget(ids)
     model.situations.add(`handed back to the ${side}`)

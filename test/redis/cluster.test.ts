@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
+import { slotOf } from '../../src/redis/slots.ts'
 import { eventually, useCluster } from '../support/cluster-fixture.ts'
 import { counting, readAll, upTo } from '../support/counted-streams.ts'
 import { delay } from '../support/delay.ts'
@@ -44,6 +45,29 @@ describe('a Cluster', () => {
     expect(await Promise.all(calls)).toEqual(Array.from({ length: 60 }, (_, n) => n))
     expect(most).toBe(4)
     for (const queue of queues) expect(await hub.call('slow:1.0', 1, { queue })).toBe(1)
+  })
+
+  it('has workers of several queues on one node, whose connections leave each other alone', async () => {
+    const names = Array.from({ length: 40 }, (_, n) => `q${n}`)
+    const queues = names.filter(name => slotOf(name) < 5000).slice(0, 3)
+    const worker = await it_.worker(queues, [echo()])
+    const hub = it_.hub()
+    const all = async () => {
+      for (const queue of queues) expect(await hub.call('echo:1.0', 1, { queue })).toBe(1)
+    }
+    await all()
+    const downs: (string | undefined)[] = []
+    worker.events.on('redis:down', ({ role }) => downs.push(role))
+    const { client } = it_.cluster.masters[0]!
+    const blocking = async () =>
+      String(await client.call('CLIENT', 'LIST'))
+        .split('\n')
+        .flatMap(line => (line.includes('name=pshub-worker-blocking') ? [/id=(\d+)/.exec(line)![1]!] : []))
+    const before = await blocking()
+    await client.call('CLIENT', 'KILL', 'ID', before[0]!)
+    await eventually(async () => (await blocking()).filter(id => !before.includes(id)).length > 0)
+    for (let round = 0; round < 3; round++) await all()
+    expect(downs).toHaveLength(1)
   })
 
   it('has streams from queues on any node to hubs whose replies are on any node, beyond a window', async () => {

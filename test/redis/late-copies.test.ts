@@ -85,6 +85,41 @@ describe('a command that arrives after its connection was given up', () => {
     await eventually(() => runs.includes(2))
     await other.stop()
   })
+
+  it('puts no step of a chain in twice', async () => {
+    const proxy = await startProxy()
+    const runs: string[] = []
+    const run = (args: unknown) => void runs.push((args as { step: string }).step)
+    const task = defineTask('t:1.0', {}, run)
+    proxy.holdFrom = calls('forward')
+    await it_.worker([task], { redis: proxy.url, queue: 'one' })
+    await it_.worker([task], { queue: 'two' })
+    const hub = it_.hub()
+    await hub.chain([
+      ['t:1.0', { step: 'first' }, { queue: 'one' }],
+      ['t:1.0', { step: 'second' }, { queue: 'two' }],
+    ])
+    await eventually(() => runs.includes('second'))
+    // What remembers that it came goes behind that.
+    await eventually(async () => (await it_.keys()).every(key => !key.includes(':came:')))
+    expect(await proxy.deliver()).toBe('closed')
+    await hub.enqueue('t:1.0', { step: 'behind' }, { queue: 'two' })
+    await eventually(() => runs.includes('behind'))
+    expect(runs).toEqual(['first', 'second', 'behind'])
+    it_.allowLeftovers()
+  })
+
+  it('takes no reply away', async () => {
+    const proxy = await startProxy()
+    await it_.worker([defineTask('t:1.0', {}, () => 'here')])
+    const hub = it_.hub({ redis: proxy.url })
+    const call = () => hub.call('t:1.0', {}, { timeoutMs: 8000 })
+    await call()
+    proxy.holdFrom = chunk => chunk.includes('blmove')
+    expect(await call()).toBe('here')
+    expect(await proxy.deliver()).toBe('closed')
+    expect(await call()).toBe('here')
+  })
 })
 
 describe('a settle whose answer was lost', () => {

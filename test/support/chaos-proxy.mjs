@@ -23,6 +23,15 @@ export class ChaosProxy {
   deafenAfter = undefined
   /** Called with each chunk to the server; a number cuts the connection after that many bytes of it. @type {((chunk: Buffer) => number | undefined) | undefined} */
   cutInside = undefined
+  /**
+   * Called with each chunk to the server until it is true of one: that, and what follows on its connection, arrives only so many
+   * milliseconds after the client has given that connection up. @type {((chunk: Buffer) => boolean) | undefined}
+   */
+  holdFrom = undefined
+  /** @type {number} */
+  lateMs = 2000
+  /** What came late: whether the server answered, or had closed the connection. */
+  late = { held: 0, answered: 0, closed: 0 }
   /** Called with each chunk once it was passed to the server. @type {((chunk: Buffer) => void) | undefined} */
   onPassed = undefined
   #server = createServer(client => this.#accept(client))
@@ -58,13 +67,14 @@ export class ChaosProxy {
       return
     }
     const server = connect(this.#target, '127.0.0.1')
-    const pair = { client, server, deaf: false, lostBytes: false }
+    const pair = { client, server, deaf: false, lostBytes: false, held: undefined }
     this.#pairs.add(pair)
     const toServer = this.#late(server, 'toServer')
     const toClient = this.#late(client, 'toClient')
     // A stream that has lost bytes never carries any again: TCP has no gaps, and neither side could make sense of one.
     const lost = { toServer: false, toClient: false }
     client.on('data', chunk => {
+      if (this.#holds(pair, chunk)) return
       lost.toServer ||= this.dropToServer
       if (lost.toServer) pair.lostBytes = true
       else if (!this.#cutsInside(pair, chunk)) {
@@ -80,16 +90,41 @@ export class ChaosProxy {
       else toClient(chunk)
     })
     const end = () => {
+      if (pair.held && !server.closed) return
       this.#pairs.delete(pair)
       client.destroy()
       server.destroy()
     }
+    client.on('close', () => pair.held && setTimeout(() => this.#deliver(pair), this.lateMs))
     for (const socket of [client, server]) {
       socket.setNoDelay(true)
       socket.on('close', end)
       socket.on('error', () => undefined)
       if (this.frozen) socket.pause()
     }
+  }
+
+  #holds(pair, chunk) {
+    if (!pair.held) {
+      if (!this.holdFrom?.(chunk)) return false
+      this.holdFrom = undefined
+      this.late.held++
+      pair.held = []
+    }
+    pair.held.push(chunk)
+    return true
+  }
+
+  #deliver({ server, held }) {
+    if (server.closed) {
+      this.late.closed++
+      return
+    }
+    server.once('data', () => {
+      this.late.answered++
+      server.destroy()
+    })
+    server.write(Buffer.concat(held))
   }
 
   #cutsInside({ client, server }, chunk) {
@@ -110,7 +145,11 @@ export class ChaosProxy {
         const { chunk } = waiting.shift()
         if (!socket.destroyed) socket.write(chunk)
       }
-      if (waiting.length > 0) setTimeout(flush, Math.ceil(waiting[0].at - performance.now()))
+      if (waiting.length === 0) return
+      // A timer takes a millisecond at the least.
+      const leftMs = waiting[0].at - performance.now()
+      if (leftMs < 1) setImmediate(flush)
+      else setTimeout(flush, Math.floor(leftMs))
     }
     return chunk => {
       if (!this.delayMs && !this.bytesPerSecond && waiting.length === 0) {
@@ -159,9 +198,10 @@ export class ChaosProxy {
 
   /** Cuts every connection. */
   cut() {
-    for (const { client, server } of this.#pairs) {
-      client.resetAndDestroy()
-      server.destroy()
+    for (const pair of this.#pairs) {
+      pair.held = undefined
+      pair.client.resetAndDestroy()
+      pair.server.destroy()
     }
   }
 
@@ -173,6 +213,7 @@ export class ChaosProxy {
     this.bytesPerSecond = undefined
     this.dropAnswersAfter = undefined
     this.deafenAfter = undefined
+    this.holdFrom = undefined
     this.cutInside = undefined
     this.onPassed = undefined
     for (const { client, lostBytes, deaf } of this.#pairs) {

@@ -127,7 +127,7 @@ def tasks_of(handler: Any, merged_handler: Any) -> list[Any]:
 
 def main() -> None:
     log_to_stderr("silent")
-    options: dict[str, Any] = {"queue": setup["queue"], "slots": 8, "job_slots": 8, "lease": 2}
+    options: dict[str, Any] = {"queue": setup["queue"], "slots": 8, "job_slots": 8, "lease": setup["leaseMs"] / 1000}
     if "graceMs" in setup:
         options["grace"] = setup["graceMs"] / 1000
     kinds = [tasks_of(handle, handle_merged), tasks_of(handle_async, handle_merged_async)]

@@ -69,7 +69,7 @@ task("#{SETUP['queue']}-merged:1.0", args: {}, **merging) { |by_key, ctx| handle
   task("#{SETUP['queue']}-#{name}:1.0", args: {}, retries: 8, backoff: 50, job_timeout_ms: 15_000) { |args, ctx| handle(args, ctx) }
 end
 
-options = { queue: SETUP["queue"], slots: 8, job_slots: 8, lease: 2.0, grace: SETUP["graceMs"] && (SETUP["graceMs"] / 1000.0) }.compact
+options = { queue: SETUP["queue"], slots: 8, job_slots: 8, lease: SETUP["leaseMs"] / 1000.0, grace: SETUP["graceMs"] && (SETUP["graceMs"] / 1000.0) }.compact
 workers = Array.new(SETUP["workers"]) { Pshub::Worker.new(redis: SETUP["redis"], **options) }
 ended = Thread::Queue.new
 trap("TERM") { ended << true }

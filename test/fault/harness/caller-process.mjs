@@ -47,7 +47,7 @@ const outcomeOf = async (spec, args, options) => {
   return { ...rest, run: result?.run, ...(isRight ? {} : { foreign: true }) }
 }
 
-const call = async ({ idempotent, timeoutMs, ms, chars = 0, act, stream }) => {
+const call = async ({ idempotent, timeoutMs, ms, chars = 0, act, stream, queue }) => {
   const token = `${setup.name}-${++made}`
   // The letters differ from call to call, so that a reply of another one would be noticed.
   const pad = random()
@@ -66,7 +66,11 @@ const call = async ({ idempotent, timeoutMs, ms, chars = 0, act, stream }) => {
   }
   journal('attempt', spec)
   open.add(token)
-  const outcome = await outcomeOf(spec, { token, ms, pad, ...(act ? { act } : {}) }, { timeoutMs })
+  const outcome = await outcomeOf(
+    spec,
+    { token, ms, pad, ...(act ? { act } : {}) },
+    { timeoutMs, ...(queue ? { queue } : {}) },
+  )
   open.delete(token)
   journal('settle', { token, ms: Math.round(performance.now() - started), ...outcome })
   return outcome
@@ -79,7 +83,7 @@ const streamOf = ({ count, everyMs = [0, 0], ...reading }) => ({
   ...reading,
 })
 
-const oneOf = ({ idempotent = 0.5, timeoutMs = 2000, ms = [5, 50], chars = [0, 200], special = [] }) => {
+const oneOf = ({ idempotent = 0.5, timeoutMs = 2000, ms = [5, 50], chars = [0, 200], special = [], queues = [] }) => {
   const pick = special.find(({ share }) => chance(share)) ?? {}
   const isIdempotent = pick.idempotent ?? chance(idempotent)
   const [shortest, longest] = pick.ms ?? ms
@@ -90,6 +94,7 @@ const oneOf = ({ idempotent = 0.5, timeoutMs = 2000, ms = [5, 50], chars = [0, 2
     ms: Math.round(between(shortest, longest)),
     chars: integer(fewest, most),
     act: pick.act,
+    ...(queues.length > 0 ? { queue: queues[integer(0, queues.length - 1)] } : {}),
     ...(pick.stream ? { stream: streamOf(pick.stream) } : {}),
   }
 }

@@ -4,11 +4,57 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** As workers here have it. */
 const leaseMs = 2000
 
+/** Commands that hold one of these texts are held, one after the other, and arrive a moment after they were given up. */
+const late = (title, texts) => ({
+  title,
+  urlOf: ({ proxies: [proxy] }) => proxy.url,
+  // A beat that is held is given up after 2 s.
+  leaseMs: 6000,
+  perSecond: 20,
+  // What they are about runs again when they arrive.
+  work: { longestMs: 3000, failing: 0.6 },
+  async once({ ground }) {
+    const [proxy] = ground.proxies
+    const text = texts[Math.floor(Math.random() * texts.length)]
+    proxy.lateMs = 200 + Math.random() * 1000
+    proxy.holdFrom = chunk => chunk.includes(text)
+    await sleep(300)
+    return 0
+  },
+  /** What is wrong with it, if anything is. */
+  verdict({ proxies: [{ late }] }) {
+    if (late.answered > 0) return `late commands that ran: ${late.answered} of ${late.held}`
+    return late.closed > 0 ? undefined : `nothing came late: ${late.held} were held`
+  },
+})
+const operations = ['settle', 'forward', 'batch', 'claim', 'due', 'enqueue', 'beat', 'tick', 'reply']
+
 /**
  * `once` is done again and again, to one process after the other; `acts` are what some jobs do; returns how many workers it hit.
  * `mayRepeat`: workers that nothing was done to may lose their lease, too, with what they run.
  */
 export const faults = {
+  F48: {
+    title: '0.5 to 20 ms between everybody and redis',
+    urlOf: ({ proxies: [proxy] }) => proxy.url,
+    async prepare({ proxies: [proxy] }) {
+      proxy.delayMs = () => 0.25 + Math.random() ** 2 * 9.75
+    },
+    perSecond: 20,
+    async once() {
+      await sleep(1000)
+      return 0
+    },
+  },
+  F49: late(
+    'commands of each kind that arrive after they were given up',
+    operations.map(name => `pshub_1_${name}`),
+  ),
+  'F49-settle': {
+    ...late('ends of failed tries that arrive after they were given up', ['\r\nretry\r\n']),
+    workersEach: 1,
+    perSecond: 10,
+  },
   F37: {
     title: 'worker processes killed',
     async once(stage, member) {

@@ -8,13 +8,15 @@ const mostRepeatable = 4
 
 /**
  * @param random 0 to 1
+ * @param work how long jobs take at most, and the share of them that fails at first
  * @param acts what some of the jobs do to their workers: `{ share, act, ms?, isDeadly? }`
  * @param aheadMs how far Redis' clock is ahead of this one
  * @param durable what all is enqueued with
  * @param merged `keys` of each queue that have merged jobs, how many payloads come at a time at most, and the `share` of these in all
  */
-export const makeLoad = ({ hub, random, acts = [], merged, aheadMs, durable = {} }) => {
+export const makeLoad = ({ hub, random, acts = [], work = {}, merged, aheadMs, durable = {} }) => {
   const acknowledged = { jobs: [], chains: [], batches: [], keyed: [], merged: [] }
+  const { longestMs = 120, failing = 0.2 } = work
   const other = queue => (queue === 'q' ? 'r' : 'q')
   let tokens = 0
   let isOn = false
@@ -22,8 +24,8 @@ export const makeLoad = ({ hub, random, acts = [], merged, aheadMs, durable = {}
 
   const args = () => ({
     token: ++tokens,
-    ms: Math.floor(random() ** 3 * 120),
-    ...(random() < 0.2 ? { fails: 1 + Math.floor(random() * 3) } : {}),
+    ms: Math.floor(random() ** 3 * longestMs),
+    ...(random() < failing ? { fails: 1 + Math.floor(random() * 3) } : {}),
   })
   const entry = (queue, options = {}) => [`${queue}-work:1.0`, args(), { queue, ...options }]
 

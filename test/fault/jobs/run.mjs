@@ -40,7 +40,7 @@ const { values } = parseArgs({
     'reshard-every': { type: 'string' },
     durable: { type: 'boolean', default: false },
     'per-second': { type: 'string' },
-    fault: { type: 'string', default: 'F37' },
+    fault: { type: 'string' },
     worker: { type: 'string', default: 'typescript' },
     jobs: { type: 'string', default: '0' },
     keys: { type: 'string', default: '12' },
@@ -57,7 +57,9 @@ const missEveryMs = 8000
 /** For so long schedules go on at the end, while nothing is in their way. */
 const calmMs = 5000
 const all = { ...strikes, ...faults }
-const fault = all[values.fault]
+const bug = values.planted === undefined ? undefined : jobBugs.find(({ name }) => name === values.planted)
+const faultId = values.fault ?? bug?.fault ?? 'F37'
+const fault = all[faultId]
 if (values.help || !fault) {
   console.log(`npm run test:faults:jobs -- [options]
   --seconds 60          for so long it goes on; workers are in four processes of two each
@@ -81,7 +83,6 @@ if (values.help || !fault) {
 }
 prepare()
 if (values.planted === 'all') process.exit(await runAll(jobBugs))
-const bug = values.planted === undefined ? undefined : jobBugs.find(({ name }) => name === values.planted)
 if (values.planted !== undefined && !bug) {
   console.error(`There is no bug '${values.planted}'. Bugs: ${jobBugs.map(({ name }) => name).join(', ')}`)
   process.exit(2)
@@ -89,7 +90,7 @@ if (values.planted !== undefined && !bug) {
 try {
   fault.needs?.()
 } catch (error) {
-  console.error(`${values.fault} cannot be tried: ${error.message}`)
+  console.error(`${faultId} cannot be tried: ${error.message}`)
   process.exit(2)
 }
 const planted = bug && plant(bug)
@@ -108,7 +109,7 @@ for (const signal of ['SIGINT', 'SIGTERM'])
     planted?.remove()
     process.exit(130)
   })
-await Promise.all(['q', 'q', 'r', 'r'].map(queue => stage.startMember(queue, 2).ready))
+await Promise.all(['q', 'q', 'r', 'r'].map(queue => stage.startMember(queue, fault.workersEach ?? 2).ready))
 const hub = new Hub({ redis: stage.url, name: 'load' })
 const schedules = await makeSchedules(hub, stage.ground, fault.hasSchedules)
 const shape = { keys: Number(values.keys), burst: Number(values.burst), share: Number(values.merged) }
@@ -116,6 +117,7 @@ const load = makeLoad({
   hub,
   random,
   acts: fault.acts,
+  work: fault.work,
   merged: shape,
   aheadMs: () => stage.ground.aheadMs,
   durable: values.durable ? { durable: 'replica' } : {},
@@ -187,11 +189,13 @@ const { found, runs, jobs, dead, deadly, marks, times, keys, merged } = await ch
   mayRepeat: fault.mayRepeat ?? false,
   mayOverlap: fault.mayOverlap ?? fault.mayRepeat ?? false,
 })
+const verdict = fault.verdict?.(stage.ground)
+if (verdict) found.push(verdict)
 await hub.close()
 const kept = await stage.end(found.length > 0 && !bug)
 planted?.remove()
 console.log(
-  `${values.fault} ${values.worker} seed ${values.seed}: ${jobs} jobs (${acknowledged.chains.length} chains, ${acknowledged.batches.length} batches) in ${runs} runs, ` +
+  `${faultId} ${values.worker} seed ${values.seed}: ${jobs} jobs (${acknowledged.chains.length} chains, ${acknowledged.batches.length} batches) in ${runs} runs, ` +
     `${dead} dead, ${deadly} of which no handler could do; ${workersHit} workers hit and ${stage.strikes} times Redis; ${refused} not acknowledged; ` +
     `${marks} marks of steps that came from another queue are left, and go in time`,
 )

@@ -15,7 +15,7 @@ const own = { folder: import.meta.dirname, faultJobsWorker: [process.execPath, '
  *   built, or a copy of it with a planted bug
  */
 export const makeStage = async ({ fault, languages = [], dist }) => {
-  const { graceMs, nodes, prepare, urlOf, strike = restart, isLossless = false, hasFakeClock } = fault
+  const { graceMs, nodes, prepare, urlOf, strike = restart, isLossless = false, hasFakeClock, leaseMs = 2000 } = fault
   const folder = mkdtempSync(join(tmpdir(), 'pshub-jobs-'))
   const ground = new Ground()
   await ground.stand({ nodes, proxies: 1, clockFile: hasFakeClock ? join(folder, 'redis-clock') : undefined })
@@ -45,7 +45,7 @@ export const makeStage = async ({ fault, languages = [], dist }) => {
 
   const startMember = (queue, workers) => {
     const member = { queue, workers, name: `${queue}${++count}` }
-    const setup = { redis: url, name: member.name, journal, queue, workers, graceMs, dist }
+    const setup = { redis: url, name: member.name, journal, queue, workers, graceMs, leaseMs, dist }
     const language = languages[count % Math.max(1, languages.length)] ?? own
     const [command, ...args] = language.faultJobsWorker
     member.child = spawn(command, args, {

@@ -1,7 +1,7 @@
 // Some workers in a process of their own, with tasks that write down what they ran. Those of other languages read and write the same.
 import { appendFileSync } from 'node:fs'
 
-const { redis, name, journal, queue, workers, graceMs, dist } = JSON.parse(process.env.PSHUB_JOBS_SETUP)
+const { redis, name, journal, queue, workers, graceMs, leaseMs, dist } = JSON.parse(process.env.PSHUB_JOBS_SETUP)
 const { defineTask, Worker } = await import(`${dist}/unjoined.mjs`)
 
 let runs = 0
@@ -70,7 +70,7 @@ tasks.push(defineTask(`${queue}-merged:1.0`, merging, runMerged))
 // Those of schedules.
 for (const name of ['once', 'skip'])
   tasks.push(defineTask(`${queue}-${name}:1.0`, { retries: 8, backoff: 50, jobTimeoutMs: 15_000 }, handler))
-const options = { redis, queue, tasks, slots: 8, jobSlots: 8, leaseMs: 2000, graceMs, logLevel: 'silent' }
+const options = { redis, queue, tasks, slots: 8, jobSlots: 8, leaseMs, graceMs, logLevel: 'silent' }
 const all = Array.from({ length: workers }, () => new Worker(options))
 await Promise.all(all.map(worker => worker.start()))
 // The stage is gone: nobody would ever end this process.

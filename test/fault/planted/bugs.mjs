@@ -6,11 +6,29 @@ import { embedLua } from '../../../tools/embed.mjs'
 import { root } from '../../../tools/prepare.mjs'
 import { streamBugs } from './stream-bugs.mjs'
 
+/** What the connection before sent may arrive whenever it likes. */
+export const noFence = ['redis/fence.js', 'this.#predecessor ? refusable(', 'false ? refusable(']
+
 /**
  * `row` is the fault that must show it, by what it `breaks`; each edit replaces a text that must be there exactly once. Workers have it, or
  * callers where it `isOfCallers`.
  */
 export const bugs = [
+  {
+    name: 'workers that do not fence',
+    row: 'F49-handback',
+    breaks: ['I5'],
+    what: 'a hand-back that was given up takes a call from the worker that runs it when it arrives',
+    edits: [noFence],
+  },
+  {
+    name: 'callers that do not fence',
+    isOfCallers: true,
+    row: 'F49-callers',
+    breaks: ['lost'],
+    what: 'a read of the inbox that was given up moves a reply to where nobody looks when it arrives',
+    edits: [noFence],
+  },
   {
     name: 'unfenced settle',
     row: 'F38',

@@ -1,11 +1,20 @@
 // Bugs in what becomes of merged jobs, to show that the suite for jobs finds them: `run.mjs --planted <name>` of test/fault/jobs.
 
+import { noFence } from './bugs.mjs'
+
 /** A first step with this next time and this job; then there is time to die. */
 const inTwoSteps = (next, job) =>
   `if (!(await run(client, 'tick', [jobs, jobBell], [name, tickMs, ${next}, ${job}]))) return false; await new Promise(done => globalThis.setTimeout(done, 400));`
 
-/** As in bugs.mjs; `breaks`: how what it must be seen by begins; `reshards`: while the number of shards changes, every two seconds as nobody says otherwise. */
+/** As in bugs.mjs; `breaks`: how what it must be seen by begins; `fault`: the one that shows it, F37 as nobody says otherwise; `reshards`: while the number of shards changes, every two seconds as nobody says otherwise. */
 export const jobBugs = [
+  {
+    name: 'connections that do not fence',
+    what: 'a settle that was given up ends the next run of its job when it arrives',
+    fault: 'F49-settle',
+    breaks: ['two at a time', 'settled twice', 'ran again though it had ended'],
+    edits: [noFence],
+  },
   {
     name: 'claim that forgets what runs',
     what: 'a key whose run goes on is given to another worker',

@@ -9,6 +9,7 @@ import { failoverRows } from './failovers.mjs'
 import { foreignRows } from './foreign.mjs'
 import { garbageRows } from './garbage.mjs'
 import { heavyRows } from './heavy.mjs'
+import { lateRows } from './late.mjs'
 import { outageRows } from './outages.mjs'
 import { overloadRows } from './overload.mjs'
 import { promotionRows } from './promotions.mjs'
@@ -18,6 +19,7 @@ import { workerRows } from './workers.mjs'
 
 const all = [
   ...connectionRows,
+  ...lateRows,
   ...outageRows,
   ...refusalRows,
   ...workerRows,
