@@ -157,8 +157,9 @@ export interface ScheduleRequest {
 export interface ScheduleChange {
   name: string
   queue: string
-  /** The job that was enqueued by /run. */
+  /** The job that was enqueued by /run, or the twin of a unique one that waits already. */
   job?: string
+  isTwin?: boolean
 }
 
 /** As many templates a task can have. */

@@ -39,7 +39,7 @@ describe('a change whose answer is lost', () => {
   })
 
   it('is told as one that may have been done: a schedule that is run', async () => {
-    const { hub } = await losing('pshub_1_forward')
+    const { hub } = await losing('pshub_1_enqueue')
     let runs = 0
     await it_.worker([defineTask('t:1.0', {}, () => ++runs)])
     await it_.hub().schedule('yearly', { cron: '0 0 1 1 *' }, 't:1.0', {}, { queue: 'q' })

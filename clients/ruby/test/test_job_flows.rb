@@ -85,6 +85,23 @@ class TestJobFlows < PshubTest
     eventually("what is done") { server.held.empty? && server.client.keys("*:came:*").empty? }
   end
 
+  def test_a_chain_is_known_by_the_steps_that_have_records_and_not_where_none_has_one
+    fails = true
+    worker(noting, declare("once:1.0", retries: 0) { fails && raise("no") })
+    calling = hub
+    chain = calling.chain([["note:1.0"], ["once:1.0"], ["note:1.0", 2]], tracked: nil)
+    assert_raises(Pshub::TaskFailed) { chain.result }
+    server.client.del("pshub:{default}:job:#{chain.id}")
+    assert_equal(%w[done dead pending], chain.status.map(&:state))
+    server.client.del("pshub:{default}:job:#{chain.id}-2")
+    %i[status cancel result].each { |ask| assert_raises(Pshub::NoSuchJob) { chain.public_send(ask) } }
+    assert_empty server.client.keys("pshub:{default}:job:*")
+    fails = false
+    assert_equal 1, calling.dead("default").retry
+    assert_equal({ "attempt" => 1 }, chain.result)
+    assert_equal(%w[note:1.0 once:1.0 note:1.0], chain.status.map(&:task))
+  end
+
   def test_a_chain_that_fails_goes_no_further_and_one_that_is_cancelled_neither
     worker(noting, declare("fail:1.0", retries: 0) { raise "no" })
     calling = hub

@@ -62,6 +62,13 @@ module Pshub
       Enqueued.read(Library.run(connection, "enqueue", [*@lists, @keys.enqueued(hub_id)], args, &block))
     end
 
+    # Puts one job in, as the only batch of a hub that has its id: once, however often it is sent. Returns the id of its twin, if there is one.
+    def enqueue_one(connection, id, message)
+      twins = enqueue(connection, id, 1, [message]).twins
+      connection.one("UNLINK", @keys.enqueued(id))
+      twins[0]
+    end
+
     # How many replicas have all that this hub's last batch wrote, as soon as one has, or after +wait_ms+. Redis counts what this connection
     # wrote, and a batch that is repeated on another one writes nothing: hence the write.
     def replicas_of(connection, hub_id, wait_ms)
