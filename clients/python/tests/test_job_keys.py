@@ -66,6 +66,8 @@ def test_of_ordered_jobs(hub: Hub, serve: Serve) -> None:
         ran.append(n)
 
     serve(lined)
+    with pytest.raises(InvalidArgs, match=r"lined:1\.0 is keyed"):
+        hub.call(lined, n=0)
     entries: list[Any] = [(lined, {"n": n}, {"key": "a", "delay_ms": 60_000}) for n in (1, 2, 3)]
     batch = hub.batch(entries)
     key = hub.key("lined:1", "a", queue="q")

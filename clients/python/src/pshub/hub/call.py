@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..redis.refusals import explained
 from ..task.options import MAX_TIMEOUT_S
 from ..wire.clock import now_s
-from ..wire.errors import Aborted, HubClosed, HubError, NotEnqueued, OutcomeUnknown, Timeout, from_wire, hub_error
+from ..wire.errors import Aborted, HubClosed, HubError, InvalidArgs, NotEnqueued, OutcomeUnknown, Timeout, from_wire, hub_error, why_keyed
 from ..wire.ids import new_id
 from ..wire.message import request_body
 from ..wire.phases import Phases, phases_of
@@ -57,6 +57,8 @@ class Outgoing:
 
     def routed(self, route: Route, max_payload_bytes: int) -> None:
         """Where it goes is known. Raises InvalidArgs or PayloadTooLarge."""
+        if route.keyed:
+            raise InvalidArgs(why_keyed(route.task), task=route.task)
         self.args_json = encode_args(route, self.args, min(max_payload_bytes, route.max_payload_bytes))
         self.args = None
         self.end = self.started_at + min(self.timeout_s or route.timeout_s, MAX_TIMEOUT_S)

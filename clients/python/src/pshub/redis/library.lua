@@ -1212,6 +1212,16 @@ local function take_jobs(last)
     for i = from, #found, 2 do redis.pcall('ZADD', beside(KEYS[5], 'keys:' .. task), found[i + 1], found[i]) end
   end
 
+  -- The head of a job as it is answered, up to the brace of its `job`: its wait is counted from when its key was free. What was over by then keeps
+  -- its time.
+  local function head_of(message, since)
+    local at, ttl, id, behind = string.match(message, leading_and_behind)
+    since = tonumber(since) or 0
+    local left = ttl == '0' and 0 or ttl - math.ceil((since - at) / 1000)
+    if since <= tonumber(at) or since > now or ttl ~= '0' and left <= 0 then return string.sub(message, 1, behind + 7) end
+    return string.format('{"at":%.0f,"ttl":%d,"id":"%s","job":{', since, left, id)
+  end
+
   -- Takes the first jobs in the lines of these keys. Their answers tell the tokens. Returns those keys that have no line.
   local function take_lines(task, found, last, running)
     local others, fence, count = {}, found[1] and next_fence(KEYS[5], #found / 2), 0
@@ -1236,7 +1246,7 @@ local function take_jobs(last)
           local token = string.format('%.0f', fence + (i - 1) / 2)
           running[#running + 1] = key
           running[#running + 1] = token .. ' ' .. ARGV[1] .. ' ' .. id
-          local said = is_job and string.sub(message, 1, behind + 7) .. '"fence":' .. token .. ',' .. string.sub(message, behind + 8)
+          local said = is_job and head_of(message, found[i + 1]) .. '"fence":' .. token .. ',' .. string.sub(message, behind + 8)
           accept(message, 'job:' .. id, nil, said or message)
         end
       end
