@@ -125,10 +125,7 @@ export class Job<R = unknown> {
         if (signal?.aborted)
           throw this.#error('Aborted', `The caller gave up waiting for job ${this.id}.`, signal.reason)
         if (monotonicMs() >= end)
-          throw this.#error(
-            'Timeout',
-            `Job ${this.id} of ${this.task} had not ended after ${timeoutMs} ms; it goes on.`,
-          )
+          throw this.#error('Timeout', `Job ${this.id} of ${this.task} did not end in time; it goes on.`)
       }
     } finally {
       deaf()

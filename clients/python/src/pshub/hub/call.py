@@ -184,6 +184,6 @@ class Call:
         if self.pushed:
             return Timeout(f"{self.task} did not answer within {waited}.", **details)
         if self.in_doubt:
-            return OutcomeUnknown(f"Redis did not confirm the request within {waited}; it may have been run.", **details)
+            return OutcomeUnknown(f"Redis did not confirm the request within {waited}.", **details)
         reason = explained(self.setback or self._host.why_down(self.queue) or "it did not answer")
         return NotEnqueued(f"Redis could not be given the request for {waited}: {reason}.", **details)

@@ -154,7 +154,7 @@ class AsyncJob(Generic[R_co]):
                 if host.closing.is_set:
                     raise HubClosed(task=self.task, id=self.id)
                 if now_s() >= end:
-                    message = f"Job {self.id} of {self.task} had not ended after {timeout_ms:g} ms; it goes on."
+                    message = f"Job {self.id} of {self.task} did not end in time; it goes on."
                     raise Timeout(message, task=self.task, id=self.id)
         finally:
             deafen()

@@ -54,7 +54,7 @@ module Pshub
           return ended(record) if record&.status&.ended?
           raise HubClosed.new(task: @task, id: @id) if ear.closed?
 
-          raise_late(timeout_ms) if Clock.now >= finish
+          raise_late if Clock.now >= finish
         end
       end
     end
@@ -157,8 +157,8 @@ module Pshub
       raise Errors.from_wire(reply["error"], task: @task, id: @id)
     end
 
-    def raise_late(timeout_ms)
-      raise error(Timeout, "Job #{@id} of #{@task} had not ended after #{timeout_ms.round} ms; it goes on.")
+    def raise_late
+      raise error(Timeout, "Job #{@id} of #{@task} did not end in time; it goes on.")
     end
 
     def unknown
