@@ -39,6 +39,19 @@ class TestJobFlows < PshubTest
     assert_equal ["cancelled", 1], [job.status.state, @tries.size]
   end
 
+  def test_who_waits_for_one_that_failed_and_was_cancelled_meanwhile_is_told_so
+    gate = Thread::Queue.new
+    serving = worker(declare("fails:1.0", backoff: 60_000) { gate.pop && raise("broken") })
+    job = hub.enqueue("fails:1.0", {}, tracked: true)
+    eventually("the start") { serving.busy == 1 }
+    waiting = Thread.new { assert_raises(Pshub::Aborted) { job.result } }
+    eventually("the wait") { server.client.hkeys(record(job)).any? { |field| field.start_with?("wait:") } }
+    assert_equal false, job.cancel
+    gate << 1
+    waiting.value
+    assert_equal "cancelled", job.status.state
+  end
+
   def test_nobody_knows_it
     calling = hub
     [["nobody", {}], ["no id!", {}], ["nobody", { queue: "q" }]].each do |id, options|
