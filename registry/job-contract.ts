@@ -122,6 +122,9 @@ export interface KeyRequest {
   task: string
   key: string
   queue?: string
+  /** Of /skip: the one that is meant, by its id or its score. */
+  id?: string
+  score?: number
   /** Of /delete: `next` of the step before it. */
   from?: string
 }

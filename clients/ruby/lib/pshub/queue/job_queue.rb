@@ -159,8 +159,8 @@ module Pshub
 
     # +act+ is +run+: a key is due now; +skip+: what it is stuck at is given up; or +delete+: its payloads go. Returns how many jobs or
     # payloads that concerned; -1 where nothing can be skipped because it runs, -2 where only a worker could.
-    def act_on_key(connection, task, key, act)
-      Library.run(connection, "key", @lists, [task, key, act, TaskQueue::MAX_DEAD, TaskQueue::DEAD_MS])
+    def act_on_key(connection, task, key, act, named)
+      Library.run(connection, "key", @lists, [task, key, act, TaskQueue::MAX_DEAD, TaskQueue::DEAD_MS, named])
     end
 
     # Asks whether a job of a key waits in its line or runs: 1 or 0; OTHER_SHARDS where the place knows another epoch of them.
