@@ -102,7 +102,12 @@ export class KeysActors {
       assert(job.fence > this.model.lastFence, 'the token is higher than all before')
       this.model.lastFence = job.fence
       const expected = take(job.fence, id)
-      assert.equal(heldText(id, text), shownHeld(id, expected), 'what was given')
+      const { takenSinceUs, nowUs } = this.model
+      assert.equal(
+        heldText(id, text),
+        shownHeld(id, expected, takenSinceUs > nowUs ? 0 : takenSinceUs),
+        'what was given',
+      )
       left -= Buffer.byteLength(expected.kind === 'run' ? text : text.replace(/"fence":\d+,/, ''))
     }
     assert.equal(answer[1].length, taken, 'nothing else is given')
@@ -217,10 +222,11 @@ export const heldText = (id: string, text: string): string => {
   return JSON.stringify({ id, at, task, keys })
 }
 
-export const shownHeld = (id: string, held: Held): string => {
+/** `sinceUs`: as it is given out, since when its key was free. */
+export const shownHeld = (id: string, held: Held, sinceUs = 0): string => {
   if (held.kind === 'job') {
     const { at, tries } = held.job
-    return JSON.stringify({ id, at, task: held.task, key: held.key, tries })
+    return JSON.stringify({ id, at: Math.max(at, sinceUs), task: held.task, key: held.key, tries })
   }
   const keys = held.keys.map(({ key, tries, payloads }) => {
     return { key, tries, payloads: payloads.map(([text, score]) => [JSON.parse(text), score]) }

@@ -221,6 +221,7 @@ export const bugsOfKeys: PlantedBugs = {
       '',
     ],
     ['loses keys that it has no room for', 'put_back(task, found, from)\n    return others', 'return others'],
+    ['takes the wait for a key for backlog', 'head_of(message, found[i + 1])', 'head_of(message, 0)'],
     ['takes keys for nothing to do', "beside(KEYS[5], 'keyed'), KEYS[5], low) > 0", 'KEYS[5], low) > 0'],
     ['counts what it took off a line no more', 'if count > 0 then count_lined(KEYS[5], task, -count) end', ''],
   ],
