@@ -122,6 +122,9 @@ export interface KeyRequest {
   task: string
   key: string
   queue?: string
+  /** Of /skip: the one that is meant, by its id or its score. */
+  id?: string
+  score?: number
   /** Of /delete: `next` of the step before it. */
   from?: string
 }
@@ -157,8 +160,9 @@ export interface ScheduleRequest {
 export interface ScheduleChange {
   name: string
   queue: string
-  /** The job that was enqueued by /run. */
+  /** The job that was enqueued by /run, or the twin of a unique one that waits already. */
   job?: string
+  isTwin?: boolean
 }
 
 /** As many templates a task can have. */

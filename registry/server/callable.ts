@@ -2,6 +2,6 @@ import type { TaskOverview } from 'pshub'
 
 const namePattern = /^[A-Za-z][A-Za-z0-9_./-]{0,99}:\d{1,6}\.\d{1,6}$/
 
-/** A live worker provides it, and it takes calls: one whose jobs are merged takes jobs alone. */
+/** A live worker provides it, and it takes calls: a keyed one takes jobs alone. */
 export const isCallable = ({ task, workers, keyed }: TaskOverview): boolean =>
-  workers.length > 0 && keyed !== 'merged' && namePattern.test(task)
+  workers.length > 0 && keyed === undefined && namePattern.test(task)

@@ -50,6 +50,12 @@ export class Fields {
     throw refused(`'${name}' is missing; it must be one of ${known.join(', ')}.`)
   }
 
+  number(name: string): number | undefined {
+    const value = this.#values[name]
+    if (value === undefined || typeof value === 'number') return value
+    throw refused(`'${name}' must be a number.`)
+  }
+
   /** A whole number of at least 0. In a query it is a text. */
   count(name: string, most = Number.MAX_SAFE_INTEGER): number | undefined {
     const value = this.#values[name]

@@ -54,7 +54,10 @@ export const keyRoutes = async (app: FastifyInstance, { hub, masks }: JobRoutesO
     })
 
   act('run', placeNames, async key => ({ changed: await key.runNow() }))
-  act('skip', placeNames, async key => ({ changed: (await key.skip()) ? 1 : 0 }))
+  act('skip', [...placeNames, 'id', 'score'], async (key, fields) => {
+    const what = { id: fields.text('id'), score: fields.number('score') }
+    return { changed: (await key.skip(what)) ? 1 : 0 }
+  })
   act('retry', placeNames, key => turns.take(async () => ({ changed: await key.retryDead() })))
   act('delete', [...placeNames, 'from'], (key, fields) => {
     const from = fields.text('from', longestPlace)

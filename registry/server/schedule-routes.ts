@@ -75,7 +75,11 @@ export const scheduleRoutes = async (app: FastifyInstance, options: ScheduleRout
       const done = await schedules[action](name)
       if (done === false || done === undefined) throw unknown(queue, name)
       audit(request, `schedule: ${action}`, { name, queue })
-      const change: ScheduleChange = { name, queue, ...(typeof done === 'object' ? { job: done.id } : {}) }
+      const change: ScheduleChange = {
+        name,
+        queue,
+        ...(typeof done === 'object' ? { job: done.id, isTwin: done.isTwin } : {}),
+      }
       return change
     })
   }

@@ -1,5 +1,5 @@
 import { Catalogue } from '../catalogue/catalogue.ts'
-import { type StepStatus, stepId } from '../jobs/job.ts'
+import { type StepStatus, stepId, stepStates } from '../jobs/job.ts'
 import type { JobRecord } from '../jobs/job-record.ts'
 import { findJobRecord } from '../jobs/lists/listing.ts'
 import { nowMsOf } from '../redis/client.ts'
@@ -117,12 +117,9 @@ const find = async (client: Redis, keys: Keys, id: string, queue: string | undef
   const record = await findJobRecord(client, keys, id, queues)
   if (!record) return undefined
   const { id: chainId = '', steps = [] } = record.chain ?? {}
-  const states = steps.map(async ([stepQueue, task], at): Promise<StepStatus> => {
-    const own = stepId(chainId, at)
-    const step = await findJobRecord(client, keys, own, [stepQueue])
-    return step?.status ?? { id: own, queue: stepQueue, task, state: 'pending' }
-  })
-  return { record, steps: await Promise.all(states), nowMs }
+  const places = steps.map(([queue, task], at) => ({ id: stepId(chainId, at), queue, task }))
+  const found = places.map(async step => (await findJobRecord(client, keys, step.id, [step.queue]))?.status)
+  return { record, steps: stepStates(places, await Promise.all(found)) ?? [], nowMs }
 }
 
 /** As its worker wrote it: JSON, unless somebody else wrote it. */

@@ -23,6 +23,8 @@ const run = async (invocation: Invocation): Promise<number> => {
   const queue = queueOf(flags, 'key')
   const limit = jobsLimitOf(flags.limit, 'key')
   if (flags.yes !== undefined && act !== 'delete') throw wrong('--yes belongs to: pshub key <task> <key> delete')
+  for (const flag of ['id', 'score'])
+    if (flags[flag] !== undefined && act !== 'skip') throw wrong(`--${flag} belongs to: pshub key <task> <key> skip`)
   return withHub(settings, invocation, {
     isLook: true,
     work: async hub => {
@@ -96,9 +98,12 @@ const change: Record<Exclude<Act, 'show'>, Change> = {
     return told(key, invocation, { waiting }, waiting > 0, sentence)
   },
   skip: async (key, _hub, invocation) => {
-    const skipped = await key.skip()
+    const { id, score } = invocation.flags
+    const isNamed = id !== undefined || score !== undefined
+    const skipped = await key.skip({ id, score: score === undefined ? undefined : Number(score) })
     const name = nameOf(key)
-    const sentence = skipped ? `What ${name} was stuck at is dead now, and it goes on.` : nothingWaits(name)
+    const none = isNamed ? `Another one is first of ${name} by now, or none.` : nothingWaits(name)
+    const sentence = skipped ? `What ${name} was stuck at is dead now, and it goes on.` : none
     return told(key, invocation, { skipped }, skipped, sentence)
   },
   delete: deleteWaiting,
@@ -135,6 +140,8 @@ export const keyCommand: Command = {
   arity: { min: 2, max: 3, missing: 'a task and a key, as in: pshub key sync_order:1.0 order-17' },
   options: [
     { flag: 'queue', value: 'name', about: 'where it is', fallback: 'where the task is' },
+    { flag: 'id', value: 'id', about: 'of skip: the first job must be this one' },
+    { flag: 'score', value: 'n', about: 'of skip: the first payload must have this score' },
     { flag: 'yes', about: 'delete more than one without asking' },
     limitOption,
     jsonOption,

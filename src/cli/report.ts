@@ -43,7 +43,9 @@ const tellHubError = (error: HubError, err: Sink): void => {
   err.line(`${err.paint(['bold', 'red'], error.code)}: ${printable(message)}`)
   if (problems) tellProblems(problems, err)
   else if (error.data !== undefined) err.line(`  data: ${printableJson(error.data)}`)
-  for (const line of [afterwards[error.ran], further[error.code]]) if (line) err.line(err.paint('dim', line))
+  // What is no request of a task was not run in any case.
+  const ran = error.task === undefined ? undefined : afterwards[error.ran]
+  for (const line of [ran, further[error.code]]) if (line) err.line(err.paint('dim', line))
 }
 
 const subjectOf = ({ code, task }: HubError): string =>

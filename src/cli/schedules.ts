@@ -97,7 +97,7 @@ const acts: Record<Exclude<Action, 'list' | 'add'>, (schedules: Schedules, name:
   remove: async (schedules, name) => ((await schedules.remove(name)) ? 'is removed' : ''),
   run: async (schedules, name) => {
     const job = await schedules.run(name)
-    return job ? `is enqueued as job ${job.id}` : ''
+    return job ? `${job.isTwin ? 'waits already' : 'is enqueued'} as job ${job.id}` : ''
   },
 }
 

@@ -137,8 +137,7 @@ export class Call implements Parcel, Timed {
     }
     const waited = Math.round(now - caller.startedAt)
     if (this.placed) this.refused('Timeout', `${this.task} did not answer within ${waited} ms.`)
-    else if (this.inDoubt)
-      this.refused('OutcomeUnknown', `Redis did not confirm the request within ${waited} ms; it may have been run.`)
+    else if (this.inDoubt) this.refused('OutcomeUnknown', `Redis did not confirm the request within ${waited} ms.`)
     else {
       const reason = explained(this.setback ?? outbox.whyDown ?? 'it did not answer')
       this.refused('NotEnqueued', `Redis could not be given the request for ${waited} ms: ${reason}.`)

@@ -6,7 +6,7 @@ import type { Connection } from '../redis/connection.ts'
 import type { Settings } from '../settings/read.ts'
 import { backoffMs, maxTimeoutMs, monotonicMs, sleep } from '../wire/clock.ts'
 import { Deadlines } from '../wire/deadlines.ts'
-import { HubError } from '../wire/errors.ts'
+import { HubError, whyKeyed } from '../wire/errors.ts'
 import type { Keys } from '../wire/keys.ts'
 import { type Reply, requestTail, type TraceContext } from '../wire/message.ts'
 import { type CallPhases, callPhases, type Phases } from '../wire/phases.ts'
@@ -68,11 +68,13 @@ export class Dispatch implements CallHost {
     })
   }
 
-  /** Sends a call, or rejects it at once when its arguments do not fit. */
+  /** Sends a call, or rejects it at once when its task takes none or its arguments do not fit. */
   send(route: Route, args: unknown, options: CallOptions, caller: Caller): void {
     const { startedAt, span, listener } = caller
     const { maxPayloadBytes, maxBacklog } = this.#options.settings
-    const json = encodeArgs(route, args, Math.min(maxPayloadBytes, route.maxPayloadBytes))
+    const json = route.keyed
+      ? new HubError('InvalidArgs', whyKeyed(route.task), { task: route.task })
+      : encodeArgs(route, args, Math.min(maxPayloadBytes, route.maxPayloadBytes))
     if (json instanceof HubError) {
       caller.reject(this.refused(route.task, json, startedAt, span, route.queue))
       return

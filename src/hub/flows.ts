@@ -1,6 +1,6 @@
 import { Batch } from '../jobs/batch.ts'
 import type { Step } from '../jobs/chain.ts'
-import { type EnqueueOptions, enqueueOptionNames } from '../jobs/enqueue-options.ts'
+import { combined, type EnqueueOptions, enqueueOptionNames } from '../jobs/enqueue-options.ts'
 import {
   type BatchOptions,
   batchOptionNames,
@@ -33,7 +33,7 @@ export const startChain = async (
     const { pass: _, ...options } = own ?? {}
     return [task, args, options]
   })
-  const prepared = await enqueuing.prepare(bare, { tracked: true, ...options }, at => passed[at] === undefined)
+  const prepared = await enqueuing.prepare(bare, combined({ tracked: true }, options), at => passed[at] === undefined)
   if (prepared.some(({ job }) => job?.merged))
     throw new HubError('InvalidArgs', 'A merged job cannot be a step of a chain: it has no end of its own.')
   const id = newId()

@@ -51,6 +51,8 @@ type Role = 'hub' | 'jobs'
 const maxKept = 10_000
 /** Cards of one name, of all versions and queues, that are read at most. */
 const maxCardsOfName = 1000
+/** Two beats: until then the workers of a task have registered again, where Redis came back without its data. */
+const registerMs = 2000
 /** A queue that was made known is forgotten after a day, when nothing waits there. */
 const announceMs = 3600_000
 const maxAnnounced = 10_000
@@ -69,6 +71,8 @@ export class Resolver {
   readonly #allowed = new Set<string>()
   /** Queues that were made known, and when. */
   readonly #announcedAt = new Map<string, number>()
+  /** Tasks that were found, and since when they are missing. */
+  readonly #missingSince = new Map<string, number | undefined>()
 
   constructor(connection: Connection, catalogue: Catalogue, keys: Keys, events: Events, placement: Placement) {
     this.#placement = placement
@@ -81,7 +85,7 @@ export class Resolver {
   /**
    * Looks a name up, in all queues or in one. Of several queues with live workers the one counts that had the task first, then
    * the first by name. A job goes to a queue without any, too: to the one that had the task first, or to the one that is named.
-   * Rejects with NoSuchTask, NoWorkers, or the connection's error.
+   * Rejects with NoSuchTask, NoWorkers, NotEnqueued for a task that has just gone missing, or the connection's error.
    */
   async resolve(called: string, queue: string | undefined, purpose: Purpose = 'hub'): Promise<Route> {
     const wanted = parseCalledName(called)
@@ -100,6 +104,7 @@ export class Resolver {
     const cards = await this.#cards(fieldsOf(wanted, known).slice(0, maxCardsOfName))
     const route = await this.#liveOf(cards, queue, purpose)
     if (route) return route
+    if (cards.length === 0) this.#checkMissing(called, wanted, known)
     if (purpose === 'jobs') return this.#restingPlace(called, wanted, cards, queue, known)
     throw cards.length === 0 ? noSuchTask(called, wanted.name, known) : await this.#noWorkers(called, cards, queue)
   }
@@ -149,8 +154,23 @@ export class Resolver {
     }
   }
 
-  #cards(fields: string[]): Promise<TaskCard[]> {
-    return this.#connection.send(client => this.#catalogue.taskCards(client, fields))
+  async #cards(fields: string[]): Promise<TaskCard[]> {
+    const cards = await this.#connection.send(client => this.#catalogue.taskCards(client, fields))
+    if (this.#missingSince.size >= maxKept) this.#missingSince.clear()
+    for (const { task } of cards) this.#missingSince.set(task, undefined)
+    return cards
+  }
+
+  /** A task that this hub has found before is not unknown at once: its workers may not have registered again yet. */
+  #checkMissing(called: string, wanted: CalledName, known: string[]): void {
+    const now = monotonicMs()
+    const found = fieldsOf(wanted, [...this.#missingSince.keys()]).filter(task => !known.includes(task))
+    for (const task of found) this.#missingSince.set(task, this.#missingSince.get(task) ?? now)
+    if (found.every(task => now - this.#missingSince.get(task)! >= registerMs)) return
+    const why = `The registry has lost ${called}; Redis may have restarted without its data.`
+    throw new HubError('NotEnqueued', `${why} Try again: workers register again within ${registerMs / 1000} s.`, {
+      task: called,
+    })
   }
 
   /** The first of these that a live worker provides. A queue that this user may not use only counts where there is no other. */

@@ -165,7 +165,9 @@ export const combined = (common: EnqueueOptions, own: EnqueueOptions | undefined
   if (own === undefined) return common
   const { queue, forward, ...others } = common
   const isPlaced = own.queue !== undefined || own.forward !== undefined
-  return isPlaced ? { ...others, ...own } : { ...common, ...own }
+  const merged: Record<string, unknown> = isPlaced ? others : { ...common }
+  for (const [name, value] of Object.entries(own)) if (value !== undefined) merged[name] = value
+  return merged
 }
 
 /** Where a job is to go: the queue that is named, if any, and what a route to it is for. @throws HubError InvalidArgs */

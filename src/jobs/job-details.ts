@@ -107,7 +107,10 @@ export const readJobDetails = async (host: JobHost, keys: Keys, id: string, plac
   return {
     ...details,
     progress,
-    chain: chain && { id: chain.id, steps: await new Chain(host, chain.id, chain.steps).status() },
+    chain: chain && {
+      id: chain.id,
+      steps: await new Chain(host, chain.id, chain.steps).statusWith(found && statusOf(found)),
+    },
     batch: batch && (await readBatch(host, keys, batch)),
   }
 }

@@ -6,6 +6,7 @@ import { numberIn } from '../wire/foreign.ts'
 import { type JobFailure, readJobPart } from '../wire/job-part.ts'
 import { makeKeys, type QueueKeys, wholeQueue } from '../wire/keys.ts'
 import { decodeRequest } from '../wire/message.ts'
+import { namesOf, refuseHubOptions } from '../wire/options.ts'
 import { readAnyPayload } from '../wire/payload.ts'
 import { type DeadJob, DeadJobs } from './dead.ts'
 import type { JobHost } from './job.ts'
@@ -116,6 +117,14 @@ const failuresOf = (state: string | null | undefined, [first]: LinedJob[]): Pick
 const payloadsOf = (flat: readonly string[]): KeyStatus['payloads'] =>
   flat.flatMap((text, at) => (at % 2 === 0 ? [{ args: readAnyPayload(text), score: Number(flat[at + 1]) }] : []))
 
+/** Which job, or payload, is to be skipped. */
+export interface SkipOptions {
+  id?: string | undefined
+  score?: number | undefined
+}
+
+const skipNames = namesOf<SkipOptions>({ id: true, score: true })
+
 /** A key of the jobs of one task. */
 export class JobKey {
   readonly queue: string
@@ -166,19 +175,21 @@ export class JobKey {
 
   /**
    * Gives up what it is stuck at: its first job, or of merged ones the payload with the lowest score, which is dead then. What comes behind
-   * that is due now.
+   * that is due now. Name the one that you mean, as status() tells it, and a skip that is repeated because its outcome is unknown takes no other.
    *
-   * @returns whether there was one
+   * @param what the `id` of the job, or the `score` of the payload; default: whichever is first
+   * @returns whether it was there, and is skipped
    * @throws HubError InvalidArgs while it runs, and for a job that a batch of another queue waits for; else as status()
    */
-  async skip(): Promise<boolean> {
-    const count = await this.#act('skip')
-    const what = `${this.task}, key ${JSON.stringify(this.key)}: nothing is skipped`
-    if (count === -1) throw new HubError('InvalidArgs', `${what}, because it runs now. Wait for the end of its run.`)
+  async skip(what: SkipOptions = {}): Promise<boolean> {
+    refuseHubOptions('skip', what, skipNames)
+    const count = await this.#act('skip', String(what.id ?? what.score ?? ''))
+    const nothing = `${this.task}, key ${JSON.stringify(this.key)}: nothing is skipped`
+    if (count === -1) throw new HubError('InvalidArgs', `${nothing}, because it runs now. Wait for the end of its run.`)
     if (count === -2)
       throw new HubError(
         'InvalidArgs',
-        `${what}, because a batch of another queue waits for its first job. Cancel that.`,
+        `${nothing}, because a batch of another queue waits for its first job. Cancel that.`,
       )
     return count > 0
   }
@@ -203,7 +214,7 @@ export class JobKey {
     return this.#dead.retry({ task: this.task, key: this.key })
   }
 
-  #act(act: 'run' | 'skip' | 'delete'): Promise<number> {
-    return this.#host.change(client => this.#jobQueue.actOnKey(client, this.task, this.key, act))
+  #act(act: 'run' | 'skip' | 'delete', named = ''): Promise<number> {
+    return this.#host.change(client => this.#jobQueue.actOnKey(client, this.task, this.key, act, named))
   }
 }

@@ -84,7 +84,7 @@ export class JobOutbox {
         setback: undefined,
         accept: twins => settle(() => resolve(twins)),
         refuse: (code, message) => settle(() => reject(new HubError(code, message))),
-        expire: () => this.#expire(parcel, timeoutMs),
+        expire: () => this.#expire(parcel),
       }
       this.#deadlines.add(parcel)
       this.#waiting.push(parcel)
@@ -175,13 +175,13 @@ export class JobOutbox {
     }
   }
 
-  #expire(parcel: Parcel, timeoutMs: number): void {
+  #expire(parcel: Parcel): void {
     if (parcel.inDoubt) {
-      parcel.refuse('OutcomeUnknown', `Redis did not confirm the job within ${timeoutMs} ms; it may be enqueued.`)
+      parcel.refuse('OutcomeUnknown', 'Redis did not confirm the job in time; it may be enqueued.')
       return
     }
     const reason = explained(parcel.setback ?? this.#options.connection.downReason?.message ?? 'it did not answer')
-    parcel.refuse('NotEnqueued', `Redis could not be given the job for ${timeoutMs} ms: ${reason}.`)
+    parcel.refuse('NotEnqueued', `Redis could not be given the job in time: ${reason}.`)
   }
 }
 

@@ -125,10 +125,7 @@ export class Job<R = unknown> {
         if (signal?.aborted)
           throw this.#error('Aborted', `The caller gave up waiting for job ${this.id}.`, signal.reason)
         if (monotonicMs() >= end)
-          throw this.#error(
-            'Timeout',
-            `Job ${this.id} of ${this.task} had not ended after ${timeoutMs} ms; it goes on.`,
-          )
+          throw this.#error('Timeout', `Job ${this.id} of ${this.task} did not end in time; it goes on.`)
       }
     } finally {
       deaf()
@@ -233,6 +230,28 @@ export class Job<R = unknown> {
 /** A step of a chain: `pending` while the ones before it go on. */
 export type StepStatus = JobStatus | { id: string; queue: string; task: string; state: 'pending' }
 
+const unknown = { error: undefined, enqueuedMs: undefined, dueMs: undefined, startedMs: undefined, endedMs: undefined }
+
+/**
+ * The states of the steps of a chain by those that have a record; undefined where none of these has come. A step comes when the one before it
+ * is done: those before one that came were done, and those behind one that was cancelled or expired never come.
+ */
+export const stepStates = (
+  steps: readonly Pick<JobStatus, 'id' | 'queue' | 'task'>[],
+  found: readonly (JobStatus | undefined)[],
+): StepStatus[] | undefined => {
+  // What was cancelled before it came has a record, too.
+  const latest = found.findLastIndex(step => step && (step.state !== 'cancelled' || step.enqueuedMs !== undefined))
+  if (latest < 0) return undefined
+  const stop = found.findIndex(step => step?.state === 'cancelled' || step?.state === 'expired')
+  return steps.map(({ id, queue, task }, at): StepStatus => {
+    const known = found[at]
+    if (known) return known
+    if (at > latest && (stop < 0 || at < stop)) return { id, queue, task, state: 'pending' }
+    return { ...unknown, id, queue, task, tries: 0, worker: undefined, state: at < latest ? 'done' : 'cancelled' }
+  })
+}
+
 /** Of the step in this place, counted from 0: the same however often it is made, so that it comes once. */
 export const stepId = (chain: string, place: number): string => (place === 0 ? chain : `${chain}-${place + 1}`)
 
@@ -249,16 +268,27 @@ export class Chain<R = unknown> {
     )
   }
 
-  /** Where each step is. A step that was given up is dead; the chain goes on when that is tried again. */
+  /**
+   * Where each step is. A step that was given up is dead; the chain goes on when that is tried again. Of a step whose record has gone, or that
+   * never comes, only its state is known.
+   * @throws HubError NoSuchJob when the records of all of them have gone, NotEnqueued when Redis is away
+   */
   status(): Promise<StepStatus[]> {
-    return Promise.all(
-      this.steps.map(step =>
-        step.status().catch((error: HubError): StepStatus => {
-          if (error.code !== 'NoSuchJob') throw error
-          return { id: step.id, queue: step.queue, task: step.task, state: 'pending' }
-        }),
-      ),
+    return this.statusWith(undefined)
+  }
+
+  /** `own`: what is known of one of its steps, which need not have a record. @internal */
+  async statusWith(own: JobStatus | undefined): Promise<StepStatus[]> {
+    const found = this.steps.map(step =>
+      step.status().catch((error: HubError) => {
+        if (error.code !== 'NoSuchJob') throw error
+        return step.id === own?.id ? own : undefined
+      }),
     )
+    const states = stepStates(this.steps, await Promise.all(found))
+    if (states) return states
+    const message = `Nothing is known of chain ${this.id}. It was not tracked, or its records have gone.`
+    throw new HubError('NoSuchJob', message, { id: this.id })
   }
 
   /**
@@ -270,15 +300,27 @@ export class Chain<R = unknown> {
     refuseWait(`result of chain ${this.id}`, options)
     const { timeoutMs = 30_000, signal } = options
     const end = monotonicMs() + timeoutMs
+    let known: StepStatus[] = []
     let result: unknown
-    for (const step of this.steps)
-      result = await step.result({ timeoutMs: Math.max(1, end - monotonicMs()), ...(signal ? { signal } : {}) })
+    for (const [at, step] of this.steps.entries()) {
+      if (known[at]?.state === 'done' && at < this.steps.length - 1) continue
+      const waiting = { timeoutMs: Math.max(1, end - monotonicMs()), ...(signal ? { signal } : {}) }
+      result = await step.result(waiting).catch(async (error: HubError) => {
+        // The records of the first steps of a long chain go while it goes on.
+        if (at > 0 || error.code !== 'NoSuchJob') throw error
+        known = await this.status()
+      })
+    }
     return result as R
   }
 
-  /** Cancels what has not ended: no further step starts. */
+  /**
+   * Cancels what has not ended: no further step starts.
+   * @throws HubError as status()
+   */
   async cancel(): Promise<void> {
+    const known = await this.status()
     // From the end, so that none comes behind those that were looked at.
-    for (const step of this.steps.toReversed()) await step.withdraw(true)
+    for (const [at, step] of [...this.steps.entries()].reverse()) await step.withdraw(known[at]!.state === 'pending')
   }
 }

@@ -57,18 +57,19 @@ export class Schedules {
     return this.#change(name, entry => ({ ...entry, pausedMs: undefined }))
   }
 
-  /** Enqueues its job now; its times stay as they are. Undefined where there is no such schedule. */
+  /** Enqueues its job now; its times stay as they are. The twin of a unique one that waits already; undefined where there is no such schedule. */
   async run(name: string): Promise<Job | undefined> {
     return this.#host.change(async client => {
       const entry = readEntry(await this.#text(client, name))
       if (!entry) return undefined
       const message = runMessage(entry, this.#queue.name, await nowMsOf(client, this.#queue.keys.cron))
-      // Its id is new, so that it comes once however often this is sent.
       const id = /"id":"([\w-]+)"/.exec(message)![1]!
-      await this.#queue.forward(client, message)
-      await this.#queue.forget(client, id)
-      await command(client, 'hset', this.#queue.keys.cron, lastOf(name), await nowMsOf(client, this.#queue.keys.cron))
-      return new Job(this.#host, this.#queue, id, entry.task)
+      // Its id is new: as the only batch of a hub of that name it comes once however often this is sent.
+      const twin = (await this.#queue.enqueue(client, id, 1, [message])).twins.get(0)
+      const { cron, enqueued } = this.#queue.keys
+      await command(client, 'unlink', enqueued(id))
+      await command(client, 'hset', cron, lastOf(name), await nowMsOf(client, cron))
+      return new Job(this.#host, this.#queue, twin ?? id, entry.task, { isTwin: twin !== undefined })
     })
   }
 

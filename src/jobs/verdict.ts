@@ -98,6 +98,10 @@ export const failuresOf = (
 export const isPutOff = (end: JobEnd | undefined): boolean =>
   end?.outcome === 'putoff' || (end?.words?.every(word => word.startsWith('b')) ?? false)
 
+/** Whether it is to be run again. */
+export const comesBack = ({ outcome }: JobEnd): boolean =>
+  outcome === 'retry' || outcome === 'pass' || outcome === 'putoff'
+
 /** The end of a job that was not run, or not to its end. */
 export const unrun = (id: string, outcome: 'expired' | 'cancelled'): JobEnd => ({
   id,

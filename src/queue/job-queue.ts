@@ -251,9 +251,15 @@ export class JobQueue {
    * Has a key run now, gives up what it is stuck at, or deletes its payloads. Returns how many jobs or payloads that concerned; -1 where
    * nothing can be skipped because it runs, -2 where only a worker could.
    */
-  async actOnKey(client: Redis, task: string, key: string, act: 'run' | 'skip' | 'delete'): Promise<number> {
+  async actOnKey(
+    client: Redis,
+    task: string,
+    key: string,
+    act: 'run' | 'skip' | 'delete',
+    named = '',
+  ): Promise<number> {
     const { jobs, jobBell } = this.keys
-    return (await run(client, 'key', [jobs, jobBell], [task, key, act, maxDead, deadMs])) as number
+    return (await run(client, 'key', [jobs, jobBell], [task, key, act, maxDead, deadMs, named])) as number
   }
 
   /** Whether a job of a key waits here, or runs; undefined where the queue's shards are not those of this epoch. */

@@ -113,7 +113,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes(batchEnded(id), 'DEL PERSIST PEXPIRE SADD'),
       writes(unique('*'), 'DEL GET SET'),
       runs(enqueued(id), 'GET PEXPIRE SET UNLINK'),
-      writes(came(id), 'DEL SET'),
+      writes(came(id), 'SET'),
       writes(cron, 'HDEL HGET HGETALL HSET'),
       writes(ticks, 'ZADD ZCARD ZRANGE ZREM ZSCORE'),
     ],

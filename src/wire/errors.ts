@@ -229,6 +229,10 @@ export const fromWire = (wire: WireError, details: HubErrorDetails): HubError =>
   return new HubError(code, wire.message, { ...details, retryable, status, data: wire.data })
 }
 
+/** Why a keyed task takes no calls. */
+export const whyKeyed = (task: string): string =>
+  `${task} is keyed, and what comes without a key would run beside the jobs of its key. Enqueue a job with one, as in 'pshub enqueue ${task} --key order-17'.`
+
 /** Any thrown value as one sentence; a handler may throw strings, undefined, or objects whose message itself throws. */
 export const messageOf = (thrown: unknown): string => {
   try {

@@ -33,6 +33,8 @@ export interface JobPart {
   run?: RunKey[] | undefined
   /** A token that is higher than those of all runs before it that had its key: said by the claim, never kept. */
   fence?: number | undefined
+  /** Since when it could run, Redis microseconds, of a job with a key: said with the fence. To wait for a key is no backlog. */
+  since?: number | undefined
   /** The batch it is one of: <queue>/<id>. */
   batch?: string | undefined
   /** The chain that it is a step of: id of its first job; and which one it is, counted from 1. */
@@ -109,7 +111,7 @@ const whole = (text: string): string => text.replace(/\p{Surrogate}/gu, '\ufffd'
 export const readJobPart = (value: unknown): JobPart => {
   if (!isObject(value)) return { tries: 0, errors: [] }
   const { tries, errors, retries, backoff, delay, due, priority, keep } = value
-  const { unique, uniqueMs, until, batch, chain, step, steps, key, fence } = value
+  const { unique, uniqueMs, until, batch, chain, step, steps, key, fence, since } = value
   const { merged, score, scores, run } = value
   return {
     tries: isCount(tries) ? tries : 0,
@@ -129,6 +131,7 @@ export const readJobPart = (value: unknown): JobPart => {
     scores: scores === 'first' ? scores : undefined,
     run: readRunKeys(run),
     fence: isCount(fence, Number.MAX_SAFE_INTEGER) ? fence : undefined,
+    since: isCount(since, Number.MAX_SAFE_INTEGER) ? since : undefined,
     batch: typeof batch === 'string' && batch.length <= 130 ? batch : undefined,
     chain: typeof chain === 'string' && chain.length <= 64 ? chain : undefined,
     step: isCount(step) ? step : undefined,

@@ -1,12 +1,13 @@
 import type { Pulse } from '../figures/pulse.ts'
 import type { RunLook } from '../figures/worker-look.ts'
+import { isHeldJob } from '../jobs/held-job.ts'
 import type { RunSpan } from '../outlets/tracing.ts'
 import { givenTo, taskFor } from '../task/any-task.ts'
 import type { RunArgs } from '../task/merged.ts'
 import type { Task } from '../task/task.ts'
 import { monotonicMs } from '../wire/clock.ts'
 import { Deadlines } from '../wire/deadlines.ts'
-import type { HubError, ToldError } from '../wire/errors.ts'
+import { type HubError, type ToldError, whyKeyed } from '../wire/errors.ts'
 import { Abandoned, failureOf, refused } from '../wire/failures.ts'
 import type { Request } from '../wire/message.ts'
 import { encodeFitting, exceeds } from '../wire/payload.ts'
@@ -189,8 +190,9 @@ export class Executor {
   }
 
   /** Throws why the handler is not started. A caller in another language may not have looked at the schema or the limit. */
-  #checkArgs(task: Task, { task: name, id, args, argsBeside, text: message, job, then }: Request): void {
+  #checkArgs(task: Task, { task: name, id, heldId, args, argsBeside, text: message, job, then }: Request): void {
     const text = argsBeside ?? message
+    if (task.keyed && !isHeldJob(heldId)) throw new Abandoned('InvalidArgs', whyKeyed(name))
     if (task.keyed === 'merged') {
       if (job?.run) return
       // Enqueued before the task merged its jobs: nobody has looked at its payload.
@@ -198,7 +200,7 @@ export class Executor {
       const problems = run && task.checkArgs?.(run[1][0], text.length)
       if (problems?.length) throw refused('InvalidArgs', problems, { task: name, id })
       if (run) return
-      throw new Abandoned('InvalidArgs', `${name} merges its jobs: enqueue it with a key, instead of calling it.`)
+      throw new Abandoned('InvalidArgs', whyKeyed(name))
     }
     if (job?.run) throw new Abandoned('InvalidArgs', `${name} does not merge its jobs any more, and these were.`)
     const { maxPayloadBytes } = this.#options

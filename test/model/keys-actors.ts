@@ -109,7 +109,10 @@ export class KeysActors {
       this.model.lastFence = job.fence
       const expected = take(job.fence, id)
       assert.equal(heldText(id, text), shownHeld(id, expected), 'what was given')
-      left -= Buffer.byteLength(expected.kind === 'run' ? text : text.replace(/"fence":\d+,/, ''))
+      const { takenSinceUs, nowUs } = this.model
+      if (expected.kind === 'job' && takenSinceUs <= nowUs)
+        assert.equal(job.since, takenSinceUs, 'since when it could run')
+      left -= Buffer.byteLength(expected.kind === 'run' ? text : text.replace(/"fence":\d+,("since":\d+,)?/, ''))
     }
     assert.equal(answer[1].length, taken, 'nothing else is given')
   }

@@ -135,11 +135,15 @@ export class KeysState {
     return found.sort((a, b) => a.sinceUs - b.sinceUs || byText(a.task, b.task) || byText(a.key, b.key))
   }
 
+  /** Since when the key was due that was taken last. */
+  takenSinceUs = 0
+
   /** What is taken next; undefined when nothing is due. The caller says under which token, and tells the size. */
   take(worker: string, rules: Record<string, Rule>, bytes: number): ((fence: number, id: string) => Held) | undefined {
     const first = this.due()[0]
     if (!first) return undefined
     const { task, key, state } = first
+    this.takenSinceUs = first.sinceUs
     if (task === lineTask) {
       const job = state.line.shift()!
       return (fence, id) => {

@@ -227,6 +227,7 @@ export const bugsOfKeys: PlantedBugs = {
       '',
     ],
     ['loses keys that it has no room for', 'put_back(task, found, from)\n    return others', 'return others'],
+    ['takes the wait for a key for backlog', 'tonumber(found[i + 1]) or 0))', '0))'],
     ['takes keys for nothing to do', "beside(KEYS[5], 'keyed'), KEYS[5], low) > 0", 'KEYS[5], low) > 0'],
     ['counts what it took off a line no more', 'if count > 0 then count_lined(KEYS[5], task, -count) end', ''],
   ],

@@ -85,7 +85,15 @@ describe('dead jobs', () => {
     await it_.redis.zadd(keys().dead, 1, 'garbage')
     expect(await dead.list()).toMatchObject([{ id: chain.id, following: 1 }])
     mend()
+    // Its record lasts for an hour, and it for 180 days.
+    await it_.redis.del(keys().job(chain.id))
+    expect(
+      (await hub.jobDetails(chain.id, { queue: 'q', state: 'dead' })).chain!.steps.map(({ state }) => state),
+    ).toEqual(['dead', 'pending'])
     expect(await dead.retry({ ids: [chain.id] })).toBe(1)
+    const revived = await hub.job(chain.id)
+    expect(await revived.status()).toMatchObject({ task: 'dies:1.0', enqueuedMs: expect.any(Number) })
+    expect((await revived.chain())!.steps).toHaveLength(2)
     expect(await chain.steps[1]!.result()).toEqual({ before: { n: 1 }, n: 2 })
     it_.allowLeftovers()
   })

@@ -112,6 +112,32 @@ describe('a chain', () => {
     it_.allowLeftovers()
   })
 
+  it('is known by the steps that have records, and not where none has one', async () => {
+    const { a, b, hub } = await twoQueues()
+    const steps = [
+      [a.task, {}],
+      [b.task, {}],
+      [a.task, {}, { delayMs: 60_000 }],
+      [b.task, {}],
+    ] as const
+    const chain = await hub.chain(
+      steps.map(step => [...step]),
+      { tracked: undefined },
+    )
+    const states = async () => (await chain.status()).map(({ state }) => state)
+    await eventually(async () => (await states())[2] === 'scheduled')
+    await it_.redis.del(`${it_.namespace}:{q}:job:${chain.id}`, `${it_.namespace}:{r}:job:${chain.id}-2`)
+    expect(await states()).toEqual(['done', 'done', 'scheduled', 'pending'])
+    expect(await chain.steps[2]!.run()).toBe(true)
+    expect(await chain.result()).toMatchObject({ by: 'b' })
+    const records = async () => (await it_.keys()).filter(key => key.includes(':job:'))
+    await it_.redis.del(...(await records()).map(key => `${it_.namespace}:${key}`))
+    for (const ask of [chain.status(), chain.cancel(), chain.result()])
+      expect(await failure(ask)).toMatchObject({ code: 'NoSuchJob' })
+    expect(await records()).toEqual([])
+    it_.allowLeftovers()
+  })
+
   it('may be longer than a message of a call, and have a step that is there already', async () => {
     const { a, b, hub } = await twoQueues()
     const long = 'x'.repeat(600_000)

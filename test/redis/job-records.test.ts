@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defineTask } from '../../src/index.ts'
+import { defineTask, type EnqueueOptions, type Job } from '../../src/index.ts'
 import { flaky } from '../support/flaky-task.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
@@ -91,6 +91,28 @@ describe('a job that is cancelled', () => {
 })
 
 describe('who waits for a job', () => {
+  it('is told what its record says, of one that failed and was cancelled meanwhile or would be late', async () => {
+    let end = () => {}
+    const task = defineTask('fails:1.0', { backoff: 60_000 }, async () => {
+      await new Promise<void>(resolve => (end = resolve))
+      throw new Error('broken')
+    })
+    const worker = await it_.worker([task])
+    const hub = it_.hub()
+    const ended = async (options: EnqueueOptions, before: (job: Job) => unknown) => {
+      const job = await hub.enqueue(task, {}, { tracked: true, ...options })
+      await eventually(() => worker.busy === 1)
+      const waiting = failure(job.result())
+      await eventually(async () => (await it_.redis.hkeys(keys().job(job.id))).some(field => field.startsWith('wait:')))
+      await before(job)
+      end()
+      return [(await waiting).code, (await job.status()).state]
+    }
+    expect(await ended({}, job => job.cancel())).toEqual(['Aborted', 'cancelled'])
+    expect(await ended({ expiresMs: 50_000 }, () => undefined)).toEqual(['Expired', 'expired'])
+    it_.allowLeftovers()
+  })
+
   it('hears of its end in another hub, many of them, and not by looking again', async () => {
     const stage = await memoryStage()
     it_.onEnd(() => stage.end())

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask, type TaskContext } from '../../src/index.ts'
+import { makeKeys } from '../../src/wire/keys.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { queueKeys } from '../support/queue-keys.ts'
 import { memoryStage } from '../support/stages.ts'
 
 const it_ = useRedis()
@@ -35,6 +37,20 @@ const stageOf = async () => {
 }
 
 describe('jobs with a key', () => {
+  it('are alone with it: their task takes no calls, whoever sends them', async () => {
+    const { task, runs } = noting()
+    await it_.worker([task])
+    const error = await failure(it_.hub().call('sync:1.0', { key: 'a', n: 1 }))
+    expect(error).toMatchObject({ code: 'InvalidArgs', ran: 'no', message: expect.stringContaining('--key order-17') })
+    const { calls } = queueKeys(it_)
+    const reply = makeKeys(it_.namespace).reply('other')
+    await it_.redis.rpush(calls, `{"at":1,"ttl":0,"id":"c","task":"sync:1.0","args":{},"result_queue":"${reply}"}`)
+    await it_.redis.rpush(queueKeys(it_).bell, '1')
+    const [, answer] = (await it_.redis.blpop(reply, 30))!
+    expect(JSON.parse(answer)).toMatchObject({ id: 'c', ok: false, error: { code: 'InvalidArgs' } })
+    expect(runs).toEqual([])
+  })
+
   it('let the next ones pass when they fail, where their task says so', async () => {
     const stage = await stageOf()
     const { task, of } = noting({ backoff: 150, onFailure: 'pass' }, ({ n }, ctx) => {
@@ -52,6 +68,24 @@ describe('jobs with a key', () => {
     ])
     const fences = of('a').map(({ fence }) => fence)
     expect(fences).toEqual([...new Set(fences)].sort((a, b) => a - b))
+  })
+
+  it('have no backlog while they wait for their key, and end there when they expire', async () => {
+    const stage = await stageOf()
+    const ends: (() => void)[] = []
+    const { task, runs } = noting({}, () => new Promise<void>(resolve => ends.push(resolve)))
+    const { worker } = await stage.worker([task], { slots: 4 })
+    const waits: number[] = []
+    worker.events.on('task:settled', ({ us }) => waits.push(us.backlog / 1000))
+    const hub = stage.hub()
+    for (const n of [1, 2, 3]) await hub.enqueue('sync:1.0', { key: 'a', n }, { key: 'a', expiresMs: 2500 })
+    await hub.enqueue('sync:1.0', { key: 'a', n: 4 }, { key: 'a', expiresMs: 1500 })
+    for (let n = 0; n < 4; n++) {
+      await stage.pass(900)
+      ends.shift()?.()
+    }
+    expect(runs.map(({ n }) => n)).toEqual([1, 2, 3])
+    expect(Math.max(...waits)).toBeLessThan(500)
   })
 
   it('wait for their time at their place, and wake a worker for it', async () => {

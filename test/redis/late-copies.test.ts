@@ -148,7 +148,11 @@ describe('a settle whose answer was lost', () => {
     await hub.enqueue('t:1.0', {}, { tracked: true })
     await eventually(async () => (await hub.dead('q').list()).length === 1)
     const [dead] = await hub.dead('q').list()
-    expect(dead!.errors.map(({ message }) => message)).toEqual(['run 1, attempt 1', 'run 2, attempt 2', 'run 3, attempt 3'])
+    expect(dead!.errors.map(({ message }) => message)).toEqual([
+      'run 1, attempt 1',
+      'run 2, attempt 2',
+      'run 3, attempt 3',
+    ])
   })
 })
 

@@ -39,7 +39,7 @@ describe('a change whose answer is lost', () => {
   })
 
   it('is told as one that may have been done: a schedule that is run', async () => {
-    const { hub } = await losing('pshub_1_forward')
+    const { hub } = await losing('pshub_1_enqueue')
     let runs = 0
     await it_.worker([defineTask('t:1.0', {}, () => ++runs)])
     await it_.hub().schedule('yearly', { cron: '0 0 1 1 *' }, 't:1.0', {}, { queue: 'q' })
@@ -47,6 +47,24 @@ describe('a change whose answer is lost', () => {
     const error = await failure(hub.schedules('q').run('yearly'))
     expect([error.code, error.ran, error.retryable]).toEqual(['OutcomeUnknown', 'maybe', false])
     await eventually(() => runs === 1)
+  })
+
+  it('skips nothing else when it is repeated for what it named', async () => {
+    it_.allowLeftovers()
+    for (const keyed of ['ordered', 'merged'] as const) {
+      const { hub } = await losing('\r\nskip\r\n')
+      const task = defineTask(`${keyed}:1.0`, { keyed }, () => undefined)
+      await (await it_.worker([task])).stop()
+      for (const n of [1, 2])
+        await hub.enqueue(task.name.full, n, { key: 'a', ...(keyed === 'merged' ? { score: n / 10 } : {}) })
+      const key = await hub.key(task.name.full, 'a')
+      const { jobs, payloads } = await key.status()
+      const what = keyed === 'ordered' ? { id: jobs[0]!.id } : { score: payloads[0]!.score }
+      expect(await failure(key.skip(what))).toMatchObject({ code: 'OutcomeUnknown', ran: 'maybe' })
+      expect(await key.skip(what)).toBe(false)
+      const [dead, left] = [await key.dead(), await key.status()]
+      expect([dead.map(({ args }) => args), left.waiting]).toEqual([[1], 1])
+    }
   })
 
   it('is told as one that did not happen where it was never sent', async () => {

@@ -36,7 +36,15 @@ const stage = () => {
   }
   const end = ({ heldId: id, text: held }: { heldId: string; text: string }, words?: string[]): HeldEnd => {
     const text = words ? '"code":"E","message":"no"' : ''
-    return { id, at: leadingAt(held), outcome: words ? 'retry' : 'done', delayMs: 0, ...(words ? { words } : {}), text, following: '' }
+    return {
+      id,
+      at: leadingAt(held),
+      outcome: words ? 'retry' : 'done',
+      delayMs: 0,
+      ...(words ? { words } : {}),
+      text,
+      following: '',
+    }
   }
   const waiting = (key: string) => it_.redis.zrange(jobs.keys.merged(task, key), '0', '-1')
   return { ...{ queue, jobs, keys: jobs.keys, enqueue, claim, end, waiting } }

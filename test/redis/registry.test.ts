@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask, type EventMap, Hub, Worker } from '../../src/index.ts'
-import { eventually, useRedis } from '../support/hub-fixture.ts'
+import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
 
@@ -57,6 +57,21 @@ describe('the registry', () => {
       (await hub.tasks()).some(task => task.task === 'echo:1.0' && task.workers.length === 1),
     )
     expect(await hub.call('echo:1.0', 1)).toBe(1)
+  })
+})
+
+describe('a registry that was emptied', () => {
+  it('has callers of its tasks try again until workers had time to come back', async () => {
+    const worker = await it_.worker([echo])
+    const hub = it_.hub()
+    await hub.call('echo:1.0')
+    await worker.stop()
+    await it_.redis.del(`${it_.namespace}:tasks`)
+    const codes = () =>
+      Promise.all([hub.call('echo'), hub.enqueue('echo:1.0')].map(async ended => (await failure(ended)).code))
+    expect(await codes()).toEqual(['NotEnqueued', 'NotEnqueued'])
+    expect(await failure(hub.call('other:1.0'))).toMatchObject({ code: 'NoSuchTask' })
+    await eventually(async () => (await codes()).every(code => code === 'NoSuchTask'))
   })
 })
 

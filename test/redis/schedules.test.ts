@@ -51,6 +51,15 @@ describe('a schedule', () => {
     expect(await it_.redis.exists(keys().cron, keys().ticks)).toBe(0)
   }, 15_000)
 
+  it('is run once while the twin of its unique job waits, and returns that', async () => {
+    const hub = it_.hub()
+    await hub.schedule('u', { cron: '0 3 * * *' }, 'tick:1.0', {}, { queue: 'q', unique: true, tracked: true })
+    const [first, second] = [await hub.schedules('q').run('u'), await hub.schedules('q').run('u')]
+    expect(second).toMatchObject({ id: first!.id, isTwin: true })
+    expect(await second!.cancel()).toBe(true)
+    it_.allowLeftovers()
+  })
+
   it('is listed, paused, run now, goes on, and is removed', async () => {
     const { task, runs } = noting()
     await it_.worker([task])

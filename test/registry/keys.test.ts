@@ -136,8 +136,9 @@ describe('keys', () => {
     await fixture.worker([
       defineTask('merge:1.0', { keyed: 'merged' }, () => new Promise(() => undefined)),
       defineTask('line:1.0', { keyed: 'ordered' }, () => undefined),
+      defineTask('plain:1.0', {}, () => undefined),
     ])
     const operations = async () => Object.keys((await jsonOf(await registry.get('openapi.json'))).paths)
-    await expect.poll(operations).toEqual(['/api/call/line:1.0'])
+    await expect.poll(operations).toEqual(['/api/call/plain:1.0'])
   })
 })

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import concurrent.futures
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from conftest import Server, eventually
-from job_tasks import Flaky, hub, serve  # noqa: F401
-from pshub import AsyncHub, Context, Hub, NoSuchJob, TaskError, TaskFailed, Worker, task
+from job_tasks import PREFIX, Flaky, hub, serve  # noqa: F401
+from pshub import Aborted, AsyncHub, Context, Hub, NoSuchJob, TaskError, TaskFailed, Worker, task
 
 Serve = Callable[..., Worker]
 
@@ -42,6 +44,27 @@ def test_a_task_may_say_how_long_its_jobs_wait_and_give_them_up(hub: Hub, serve:
     with pytest.raises(TaskFailed):
         hub.enqueue(flaky.task, {"fails": 9}, tracked=True).result()
     assert asked == [(f"try {n} {{failed}} [here]", n) for n in (1, 2, 3)]
+
+
+def test_who_waits_for_one_that_failed_and_was_cancelled_meanwhile_is_told_so(server: Server, hub: Hub, serve: Serve) -> None:
+    gate = threading.Event()
+
+    @task("fails:1.0", backoff=60_000)
+    def fails() -> None:
+        gate.wait(20)
+        raise ValueError("broken")
+
+    worker = serve(fails)
+    job = hub.enqueue(fails, tracked=True)
+    eventually(lambda: worker.busy == 1)
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        waiting = pool.submit(job.result)
+        eventually(lambda: any(field.startswith("wait:") for field in server.client.hkeys(f"{PREFIX}job:{job.id}")))
+        assert job.cancel() is False
+        gate.set()
+        with pytest.raises(Aborted):
+            waiting.result()
+    assert job.status().state == "cancelled"
 
 
 def test_a_job_runs_for_as_long_as_its_task_lets_it(hub: Hub, serve: Serve) -> None:

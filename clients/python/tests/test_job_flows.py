@@ -12,7 +12,7 @@ import pytest
 
 from conftest import Server, beats, eventually
 from job_tasks import PREFIX, Flaky, hub, noted, serve  # noqa: F401
-from pshub import AsyncHub, Hub, InvalidArgs, NotEnqueued, TaskFailed, Worker, WorkerLost, task
+from pshub import AsyncHub, Hub, InvalidArgs, NoSuchJob, NotEnqueued, TaskFailed, Worker, WorkerLost, task
 from waits import PATIENCE_S
 
 Serve = Callable[..., Worker]
@@ -79,6 +79,31 @@ def test_a_chain_ends_where_a_step_fails_or_is_cancelled(hub: Hub, serve: Serve)
     for steps in ([], [(add, {"x": 1}, {"pass": "x"})], [(add, {"x": 1}), (add, [1], {"pass": "x"})], [(add,), (add, {}, {"pass": ""})]):
         with pytest.raises(InvalidArgs):
             hub.chain(steps)
+
+
+def test_a_chain_is_known_by_the_steps_that_have_records_and_not_where_none_has_one(server: Server, hub: Hub, serve: Serve) -> None:
+    mended = threading.Event()
+
+    @task("mended:1.0", retries=0)
+    def needs_mending() -> None:
+        if not mended.is_set():
+            raise ValueError("wrong")
+
+    serve(add, needs_mending)
+    chain = hub.chain([(add, {"x": 1}), (needs_mending,), (add, {"x": 2})], tracked=None)
+    with pytest.raises(TaskFailed):
+        chain.result()
+    server.client.delete(f"{PREFIX}job:{chain.id}")
+    assert [step.state for step in chain.status()] == ["done", "dead", "pending"]
+    server.client.delete(f"{PREFIX}job:{chain.id}-2")
+    for ask in (chain.status, chain.cancel, chain.result):
+        with pytest.raises(NoSuchJob):
+            ask()
+    assert server.client.keys(f"{PREFIX}job:*") == []
+    mended.set()
+    assert hub.dead("q").retry() == 1
+    assert chain.result() == 3
+    assert [step.task for step in chain.status()] == ["add:1.0", "mended:1.0", "add:1.0"]
 
 
 def test_a_batch_over_two_queues(hub: Hub, serve: Serve) -> None:
@@ -161,7 +186,7 @@ def test_without_redis_nothing_is_enqueued_and_that_is_said_in_time(own_server: 
         own_server.kill()
         # What is written before the cut is seen is in doubt.
         assert away.wait(PATIENCE_S)
-        with pytest.raises(NotEnqueued, match="Redis could not be given the job for 300 ms"):
+        with pytest.raises(NotEnqueued, match="Redis could not be given the job in time"):
             hub.enqueue("never:1.0", {}, queue="q", timeout_ms=300)
 
 

@@ -66,13 +66,15 @@ def test_of_ordered_jobs(hub: Hub, serve: Serve) -> None:
         ran.append(n)
 
     serve(lined)
+    with pytest.raises(InvalidArgs, match=r"lined:1\.0 is keyed"):
+        hub.call(lined, n=0)
     entries: list[Any] = [(lined, {"n": n}, {"key": "a", "delay_ms": 60_000}) for n in (1, 2, 3)]
     batch = hub.batch(entries)
     key = hub.key("lined:1", "a", queue="q")
     status = key.status()
     assert (status.state, status.waiting, [job.args for job in status.jobs]) == ("later", 3, [{"n": 1}, {"n": 2}, {"n": 3}])
     assert [job.id for job in status.jobs] == batch.ids and status.jobs[0].enqueued_ms is not None
-    assert key.skip() is True
+    assert key.skip(id=batch.ids[1]) is False and key.skip(id=batch.ids[0]) is True
     eventually(lambda: batch.status().dead == 1)  # type: ignore[union-attr]
     # What comes behind it is due now; and the next one waits for its time again.
     eventually(lambda: ran == [2] and key.status().state == "later")

@@ -103,6 +103,27 @@ def test_a_queue_where_it_is_not(server: Server, start: Start, fresh: Any) -> No
             fresh("where", queue=queue)
 
 
+def test_callers_of_a_task_that_an_emptied_registry_lost_try_again_until_its_workers_had_time(server: Server, start: Start) -> None:
+    started = start("prod")
+    with Hub(server.url) as hub:
+        hub.call("where:1.0")
+        started.close()
+        server.client.delete(TASKS)
+
+        def codes() -> list[str]:
+            told = []
+            for ask in (lambda: hub.call("where"), lambda: hub.enqueue("where:1.0")):
+                with pytest.raises(HubError) as error:
+                    ask()
+                told.append(error.value.code)
+            return told
+
+        assert codes() == ["NotEnqueued"] * 2
+        with pytest.raises(NoSuchTask):
+            hub.call("other:1.0")
+        eventually(lambda: codes() == ["NoSuchTask"] * 2)
+
+
 def test_cards_of_further_queues_are_no_tasks_of_their_own(server: Server, start: Start, fresh: Any) -> None:
     for queue in ("prod", "default"):
         start(queue)

@@ -54,11 +54,14 @@ def test_it_is_listed_paused_run_resumed_and_removed(server: Server, hub: Hub, s
     # Written anew by the next deployment, it stays so.
     assert hub.schedule("nightly", times, "tick:1.0", {"month": 12}).next_ms is None
     job = schedules.run("nightly")
-    assert job is not None
+    assert job is not None and not job.is_twin
     eventually(lambda: [args for _, args in noting.runs] == [{"month": 12}])
     assert schedules.resume("nightly") is True and schedules.list()[1].next_ms == expected
     assert [schedules.remove("nightly"), schedules.remove("nightly")] == [True, False]
     assert (schedules.pause("nightly"), schedules.resume("nightly"), schedules.run("nightly")) == (False, False, None)
+    hub.schedule("twin", times, "tick:1.0", queue="alone", unique=True)
+    runs = [hub.schedules("alone").run("twin") for _ in range(2)]
+    assert runs[0] and runs[1] and (runs[1].id, runs[1].is_twin) == (runs[0].id, True)
     schedules.remove("early")
 
 

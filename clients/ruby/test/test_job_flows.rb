@@ -39,6 +39,19 @@ class TestJobFlows < PshubTest
     assert_equal ["cancelled", 1], [job.status.state, @tries.size]
   end
 
+  def test_who_waits_for_one_that_failed_and_was_cancelled_meanwhile_is_told_so
+    gate = Thread::Queue.new
+    serving = worker(declare("fails:1.0", backoff: 60_000) { gate.pop && raise("broken") })
+    job = hub.enqueue("fails:1.0", {}, tracked: true)
+    eventually("the start") { serving.busy == 1 }
+    waiting = Thread.new { assert_raises(Pshub::Aborted) { job.result } }
+    eventually("the wait") { server.client.hkeys(record(job)).any? { |field| field.start_with?("wait:") } }
+    assert_equal false, job.cancel
+    gate << 1
+    waiting.value
+    assert_equal "cancelled", job.status.state
+  end
+
   def test_nobody_knows_it
     calling = hub
     [["nobody", {}], ["no id!", {}], ["nobody", { queue: "q" }]].each do |id, options|
@@ -96,6 +109,23 @@ class TestJobFlows < PshubTest
     assert_equal 3, calling.enqueue("add:1.0", { x: 2 }, tracked: true).result
     server.client.del("pshub:{elsewhere}:jobs")
     eventually("the steps there") { server.client.llen("pshub:{elsewhere}:jobs") == 8 && server.held.empty? }
+  end
+
+  def test_a_chain_is_known_by_the_steps_that_have_records_and_not_where_none_has_one
+    fails = true
+    worker(noting, declare("once:1.0", retries: 0) { fails && raise("no") })
+    calling = hub
+    chain = calling.chain([["note:1.0"], ["once:1.0"], ["note:1.0", 2]], tracked: nil)
+    assert_raises(Pshub::TaskFailed) { chain.result }
+    server.client.del("pshub:{default}:job:#{chain.id}")
+    assert_equal(%w[done dead pending], chain.status.map(&:state))
+    server.client.del("pshub:{default}:job:#{chain.id}-2")
+    %i[status cancel result].each { |ask| assert_raises(Pshub::NoSuchJob) { chain.public_send(ask) } }
+    assert_empty server.client.keys("pshub:{default}:job:*")
+    fails = false
+    assert_equal 1, calling.dead("default").retry
+    assert_equal({ "attempt" => 1 }, chain.result)
+    assert_equal(%w[note:1.0 once:1.0 note:1.0], chain.status.map(&:task))
   end
 
   def test_a_chain_that_fails_goes_no_further_and_one_that_is_cancelled_neither

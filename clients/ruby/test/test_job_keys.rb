@@ -26,7 +26,8 @@ class TestJobKeys < PshubTest
     assert_equal 1, key.run_now
     eventually("the second one") { key.status.tries == 2 }
     calling.enqueue(TASK, { v: 2 }, key: "a", score: 2)
-    assert key.skip
+    refute key.skip(score: 2)
+    assert key.skip(score: 1)
     # What is behind it is due now.
     assert_equal [["a", [{ "v" => 2 }]]], seen(3).last
     assert_equal [[1, { "v" => 1 }]], key.dead.map { |job| [job.score, job.args] }

@@ -38,6 +38,15 @@ class TestKeyedJobs < PshubTest
     assert_equal runs.map(&:fence).sort.uniq, runs.map(&:fence)
   end
 
+  def test_their_task_takes_no_calls_whoever_sends_them
+    worker(declare("sync:1.0", keyed: "ordered") { flunk })
+    assert_match(/sync:1\.0 is keyed/, assert_raises(Pshub::InvalidArgs) { hub.call("sync:1.0") }.message)
+    call = { at: 1, ttl: 0, id: "c", task: "sync:1.0", args: {}, result_queue: "pshub:reply:{other}" }
+    server.client.rpush("pshub:{default}:calls", JSON.generate(call))
+    server.client.rpush("pshub:{default}:bell", "1")
+    assert_equal "InvalidArgs", JSON.parse(server.client.blpop("pshub:reply:{other}", timeout: 10).last).dig("error", "code")
+  end
+
   def test_a_card_says_how_and_who_enqueues_is_held_to_it
     worker(declare("plain:1.0") { 1 }, declare("sync:1.0", keyed: "ordered") { 1 }, job_slots: 0)
     calling = hub

@@ -41,6 +41,20 @@ class TestQueuesOfTask < PshubTest
     end
   end
 
+  def test_callers_of_a_task_that_an_emptied_registry_lost_try_again_until_its_workers_had_time
+    serving, = start_on("prod")
+    calling = hub
+    where(calling)
+    serving.stop
+    server.client.del("pshub:tasks")
+    codes = lambda do
+      [-> { where(calling, "where") }, -> { calling.enqueue("where:1.0") }].map { |ask| assert_raises(Pshub::HubError, &ask).code }
+    end
+    assert_equal %w[NotEnqueued NotEnqueued], codes.call
+    assert_raises(Pshub::NoSuchTask) { where(calling, "other:1.0") }
+    eventually("that they are unknown") { codes.call == %w[NoSuchTask NoSuchTask] }
+  end
+
   def test_a_killed_worker_leaves_it_to_the_other_queue
     victim = worker_process("--queue", "prod")
     survivor = worker_process("--queue", "default")

@@ -58,6 +58,9 @@ class TestSchedules < PshubTest
     assert schedules.resume("nightly")
     assert_equal expected, schedules.list[1].next_ms
     assert_equal [true, false], [schedules.remove("nightly"), schedules.remove("nightly")]
+    calling.schedule("early", { cron: "0 1 * * *" }, "tick:1.0", unique: true, queue: "alone")
+    runs = Array.new(2) { calling.schedules("alone").run("early") }
+    assert_equal [runs[0].id, true], [runs[1].id, runs[1].twin?]
     assert_equal [false, false, nil], [schedules.pause("nightly"), schedules.resume("nightly"), schedules.run("nightly")]
   end
 

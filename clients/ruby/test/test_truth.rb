@@ -81,8 +81,8 @@ class TestTruth < PshubTest
     lost("once" => once, "often" => often, "lost:left" => left, "lost:none" => "no request")
     worker(noting)
     errors = Array.new(3) { reply.then { |told| [told["id"], told["error"].values_at("code", "message")] } }.to_h
-    one = ["WorkerLost", "The worker that ran note:1.0 died; it may have been run."]
-    many = ["WorkerLost", "3 workers that ran note:1.0 died; it may have been run."]
+    one = ["WorkerLost", "The worker that ran note:1.0 died."]
+    many = ["WorkerLost", "3 workers that ran note:1.0 died."]
     assert_equal({ "once" => one, "often" => many, "left" => one }, errors)
     settled
     assert_equal [0, 0, 0], [@started.size, server.waiting, server.client.llen(REPLIES)]

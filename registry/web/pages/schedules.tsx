@@ -50,8 +50,8 @@ export const SchedulesPage = () => {
       <p role="status" class={ran ? 'note' : 'visually-hidden'}>
         {ran?.job !== undefined && (
           <>
-            {printable(ran.name)} is enqueued as job <EnqueuedJob id={ran.job} queue={ran.queue} />, which is there
-            until it has run.
+            {printable(ran.name)} {ran.isTwin ? 'waits already' : 'is enqueued'} as job{' '}
+            <EnqueuedJob id={ran.job} queue={ran.queue} />, which is there until it has run.
           </>
         )}
       </p>

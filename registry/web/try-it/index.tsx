@@ -24,8 +24,8 @@ export const TryIt = ({ detail }: { detail: TaskDetail }) => <TryOne key={detail
 
 const TryOne = ({ detail }: { detail: TaskDetail }) => {
   const { task, timeoutMs: defaultMs, idempotent, keyed } = detail.row
-  // A merged task is run with what waits of its keys, and cannot be called.
-  const canRun = keyed !== 'merged'
+  // A keyed task takes jobs alone.
+  const canRun = keyed === undefined
   const trial = useTrial(detail)
   const { args, run, checks, notice, choices, background } = trial
   const isRunning = run.startedMs !== undefined

@@ -187,7 +187,9 @@ local function take_jobs(last)
           local token = string.format('%.0f', fence + (i - 1) / 2)
           running[#running + 1] = key
           running[#running + 1] = token .. ' ' .. ARGV[1] .. ' ' .. id
-          local said = is_job and string.sub(message, 1, behind + 7) .. '"fence":' .. token .. ',' .. string.sub(message, behind + 8)
+          -- Its wait is counted from when its key was free.
+          local told = string.format('"fence":%s,"since":%.0f,', token, math.min(now, tonumber(found[i + 1]) or 0))
+          local said = is_job and string.sub(message, 1, behind + 7) .. told .. string.sub(message, behind + 8)
           accept(message, 'job:' .. id, nil, said or message)
         end
       end

@@ -8,8 +8,9 @@
 --          delete: its payloads go; has: nothing is changed
 -- ARGV[4]  how many dead jobs are kept; the oldest make room. Of `has` the epoch of the queue's shards, as the caller knows them
 -- ARGV[5]  ms for which they are kept
+-- ARGV[6]  of skip, if it is not whichever is first: the id of the job, or the score of the payload, that is to be given up
 -- Returns  how many jobs or payloads this concerned, of `has` 1 where a job of the key waits in its line or runs, else 0, and -3 where the epoch is another one; -1 when nothing can be skipped because the key runs now; -2 when its first job is one of
---          a batch of another queue, which only a worker can tell
+--          a batch of another queue, which only a worker can tell; -4 when another one is first than the one that is named
 --
 -- What runs goes on. Who waits for a job that is skipped finds that by looking again.
 local jobs, task, key = KEYS[1], ARGV[1], ARGV[2]
@@ -37,16 +38,18 @@ local function due_now()
   note_first(jobs, task)
 end
 
+local named = ARGV[6] or ''
 local failure = '"code":"Skipped","message":"It was skipped by hand"'
 
 -- The first job of a line.
 local function skip_job(message)
-  local queue, batch = string.match(options_of(message).batch or '', '^([%w_.-]+)/([%w_-]+)$')
+  local whole = with_lead(message, 'hand-' .. now_us_text(), now)
+  local id, options = select(3, string.match(whole, leading)), options_of(whole)
+  if named ~= '' and named ~= id then return -4 end
+  local queue, batch = string.match(options.batch or '', '^([%w_.-]+)/([%w_-]+)$')
   if queue and queue ~= string.match(jobs, '{(.-)}') then return -2 end
   redis.call('LPOP', line)
   count_lined(jobs, task, -1)
-  local whole = with_lead(message, 'hand-' .. now_us_text(), now)
-  local id, options = select(3, string.match(whole, leading)), options_of(whole)
   local failed = with_failure(whole, id, failure, now)
   bury(jobs, failed, now, ARGV[4], ARGV[5])
   if batch then tally(jobs, KEYS[2], batch, id, 'dead') end
@@ -57,6 +60,8 @@ end
 
 -- The payload with the lowest score.
 local function skip_payload()
+  local first = named ~= '' and redis.pcall('ZRANGE', set, 0, 0, 'WITHSCORES') or {}
+  if named ~= '' and tonumber(first[2]) ~= tonumber(named) then return -4 end
   local popped = redis.pcall('ZPOPMIN', set, 1)
   if popped.err or not popped[1] then return 0 end
   if not has_merged(jobs, task, key) then count_lined(jobs, task, -1) end

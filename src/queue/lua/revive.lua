@@ -23,9 +23,11 @@ for i = 1, #ARGV, 2 do
     local id, options = string.match(text, '"id":"([%w_-]+)"') or '', options_of(text)
     if was_dead then
       line_up_again(KEYS[1], text, options)
+      local record = beside(KEYS[1], 'job:' .. id)
+      -- It may have been dead for longer than its record lasts.
+      if not redis.pcall('HGET', record, 'task') then begin_record(KEYS[1], id, text, options, 'waiting', now_ms(), now_ms()) end
       note_job(KEYS[1], id, options, 'state', 'waiting', 'tries', '0')
       if options.keep then
-        local record = beside(KEYS[1], 'job:' .. id)
         redis.pcall('PERSIST', record)
         redis.pcall('HDEL', record, 'ended', 'error', 'cancel')
       end

@@ -76,6 +76,17 @@ local function line_up_new(jobs, text, options, since, due, added)
   return true
 end
 
+-- The record of a tracked job that comes.
+local function begin_record(jobs, id, text, options, state, now, due)
+  if not options.keep then return end
+  local task = string.match(text, '"job":%b{},"task":"([^"]*)"')
+  note_job(jobs, id, options, 'state', state, 'task', task or '', 'enqueued', string.format('%d', now),
+    'due', string.format('%d', due), 'unique', options.unique or '')
+  if type(options.steps) == 'table' then note_job(jobs, id, options, 'chain', options.chain, 'steps', cjson.encode(options.steps)) end
+  -- Somebody may wait for it already.
+  redis.pcall('PERSIST', beside(jobs, 'job:' .. id))
+end
+
 -- Puts one job into its queue, unless one of the same uniqueness is there, whose id is returned, or it was cancelled before it came.
 -- What is to be done with it its `job` says: `due` (Redis ms) or `delay` (ms), `priority`, `unique` with `uniqueMs`, `keep`. A job that is
 -- not due yet has its due time as its `at`. `message`: without its `at`. `added`: those of one step, for which arrive() is to be called.
@@ -93,14 +104,7 @@ local function add_job(jobs, at, message, added)
     end
   end
   local due = tonumber(options.due) or now + (tonumber(options.delay) or 0)
-  if options.keep then
-    local task = string.match(text, '"job":%b{},"task":"([^"]*)"')
-    note_job(jobs, id, options, 'state', due > now and 'scheduled' or 'waiting', 'task', task or '', 'enqueued',
-      string.format('%d', now), 'due', string.format('%d', due), 'unique', options.unique or '')
-    -- Somebody may wait for it already.
-    redis.pcall('PERSIST', beside(jobs, 'job:' .. id))
-  end
-  if type(options.steps) == 'table' then note_job(jobs, id, options, 'chain', options.chain, 'steps', cjson.encode(options.steps)) end
+  begin_record(jobs, id, text, options, due > now and 'scheduled' or 'waiting', now, due)
   if due > now then text = string.format('{"at":%d000,', due) .. message end
   if options.key and line_up_new(jobs, text, options, tonumber(at), due > now and due, added) then return nil end
   if due > now then

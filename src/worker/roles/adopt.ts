@@ -113,6 +113,6 @@ const reasonOf = ({ task, losses }: Request): string =>
 
 const lostError = (request: Request): ToldError => ({
   code: 'WorkerLost',
-  message: `${reasonOf(request)}; it may have been run.`,
+  message: `${reasonOf(request)}.`,
   retryable: false,
 })

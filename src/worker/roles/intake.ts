@@ -143,9 +143,10 @@ export class Intake {
 
   #run(request: Request, workerId: string, receivedAt: number, nowUs: number): void {
     const { executor, tasks, slots } = this.#context
-    const backlogUs = request.atUs === undefined ? 0 : Math.max(0, nowUs - request.atUs)
+    const { atUs = nowUs, job } = request
+    const backlogUs = Math.max(0, nowUs - Math.max(atUs, job?.since ?? 0))
     const isJob = isHeldJob(request.heldId)
-    if (isJob && request.ttlMs > 0 && backlogUs / 1000 >= request.ttlMs) {
+    if (isJob && request.ttlMs > 0 && (nowUs - atUs) / 1000 >= request.ttlMs) {
       this.#expireJob(request, workerId)
       return
     }

@@ -1,12 +1,12 @@
-import { answerOf } from '../../jobs/verdict.ts'
+import { answerOf, comesBack, unrun } from '../../jobs/verdict.ts'
 import { isBatchFull } from '../../queue/batches.ts'
-import type { HeldEnd } from '../../queue/job-queue.ts'
-import { longWriteChars } from '../../redis/client.ts'
+import type { HeldEnd, JobEnd } from '../../queue/job-queue.ts'
+import { command, longWriteChars } from '../../redis/client.ts'
 import { NotConnected } from '../../redis/failures.ts'
 import { clearTimeout, setTimeout } from '../../wire/timers.ts'
 import { mayPass, untilDone } from '../answers/until-done.ts'
 import type { WorkerContext } from '../context.ts'
-import type { Settlement } from '../held.ts'
+import { plainId, type Settlement } from '../held.ts'
 import type { Slot } from '../slots.ts'
 
 /** What ended under one identity of this worker and is replied to in one write, then released in one. */
@@ -163,12 +163,23 @@ export class Settle {
     if (dropped > 0)
       problem('dead')(new Error(`${dropped} of the oldest dead jobs were dropped to keep the latest ones`))
     for (const { id, ticket, hubId } of told) {
-      const answer = answerOf(jobs.find(job => job.id === id)!, ticket, workerId)
-      const tell = () => commands.send(client => queue.reply(client, hubId, [answer]))
+      const tell = async () => {
+        const answer = answerOf(await this.#asEnded(jobs.find(job => job.id === id)!), ticket, workerId)
+        await commands.send(client => queue.reply(client, hubId, [answer]))
+      }
       // On a Cluster the hub's node may be away while its queue's is not: then nothing has the hub look again.
       if (commands.isCluster) this.#track(this.#untilDone(tell, workerId, mayPass))
       else tell().catch(() => undefined)
     }
+  }
+
+  /** One that was to come back ended all the same: it was cancelled meanwhile, or its time would be over. */
+  async #asEnded(end: JobEnd): Promise<JobEnd> {
+    if (!comesBack(end)) return end
+    const { jobQueue, commands } = this.#context
+    const key = jobQueue.keys.job(plainId(end.id))
+    const state = await commands.send(client => command(client, 'hget', key, 'state'))
+    return unrun(end.id, state === 'cancelled' ? 'cancelled' : 'expired')
   }
 
   #releaseAnswered(workerId: string): void {

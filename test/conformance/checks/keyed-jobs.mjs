@@ -49,6 +49,10 @@ export const keyedJobChecks = [
     },
   },
   {
+    name: 'key: a call of its task is refused, as it would run beside it',
+    run: async pair => equal((await pair.call('ordered:1.0', { token: 'called' })).error?.code, 'InvalidArgs'),
+  },
+  {
     name: 'key: one that fails holds the next one of its key, and no other',
     run: async pair => {
       const both = await withBoth(pair)

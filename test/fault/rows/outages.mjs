@@ -42,7 +42,7 @@ export const outageRows = [
       return stage.startRedis()
     },
     // Its workers are told that their leases are gone.
-    expect: { allowed: [...away, 'NoSuchTask'], falseDeaths: 2 },
+    expect: { allowed: away, falseDeaths: 2 },
   },
   {
     id: 'F15',

@@ -17,9 +17,12 @@ interface ActionsProps {
 export const KeyActions = ({ of, dead, said, onDone }: ActionsProps) => {
   const { task, key, queue, state, waiting, jobs, payloads } = of
   const place = { task, key, queue }
+  // The one that is shown: asked for twice, it takes no other.
+  const stuckAt = jobs[0] ? { id: jobs[0].id } : payloads[0] ? { score: payloads[0].score } : {}
   const act = async (action: 'run' | 'skip' | 'retry', tell: (changed: number) => string) => {
-    const { changed } = await post<KeyChange>(`keys/${action}`, place)
-    onDone(changed > 0 ? tell(changed) : 'Nothing was there.')
+    const what = action === 'skip' ? stuckAt : {}
+    const { changed } = await post<KeyChange>(`keys/${action}`, { ...place, ...what })
+    onDone(changed > 0 ? tell(changed) : 'It is not there any more.')
   }
   const first = payloads.length > 0 ? 'The payload with the lowest score' : 'The first job of its line'
   const what = plural(waiting, jobs.length > 0 && payloads.length === 0 ? 'job' : 'payload')

@@ -9,7 +9,7 @@ import { refusedCount, refusedShare } from '../../rows/queue-state.ts'
 import { count, ms, percent, perSecond, plural, us } from '../../text/figures.ts'
 
 const aboutKeyed = {
-  ordered: 'Its jobs with the same key run one after the other',
+  ordered: 'Its jobs with the same key run one after the other; it cannot be called',
   merged: 'What waits with the same key comes in one run, each payload once; it cannot be called',
 }
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from ..redis.refusals import explained
 from ..task.options import MAX_TIMEOUT_S
 from ..wire.clock import now_s
-from ..wire.errors import Aborted, HubClosed, HubError, NotEnqueued, OutcomeUnknown, Timeout, from_wire, hub_error
+from ..wire.errors import Aborted, HubClosed, HubError, InvalidArgs, NotEnqueued, OutcomeUnknown, Timeout, from_wire, hub_error, why_keyed
 from ..wire.ids import new_id
 from ..wire.message import request_body
 from ..wire.phases import Phases, phases_of
@@ -57,6 +57,8 @@ class Outgoing:
 
     def routed(self, route: Route, max_payload_bytes: int) -> None:
         """Where it goes is known. Raises InvalidArgs or PayloadTooLarge."""
+        if route.keyed:
+            raise InvalidArgs(why_keyed(route.task), task=route.task)
         self.args_json = encode_args(route, self.args, min(max_payload_bytes, route.max_payload_bytes))
         self.args = None
         self.end = self.started_at + min(self.timeout_s or route.timeout_s, MAX_TIMEOUT_S)
@@ -182,6 +184,6 @@ class Call:
         if self.pushed:
             return Timeout(f"{self.task} did not answer within {waited}.", **details)
         if self.in_doubt:
-            return OutcomeUnknown(f"Redis did not confirm the request within {waited}; it may have been run.", **details)
+            return OutcomeUnknown(f"Redis did not confirm the request within {waited}.", **details)
         reason = explained(self.setback or self._host.why_down(self.queue) or "it did not answer")
         return NotEnqueued(f"Redis could not be given the request for {waited}: {reason}.", **details)

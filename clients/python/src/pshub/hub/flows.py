@@ -7,6 +7,7 @@ from typing import Any
 
 from ..jobs.batch import AsyncBatch
 from ..jobs.chain import Step, step_id
+from ..jobs.enqueue_options import combined
 from ..jobs.job import AsyncChain, AsyncJob, JobHost
 from ..redis.connection import Connection
 from ..wire.clock import now_s, sleep
@@ -26,8 +27,7 @@ async def start_chain(enqueuing: Enqueuing, hosts: Callable[[], JobHost], entrie
         raise InvalidArgs(f"A chain is a list of 1 to {_MOST_STEPS} steps.")
     passed = [_passed_of(entry, at) for at, entry in enumerate(entries)]
     bare = [_without_pass(entry) for entry in entries]
-    prepared = await enqueuing.prepare(bare, {"tracked": True, **options}, lambda at: passed[at] is None)
-    # Whatever is said of ``tracked``.
+    prepared = await enqueuing.prepare(bare, combined({"tracked": True}, options), lambda at: passed[at] is None)
     if any((step.job or {}).get("merged") for step in prepared):
         raise InvalidArgs("A merged job cannot be a step of a chain: it has no end of its own.")
     id = new_id()

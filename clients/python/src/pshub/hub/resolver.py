@@ -51,6 +51,8 @@ class Route(NamedTuple):
 _MAX_KEPT = 10_000
 #: Cards of one name, of all versions and queues, that are read at most.
 _MAX_CARDS_OF_NAME = 1000
+#: Two beats: until then the workers of a task have registered again, where Redis came back without its data.
+_REGISTER_S = 2.0
 #: A queue that was made known is forgotten after a day, when nothing waits there.
 _ANNOUNCE_S = 3600
 
@@ -71,12 +73,14 @@ class Resolver:
         self._elsewhere: dict[str, list[str]] = {}
         #: Queues that were made known, and when.
         self._announced_at: dict[str, float] = {}
+        #: Tasks that were found, and since when they are missing.
+        self._missing_since: dict[str, float | None] = {}
 
     async def resolve(self, called: str, queue: str | None, purpose: Purpose = "hub") -> Route:
         """
         Looks a name up, in all queues or in one. Of several queues with live workers the one counts that had the task first, then
         the first by name. A job goes to a queue without any, too: to the one that had the task first, or to the one that is named.
-        Raises NoSuchTask, NoWorkers, or the connection's error.
+        Raises NoSuchTask, NoWorkers, NotEnqueued for a task that has just gone missing, or the connection's error.
         """
         wanted = parse_called_name(called)
         if wanted is None:
@@ -102,6 +106,8 @@ class Resolver:
         fields = _fields_of(wanted, known)
         cards = await self._cards(fields[:_MAX_CARDS_OF_NAME])
         route = await self._live_of(cards, queue, purpose)
+        if not cards:
+            self._check_missing(called, wanted, known)
         if route is None and purpose == "jobs":
             return await self._resting_place(called, wanted, cards, queue, known)
         if route is None:
@@ -163,7 +169,20 @@ class Resolver:
         return [name.decode("utf-8", "replace") for name in names]
 
     async def _cards(self, fields: Sequence[str]) -> list[TaskCard]:
-        return await self._catalogue.task_cards(self._connection, fields)
+        cards = await self._catalogue.task_cards(self._connection, fields)
+        _bound(self._missing_since)
+        self._missing_since.update({card.task: None for card in cards})
+        return cards
+
+    def _check_missing(self, called: str, wanted: CalledName, known: Sequence[TaskField]) -> None:
+        """A task that this hub has found before is not unknown at once: its workers may not have registered again yet."""
+        now, there = now_s(), {task for _, task, _ in known}
+        found = _fields_of(wanted, [TaskField(task, task, None) for task in self._missing_since if task not in there])
+        for task in found:
+            self._missing_since[task] = self._missing_since[task] or now
+        if any(now - (self._missing_since[task] or now) < _REGISTER_S for task in found):
+            why = f"The registry has lost {called}; Redis may have restarted without its data."
+            raise NotEnqueued(f"{why} Try again: workers register again within {_REGISTER_S:g} s.", task=called)
 
     async def _live_of(self, cards: Sequence[TaskCard], queue: str | None, purpose: Purpose) -> Route | None:
         """The first of these that a live worker provides. A queue that this user may not use only counts where there is no other."""

@@ -259,15 +259,18 @@ class JobKey:
         """
         return self._run(lambda host: self._key.on(host).run_now())
 
-    def skip(self) -> bool:
+    def skip(self, id: str | None = None, score: float | None = None) -> bool:
         """
         Gives up what it is stuck at: its first job, or of merged ones the payload with the lowest score, which is dead then. What comes
-        behind that is due now.
+        behind that is due now. Name the one that you mean, as ``status`` tells it, and a skip that is repeated because its outcome is
+        unknown takes no other.
 
-        :returns: whether there was one
+        :param id: of the job; default: whichever is first
+        :param score: of the payload
+        :returns: whether it was there, and is skipped
         :raises HubError: InvalidArgs while it runs, and for a job that a batch of another queue waits for; else as status()
         """
-        return self._run(lambda host: self._key.on(host).skip())
+        return self._run(lambda host: self._key.on(host).skip(id, score))
 
     def delete(self) -> int:
         """

@@ -143,9 +143,10 @@ def _need_known(task: str, names: Iterable[str], known: Sequence[str]) -> None:
 
 def combined(common: Mapping[str, Any], own: Mapping[str, Any]) -> Mapping[str, Any]:
     """Options of several, and those of one of them, which win: also as to where it goes."""
-    if own.get("queue") is None and own.get("forward") is None:
-        return {**common, **own}
-    return {**{name: value for name, value in common.items() if name not in ("queue", "forward")}, **own}
+    given = {name: value for name, value in own.items() if value is not None}
+    if "queue" not in given and "forward" not in given:
+        return {**common, **given}
+    return {**{name: value for name, value in common.items() if name not in ("queue", "forward")}, **given}
 
 
 def place_of(called: str, options: Mapping[str, Any]) -> tuple[Any, str]:

@@ -154,7 +154,7 @@ class AsyncJob(Generic[R_co]):
                 if host.closing.is_set:
                     raise HubClosed(task=self.task, id=self.id)
                 if now_s() >= end:
-                    message = f"Job {self.id} of {self.task} had not ended after {timeout_ms:g} ms; it goes on."
+                    message = f"Job {self.id} of {self.task} did not end in time; it goes on."
                     raise Timeout(message, task=self.task, id=self.id)
         finally:
             deafen()
@@ -275,8 +275,26 @@ class AsyncChain:
         return chain
 
     async def status(self) -> list[JobStatus]:
-        """Where each step is. A step that was given up is dead; the chain goes on when that is tried again."""
-        return list(await asyncio.gather(*map(_status_of, self.steps)))
+        """
+        Where each step is. A step that was given up is dead; the chain goes on when that is tried again. Of a step whose record has
+        gone, or that never comes, only its state is known.
+
+        :raises NoSuchJob: when the records of all of them have gone
+        :raises NotEnqueued: when Redis is away
+        """
+        found = await asyncio.gather(*map(_status_of, self.steps))
+        # What was cancelled before it came has a record, too.
+        came = [at for at, step in enumerate(found) if step and (step.state != "cancelled" or step.enqueued_ms is not None)]
+        latest = max(came, default=-1)
+        if latest < 0:
+            message = f"Nothing is known of chain {self.id}. It was not tracked, or its records have gone."
+            raise NoSuchJob(message, id=self.id)
+        stop = next((at for at, status in enumerate(found) if status and status.state in ("cancelled", "expired")), len(found))
+
+        def state_of(at: int) -> str:
+            return "done" if at < latest else "pending" if at < stop else "cancelled"
+
+        return [found[at] or JobStatus(step.id, step.queue, step.task, state_of(at)) for at, step in enumerate(self.steps)]
 
     async def result(self, timeout_ms: float = DEFAULT_RESULT_MS) -> Any:
         """
@@ -285,20 +303,29 @@ class AsyncChain:
         """
         end = now_s() + timeout_ms / 1000
         result: Any = None
-        for step in self.steps:
-            result = await step.result(max(1.0, (end - now_s()) * 1000))
+        known: list[JobStatus] = []
+        for at, step in enumerate(self.steps):
+            if known and known[at].state == "done" and at < len(self.steps) - 1:
+                continue
+            try:
+                result = await step.result(max(1.0, (end - now_s()) * 1000))
+            except NoSuchJob:
+                # The records of the first steps of a long chain go while it goes on.
+                if at > 0:
+                    raise
+                known = await self.status()
         return result
 
     async def cancel(self) -> None:
-        """Cancels what has not ended: no further step starts."""
-        host = self._host()
+        """Cancels what has not ended: no further step starts. Raises as ``status``."""
+        host, known = self._host(), await self.status()
         # From the end, so that none comes behind those that were looked at.
-        for step in reversed(self.steps):
-            await step._withdraw(host, True)
+        for step, status in zip(reversed(self.steps), reversed(known)):
+            await step._withdraw(host, status.state == "pending")
 
 
-async def _status_of(step: AsyncJob[Any]) -> JobStatus:
+async def _status_of(step: AsyncJob[Any]) -> JobStatus | None:
     try:
         return await step.status()
     except NoSuchJob:
-        return JobStatus(step.id, step.queue, step.task, "pending")
+        return None

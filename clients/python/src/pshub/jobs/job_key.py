@@ -116,15 +116,19 @@ class AsyncJobKey:
         """
         return await self._act("run")
 
-    async def skip(self) -> bool:
+    async def skip(self, id: str | None = None, score: float | None = None) -> bool:
         """
         Gives up what it is stuck at: its first job, or of merged ones the payload with the lowest score, which is dead then. What comes
-        behind that is due now.
+        behind that is due now. Name the one that you mean, as ``status`` tells it, and a skip that is repeated because its outcome is
+        unknown takes no other.
 
-        :returns: whether there was one
+        :param id: of the job; default: whichever is first
+        :param score: of the payload
+        :returns: whether it was there, and is skipped
         :raises InvalidArgs: while it runs, and for a job that a batch of another queue waits for
         """
-        count = await self._act("skip")
+        named = id if id is not None else "" if score is None else repr(score)
+        count = await self._act("skip", named)
         what = f"{self.task}, key {json.dumps(self.key, ensure_ascii=False)}: nothing is skipped"
         if count == -1:
             raise InvalidArgs(f"{what}, because it runs now. Wait for the end of its run.", task=self.task)
@@ -148,10 +152,10 @@ class AsyncJobKey:
         """Puts its dead jobs, or payloads, back to those that wait. Returns how many."""
         return await AsyncDeadJobs(self._host, whole_queue(self.queue)).retry(task=self.task, key=self.key)
 
-    async def _act(self, act: str) -> int:
+    async def _act(self, act: str, named: str = "") -> int:
         host = self._host()
         job_queue = host.queue_of(self.queue)
-        return await host.change(lambda connection: job_queue.act_on_key(connection, self.task, self.key, act))
+        return await host.change(lambda connection: job_queue.act_on_key(connection, self.task, self.key, act, named))
 
 
 async def _read(connection: Connection, keys: Keys, queue: str, task: str, key: str) -> KeyStatus:

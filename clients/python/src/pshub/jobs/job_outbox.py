@@ -41,7 +41,6 @@ class _Parcel:
     def __init__(self, messages: Sequence[str], timeout_ms: float, on_expired: Callable[[_Parcel], None]) -> None:
         self.messages = messages
         self.weight = sum(map(weight_of, messages))
-        self.timeout_ms = timeout_ms
         self.deadline = now_s() + timeout_ms / 1000
         self.in_doubt = False
         self.setback: str | None = None
@@ -197,9 +196,8 @@ class JobOutbox:
             parcel.refuse("OutcomeUnknown" if parcel.in_doubt else "HubClosed")
 
     def _expire(self, parcel: _Parcel) -> None:
-        ms = f"{parcel.timeout_ms:.0f} ms"
         if parcel.in_doubt:
-            parcel.refuse("OutcomeUnknown", f"Redis did not confirm the job within {ms}; it may be enqueued.")
+            parcel.refuse("OutcomeUnknown", "Redis did not confirm the job in time; it may be enqueued.")
             return
         reason = explained(parcel.setback or self._connection.down_reason or "it did not answer")
-        parcel.refuse("NotEnqueued", f"Redis could not be given the job for {ms}: {reason}.")
+        parcel.refuse("NotEnqueued", f"Redis could not be given the job in time: {reason}.")

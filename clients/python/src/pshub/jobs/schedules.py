@@ -65,21 +65,24 @@ class AsyncSchedules:
         return await self._change(name, lambda entry, now_ms: None)
 
     async def run(self, name: str) -> AsyncJob[Any] | None:
-        """Enqueues its job now; its times stay as they are. None where there is no such schedule."""
+        """
+        Enqueues its job now; its times stay as they are. Returns the twin of a unique one that waits already, None where there is no
+        such schedule.
+        """
         host = self._host()
         job_queue, id = host.queue_of(self.queue), new_id()
 
-        async def enqueue(connection: Connection) -> str | None:
+        async def enqueue(connection: Connection) -> AsyncJob[Any] | None:
             entry = read_entry(await job_queue.schedule_text(connection, name))
             if entry is None:
                 return None
-            # Its id is new, so that it comes once however often this is sent.
-            await job_queue.forward(connection, run_message(id, entry, self.queue, await connection.at(job_queue.keys.ticks).now_ms()))
-            await job_queue.forget(connection, id)
-            return entry.task
+            message = run_message(id, entry, self.queue, await connection.at(job_queue.keys.ticks).now_ms())
+            # Its id is new: as the only batch of a hub of that name it comes once however often this is sent.
+            twins = (await job_queue.enqueue(connection, id, 1, [message])).twins
+            await connection.one("UNLINK", job_queue.keys.enqueued(id))
+            return AsyncJob(self._host, self.queue, twins.get(0, id), entry.task, is_twin=bool(twins))
 
-        task = await host.change(enqueue)
-        return None if task is None else AsyncJob(self._host, self.queue, id, task)
+        return await host.change(enqueue)
 
     async def remove(self, name: str) -> bool:
         """Returns whether there was one."""

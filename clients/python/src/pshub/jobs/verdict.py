@@ -127,6 +127,11 @@ def _delay_of(backoff: TaskBackoff | None, raised: BaseException | None, failure
     return delay_after("exponential", failures)
 
 
+def comes_back(end: JobEnd) -> bool:
+    """Whether it is to be run again."""
+    return end.outcome in ("retry", "pass", "putoff")
+
+
 def answer_of(end: JobEnd, ticket: str, worker: str) -> str:
     """What somebody is told who waits for a job that ended so."""
     said = f'"ok":true,"result":{end.text}' if end.outcome == "done" else f'"ok":false,"error":{_error_of(end)}'

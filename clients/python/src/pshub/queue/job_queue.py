@@ -202,12 +202,12 @@ class JobQueue:
         args: list[Word] = [text for pair in pairs for text in pair]
         return int(await run(connection, "revive", self._both, args))
 
-    async def act_on_key(self, connection: Connection, task: str, key: str, act: str) -> int:
+    async def act_on_key(self, connection: Connection, task: str, key: str, act: str, named: str) -> int:
         """
         Has a key ``run`` now, gives up what it is stuck at (``skip``), or deletes its payloads (``delete``). Returns how many jobs or
         payloads that concerned; -1 where nothing can be skipped because it runs, -2 where only a worker could.
         """
-        args: list[Word] = [task, key, act, MAX_DEAD, DEAD_MS]
+        args: list[Word] = [task, key, act, MAX_DEAD, DEAD_MS, named]
         return int(await run(connection, "key", self._both, args))
 
     async def has_key(self, connection: Connection, task: str, key: str, epoch: int) -> bool | None:

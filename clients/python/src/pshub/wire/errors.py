@@ -268,6 +268,12 @@ class PutOff(Exception):
 _LONGEST_PUT_OFF_MS = 10 * 365 * 24 * 3600 * 1000
 
 
+def why_keyed(task: str) -> str:
+    """Why a keyed task takes no calls."""
+    why = f"{task} is keyed, and what comes without a key would run beside the jobs of its key"
+    return f"{why}. Enqueue a job with one, as in 'pshub enqueue {task} --key order-17'."
+
+
 def problem_error(code: str, problems: list[dict[str, str]], task: str | None, id: str | None = None) -> HubError:
     """An InvalidArgs or InvalidResult whose message names each offending field."""
     what = "arguments" if code == "InvalidArgs" else "result"

@@ -86,6 +86,8 @@ class JobPart(TypedDict, total=False):
     run: list[RunKey]
     #: A token that is higher than those of all runs before it that had its key: said by the claim, never kept.
     fence: int
+    #: Since when it could run, Redis microseconds, of a job with a key: said with the fence. To wait for a key is no backlog.
+    since: int
     #: The batch it is one of: ``<queue>/<id>``.
     batch: str
     #: The chain that it is a step of: id of its first job, which one it is, counted from 1, and the place of each.
@@ -241,6 +243,7 @@ _READERS: Mapping[str, Callable[[Any], Any]] = {
     "scores": _one_of("first"),
     "run": _run_keys,
     "fence": _count(_MAX_SAFE_INTEGER),
+    "since": _count(_MAX_SAFE_INTEGER),
     "batch": _text(_MAX_BATCH),
     "chain": _text(_MAX_CHAIN),
     "step": _count(),

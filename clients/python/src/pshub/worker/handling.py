@@ -7,10 +7,11 @@ from collections.abc import Callable
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import Any, NamedTuple
 
+from ..jobs.held_job import is_held_job
 from ..queue.job_queue import JobEnd
 from ..task.misfit import Misfit
 from ..task.task import Task
-from ..wire.errors import HubError, ToldError, hub_error, problem_error, told_error
+from ..wire.errors import HubError, ToldError, hub_error, problem_error, told_error, why_keyed
 from ..wire.failures import Verdict, failure_of, verdict_of
 from ..wire.message import Request
 from ..wire.payload import PayloadProblem, decode_payload, encode_payload, exceeds
@@ -107,6 +108,8 @@ class Handling:
 
     def _before(self, task: Task[..., Any], request: Request) -> tuple[Outcome | None, Any]:
         """How it ends without being run, or else what its handler is given."""
+        if task.keyed and not is_held_job(request.held_id):
+            return Outcome(error=verdict_of(hub_error("InvalidArgs", why_keyed(request.task)))), None
         if task.keyed == "merged":
             return self._before_merged(task, request)
         if "run" in (request.job or {}):
@@ -123,8 +126,7 @@ class Handling:
     def _before_merged(self, task: Task[..., Any], request: Request) -> tuple[Outcome | None, Any]:
         brought = run_args(request)
         if brought is None:
-            message = f"{request.task} merges its jobs: enqueue it with a key, instead of calling it."
-            return Outcome(error=verdict_of(hub_error("InvalidArgs", message))), None
+            return Outcome(error=verdict_of(hub_error("InvalidArgs", why_keyed(request.task)))), None
         refused = refused_run(request, task, brought) if "run" in (request.job or {}) else None
         if refused is not None:
             message = "a payload is none that the task takes"

@@ -46,9 +46,7 @@ module Pshub
       details = { task: task, id: @id }
       return Timeout.new("#{task} did not answer within #{waited}.", **details) if @pushed
 
-      if @in_doubt
-        return OutcomeUnknown.new("Redis did not confirm the request within #{waited}; it may have been run.", **details)
-      end
+      return OutcomeUnknown.new("Redis did not confirm the request within #{waited}.", **details) if @in_doubt
 
       reason = Refusals.explained(@setback || down_reason || "it did not answer")
       NotEnqueued.new("Redis could not be given the request for #{waited}: #{reason}.", **details)

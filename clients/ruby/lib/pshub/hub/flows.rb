@@ -24,7 +24,7 @@ module Pshub
 
       passed = entries.each_with_index.map { |entry, place| pass_of(entry, place) }
       bare = entries.map { |entry| entry.is_a?(Array) && entry[2].is_a?(Hash) ? without_pass(*entry) : entry }
-      steps = enqueuing.prepare(bare, { tracked: true, **options }) { |place| passed[place].nil? }
+      steps = enqueuing.prepare(bare, EnqueueOptions.combined({ tracked: true }, options)) { |place| passed[place].nil? }
       # Those that come later come to the queue's own place: who knows which shards there are then.
       enqueuing.placement.spread(steps.first(1))
       id = Ids.make

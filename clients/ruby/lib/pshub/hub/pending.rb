@@ -36,6 +36,8 @@ module Pshub
 
     # Where it goes is known. Raises InvalidArgs or PayloadTooLarge.
     def routed(route, max_payload_bytes)
+      raise Errors.keyed(route.task) if route.keyed
+
       @args_json = Arguments.encode(route, @args, [max_payload_bytes, route.max_payload_bytes].min)
       @args = nil
       @finish = @started_at + [@timeout_s || route.timeout_s, Task::MAX_TIMEOUT_S].min

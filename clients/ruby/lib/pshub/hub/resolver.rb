@@ -31,6 +31,8 @@ module Pshub
     MAX_CARDS = 1000
     # A queue that was made known is forgotten after a day, when nothing waits there.
     ANNOUNCE_S = 3600
+    # Two beats: until then the workers of a task have registered again, where Redis came back without its data.
+    REGISTER_S = 2
 
     def initialize(connection, keys, events)
       @connection = connection
@@ -44,11 +46,13 @@ module Pshub
       @elsewhere = {}
       # Queues that were made known, and when.
       @announced_at = {}
+      # Tasks that were found, and since when they are missing.
+      @missing_since = {}
     end
 
     # Looks a name up, in all queues or in one. Of several queues with live workers the one counts that had the task first, then the
     # first by name. A job (+purpose+ is +jobs+) goes to a queue without any, too: to the one that had the task first, or to the one that
-    # is named. Raises NoSuchTask, NoWorkers, or the connection's error.
+    # is named. Raises NoSuchTask, NoWorkers, NotEnqueued for a task that has just gone missing, or the connection's error.
     def resolve(called, queue, purpose = :hub)
       wanted = Names.parse_called(called)
       raise NoSuchTask, "'#{called[0, 120]}' is not a task name. Write name:1.0, name:1 or name." unless wanted
@@ -59,16 +63,17 @@ module Pshub
       if wanted.minor
         # Nearly always the task has one card, and this is all that is read of cards.
         further = queue ? [Cards.further_field(called, queue)] : @elsewhere.fetch(called, [])
-        route = live_of(@catalogue.task_cards(@connection, [called, *further]), queue, purpose)
+        route = live_of(cards([called, *further]), queue, purpose)
         return route if route
       end
       known = @catalogue.task_fields(@connection)
       fields = fields_of(wanted, known)
-      cards = @catalogue.task_cards(@connection, fields.first(MAX_CARDS))
-      route = live_of(cards, queue, purpose)
-      return resting_place(called, wanted, cards, queue, known) if route.nil? && purpose == :jobs
+      found = cards(fields.first(MAX_CARDS))
+      route = live_of(found, queue, purpose)
+      check_missing(called, wanted, known) if found.empty?
+      return resting_place(called, wanted, found, queue, known) if route.nil? && purpose == :jobs
 
-      raise cards.empty? ? no_such_task(called, wanted.name, known) : no_workers(called, cards, queue) unless route
+      raise found.empty? ? no_such_task(called, wanted.name, known) : no_workers(called, found, queue) unless route
 
       keep(@elsewhere, called, fields - [called]) if wanted.minor
       route
@@ -79,6 +84,21 @@ module Pshub
     def keep(kept, key, value)
       kept.clear if kept.size >= MAX_KEPT
       kept[key] = value
+    end
+
+    def cards(fields)
+      found = @catalogue.task_cards(@connection, fields)
+      found.each { |card| keep(@missing_since, card.task, nil) }
+    end
+
+    # A task that this hub has found before is not unknown at once: its workers may not have registered again yet.
+    def check_missing(called, wanted, known)
+      gone = (@missing_since.keys - known.map(&:task)).map { |task| TaskField.new(task, task) }
+      found = fields_of(wanted, gone).each { |task| @missing_since[task] ||= Clock.now }
+      return if found.all? { |task| Clock.now - @missing_since[task] >= REGISTER_S }
+
+      raise NotEnqueued.new("The registry has lost #{called}; Redis may have restarted without its data. " \
+                            "Try again: workers register again within #{REGISTER_S} s.", task: called)
     end
 
     # Fields of all cards that a name may mean: newest version first, in each the queue that had it first, then by name.

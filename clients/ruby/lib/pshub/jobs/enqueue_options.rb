@@ -55,7 +55,8 @@ module Pshub
 
     # Options of several, and those of one of them, which win: also as to where it goes.
     def combined(common, own)
-      own[:queue].nil? && own[:forward].nil? ? { **common, **own } : { **common.except(:queue, :forward), **own }
+      given = own.compact
+      given.key?(:queue) || given.key?(:forward) ? { **common.except(:queue, :forward), **given } : { **common, **given }
     end
 
     # The queue that is named, if any, and what a route to it is for: +:jobs+ or +:forward+. Raises InvalidArgs.

@@ -54,7 +54,7 @@ module Pshub
           return ended(record) if record&.status&.ended?
           raise HubClosed.new(task: @task, id: @id) if ear.closed?
 
-          raise_late(timeout_ms) if Clock.now >= finish
+          raise_late if Clock.now >= finish
         end
       end
     end
@@ -157,8 +157,8 @@ module Pshub
       raise Errors.from_wire(reply["error"], task: @task, id: @id)
     end
 
-    def raise_late(timeout_ms)
-      raise error(Timeout, "Job #{@id} of #{@task} had not ended after #{timeout_ms.round} ms; it goes on.")
+    def raise_late
+      raise error(Timeout, "Job #{@id} of #{@task} did not end in time; it goes on.")
     end
 
     def unknown
@@ -185,25 +185,52 @@ module Pshub
       end
     end
 
-    # Where each step is, a JobStatus each. A step that was given up is dead; the chain goes on when that is tried again.
+    # Where each step is, a JobStatus each. A step that was given up is dead; the chain goes on when that is tried again. Of a step whose
+    # record has gone, or that never comes, only its state is known. Raises NoSuchJob when the records of all of them have gone, NotEnqueued.
     def status
-      @steps.map do |step|
-        step.status
-      rescue NoSuchJob
-        JobStatus.new(id: step.id, queue: step.queue, task: step.task, state: "pending", tries: 0)
+      found = @steps.map { |step| status_of(step) }
+      # What was cancelled before it came has a record, too.
+      latest = found.rindex { |each| each && (each.state != "cancelled" || each.enqueued_ms) }
+      raise NoSuchJob.new("Nothing is known of chain #{@id}. It was not tracked, or its records have gone.", id: @id) unless latest
+
+      stop = found.index { |each| each && %w[cancelled expired].include?(each.state) } || found.size
+      @steps.zip(found).each_with_index.map do |(step, known), at|
+        state = if at < latest then "done"
+                else at < stop ? "pending" : "cancelled"
+                end
+        known || JobStatus.new(id: step.id, queue: step.queue, task: step.task, state: state, tries: 0)
       end
     end
 
     # Waits for the end of all, and returns the result of the last step. Raises as Job#result, for the first step that does not end well.
     def result(timeout_ms: 30_000)
       finish = Clock.now + (timeout_ms / 1000.0)
-      @steps.map { |step| step.result(timeout_ms: [1, (finish - Clock.now) * 1000].max) }.last
+      known = []
+      @steps.each_with_index.map do |step, at|
+        next if known[at]&.state == "done" && at < @steps.size - 1
+
+        step.result(timeout_ms: [1, (finish - Clock.now) * 1000].max)
+      rescue NoSuchJob
+        # The records of the first steps of a long chain go while it goes on.
+        raise if at.positive?
+
+        known = status
+        nil
+      end.last
     end
 
-    # Cancels what has not ended: no further step starts.
+    # Cancels what has not ended: no further step starts. Raises as #status.
     def cancel
       # From the end, so that none comes behind those that were looked at.
-      @steps.reverse_each { |step| step.withdraw(to_come: true) }
+      @steps.zip(status).reverse_each { |step, known| step.withdraw(to_come: known.state == "pending") }
+      nil
+    end
+
+    private
+
+    def status_of(step)
+      step.status
+    rescue NoSuchJob
       nil
     end
   end

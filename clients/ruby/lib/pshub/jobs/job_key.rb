@@ -64,10 +64,11 @@ module Pshub
     def run_now = act("run")
 
     # Gives up what it is stuck at: its first job, or of merged ones the payload with the lowest score, which is dead then. What comes behind
-    # that is due now. Returns whether there was one. Raises InvalidArgs while it runs, and for a job that a batch of another queue waits
-    # for; else as #status.
-    def skip
-      count = act("skip")
+    # that is due now. Name the one that you mean by the +id+ of the job or the +score+ of the payload, as #status tells it, and a skip that
+    # is repeated because its outcome is unknown takes no other. Returns whether it was there, and is skipped. Raises InvalidArgs while it
+    # runs, and for a job that a batch of another queue waits for; else as #status.
+    def skip(id: nil, score: nil)
+      count = act("skip", (id || score).to_s)
       what = "#{@task}, key #{Payload.compact(@key)}: nothing is skipped"
       raise InvalidArgs.new("#{what}, because it runs now. Wait for the end of its run.", task: @task) if count == -1
       return count.positive? unless count == -2
@@ -87,7 +88,7 @@ module Pshub
 
     private
 
-    def act(what) = @host.change { |connection| @job_queue.act_on_key(connection, @task, @key, what) }
+    def act(what, named = "") = @host.change { |connection| @job_queue.act_on_key(connection, @task, @key, what, named) }
     def number(text) = (text.to_i if text&.match?(NUMBER))
 
     # A token is the time of its run, or follows that closely.

@@ -59,7 +59,7 @@ module Pshub
         until parcel.settled || (left = finish - Clock.now) <= 0
           @changed.wait(@lock, left)
         end
-        refuse_late(parcel, timeout_s) unless parcel.settled
+        refuse_late(parcel) unless parcel.settled
       end
       raise parcel.error if parcel.error
 
@@ -174,14 +174,11 @@ module Pshub
       @changed.broadcast
     end
 
-    def refuse_late(parcel, timeout_s)
-      waited = "#{(timeout_s * 1000).round} ms"
-      if parcel.in_doubt
-        return refuse(parcel, OutcomeUnknown.new("Redis did not confirm the job within #{waited}; it may be enqueued."))
-      end
+    def refuse_late(parcel)
+      return refuse(parcel, OutcomeUnknown.new("Redis did not confirm the job in time; it may be enqueued.")) if parcel.in_doubt
 
       reason = Refusals.explained(parcel.setback || @connection.down_reason || "it did not answer")
-      refuse(parcel, NotEnqueued.new("Redis could not be given the job for #{waited}: #{reason}."))
+      refuse(parcel, NotEnqueued.new("Redis could not be given the job in time: #{reason}."))
       @waiting.delete_if { |each| each.equal?(parcel) }
     end
 

@@ -43,15 +43,15 @@ module Pshub
       change(name) { nil }
     end
 
-    # Enqueues its job now; its times stay as they are. Returns the Job; nil where there is no such schedule.
+    # Enqueues its job now; its times stay as they are. Returns the Job, the twin of a unique one that waits already; nil where there is no
+    # such schedule.
     def run(name)
       id = Ids.make
       @host.change do |connection|
         entry = ScheduleEntry.read(@job_queue.schedule_text(connection, name)) or next
-        # Its id is new, so that it comes once however often this is sent.
-        @job_queue.forward(connection, entry.message(id, @queue, @job_queue.now_ms(connection)))
-        @job_queue.forget(connection, id)
-        Job.new(@host, id, @queue, entry.task)
+        message = entry.message(id, @queue, @job_queue.now_ms(connection))
+        twin = @job_queue.enqueue_one(connection, id, message)
+        Job.new(@host, twin || id, @queue, entry.task, twin: !twin.nil?)
       end
     end
 

@@ -62,6 +62,13 @@ module Pshub
       Enqueued.read(Library.run(connection, "enqueue", [*@lists, @keys.enqueued(hub_id)], args, &block))
     end
 
+    # Puts one job in, as the only batch of a hub that has its id: once, however often it is sent. Returns the id of its twin, if there is one.
+    def enqueue_one(connection, id, message)
+      twins = enqueue(connection, id, 1, [message]).twins
+      connection.one("UNLINK", @keys.enqueued(id))
+      twins[0]
+    end
+
     # How many replicas have all that this hub's last batch wrote, as soon as one has, or after +wait_ms+. Redis counts what this connection
     # wrote, and a batch that is repeated on another one writes nothing: hence the write.
     def replicas_of(connection, hub_id, wait_ms)
@@ -154,8 +161,8 @@ module Pshub
 
     # +act+ is +run+: a key is due now; +skip+: what it is stuck at is given up; or +delete+: its payloads go. Returns how many jobs or
     # payloads that concerned; -1 where nothing can be skipped because it runs, -2 where only a worker could.
-    def act_on_key(connection, task, key, act)
-      Library.run(connection, "key", @lists, [task, key, act, TaskQueue::MAX_DEAD, TaskQueue::DEAD_MS])
+    def act_on_key(connection, task, key, act, named)
+      Library.run(connection, "key", @lists, [task, key, act, TaskQueue::MAX_DEAD, TaskQueue::DEAD_MS, named])
     end
 
     # Asks whether a job of a key waits in its line or runs: 1 or 0; OTHER_SHARDS where the place knows another epoch of them.

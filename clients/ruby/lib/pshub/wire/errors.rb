@@ -155,6 +155,12 @@ module Pshub
       "The code of a TaskError begins with a capital and has at most 64 letters and digits, as NoSuchCity; this is #{shown(code)}."
     end
 
+    # Why a keyed task takes no calls.
+    def keyed(task)
+      why = "#{task} is keyed, and what comes without a key would run beside the jobs of its key"
+      InvalidArgs.new("#{why}. Enqueue a job with one, as in 'pshub enqueue #{task} --key order-17'.", task: task)
+    end
+
     # An InvalidArgs or InvalidResult whose message names each offending field.
     def of_problems(code, problems, task, id: nil)
       what = code == "InvalidArgs" ? "arguments" : "result"

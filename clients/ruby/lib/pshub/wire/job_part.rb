@@ -64,7 +64,7 @@ module Pshub
         "until" => ("started" if given["until"] == "started"), "key" => (given["key"] if given["key"].is_a?(String)),
         "merged" => (true if given["merged"] == true), "score" => (given["score"] if score?(given["score"])),
         "scores" => ("first" if given["scores"] == "first"), "run" => run_keys(given["run"]),
-        "fence" => count(given["fence"], MAX_SAFE_INTEGER), "batch" => short(given["batch"], 130),
+        "fence" => count(given["fence"], MAX_SAFE_INTEGER), "since" => count(given["since"], MAX_SAFE_INTEGER), "batch" => short(given["batch"], 130),
         "chain" => short(given["chain"], 64), "step" => count(given["step"]), "steps" => steps(given["steps"])
       }.compact
     end

@@ -6,6 +6,7 @@ require_relative "../wire/errors"
 require_relative "../wire/failures"
 require_relative "../wire/payload"
 require_relative "context"
+require_relative "held"
 
 module Pshub
   # Runs the requests of one place, each to one outcome on a thread of its own; knows neither Redis nor the registry.
@@ -140,7 +141,9 @@ module Pshub
 
     def verdict_of(run)
       request, task = run.request, run.task
-      wrong = task.merged? ? why_not_merged(request, task) : why_not(request, task)
+      wrong = if task.keyed && !Held.job?(request.held_id) then Errors.keyed(request.task)
+              else task.merged? ? why_not_merged(request, task) : why_not(request, task)
+              end
       return failed(wrong) if wrong
 
       value = task.run(request.args, run.context)
@@ -215,9 +218,7 @@ module Pshub
     def why_not_merged(request, task)
       part = request.job || {}
       return nil if part.key?("run")
-      unless part.key?("key")
-        return InvalidArgs.new("#{request.task} merges its jobs: enqueue it with a key, instead of calling it.")
-      end
+      return Errors.keyed(request.task) unless part.key?("key")
 
       problems = request.args.flat_map { |_, payloads| payloads.flat_map { |payload| task.args_problems(payload) } }
       Errors.of_problems("InvalidArgs", problems, request.task) unless problems.empty?

@@ -145,7 +145,7 @@ class Adopt:
 
 
 def _lost_reply(request: Request, worker_id: str) -> str:
-    return error_reply(request, told_error("WorkerLost", f"{_reason_of(request)}; it may have been run."), worker_id, None)
+    return error_reply(request, told_error("WorkerLost", f"{_reason_of(request)}."), worker_id, None)
 
 
 def _reason_of(request: Request) -> str:

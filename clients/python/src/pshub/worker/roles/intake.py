@@ -180,10 +180,11 @@ class Intake:
             self._fail(request, worker_id, told_error("WorkerLost", message))
 
     def _run(self, request: Request, worker_id: str, received_at: float, now_us: int) -> None:
-        backlog_us = 0 if request.at_us is None else max(0, now_us - request.at_us)
+        at_us = now_us if request.at_us is None else request.at_us
+        backlog_us = max(0, now_us - max(at_us, (request.job or {}).get("since", 0)))
         task, is_job = self._tasks[request.task], is_held_job(request.held_id)
         if is_job:
-            if 0 < request.ttl_ms <= backlog_us / 1000:
+            if 0 < request.ttl_ms <= (now_us - at_us) / 1000:
                 return self._end_job(request, worker_id, self._job_ends.expired(request))
             remaining_s = task.job_timeout_ms / 1000 + now_s() - received_at
         elif request.ttl_ms > 0:

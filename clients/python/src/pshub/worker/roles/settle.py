@@ -6,13 +6,14 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, NamedTuple
 
-from ...jobs.verdict import answer_of
+from ...jobs.held_job import plain_id
+from ...jobs.verdict import answer_of, comes_back, unrun
 from ...queue.batches import batches_of
 from ...queue.job_queue import JobEnd, JobQueue
 from ...queue.queue import Queue
 from ...redis.connection import Connection
 from ...wire.answers import HeldText
-from ...wire.clock import ignore, spawn
+from ...wire.clock import spawn
 from ..patience import Patience, may_pass
 from ..slots import STUCK_S, Slot, Slots
 
@@ -174,8 +175,18 @@ class Settle:
             reason = f"{settled.dropped} of the oldest dead jobs were dropped to keep the latest ones"
             self._problem("dead")(RuntimeError(reason))
         for id, ticket, hub_id in settled.told:
-            answer = answer_of(by_id[id], ticket, worker_id)
-            ignore(self._queue.reply(self._connection, hub_id, [answer.encode()]))
+            spawn(self._tell(by_id[id], ticket, hub_id, worker_id), self._under_way)
+
+    async def _tell(self, end: JobEnd, ticket: str, hub_id: str, worker_id: str) -> None:
+        try:
+            if comes_back(end):
+                # It ended all the same: it was cancelled meanwhile, or its time would be over.
+                record = await self._job_queue.record(self._connection, plain_id(end.id))
+                end = unrun(end.id, "cancelled" if record.get("state") == "cancelled" else "expired")
+            await self._queue.reply(self._connection, hub_id, [answer_of(end, ticket, worker_id).encode()])
+        except Exception:
+            # Who waits looks again.
+            return
 
     def _release_soon(self, release: _Release) -> None:
         """With the next replies, in one write: a write of their own would cost more than the releases do."""

@@ -113,7 +113,7 @@ module Pshub
       end
 
       def lost_error(request)
-        { "code" => "WorkerLost", "message" => "#{reason_of(request)}; it may have been run.", "retryable" => false }
+        { "code" => "WorkerLost", "message" => "#{reason_of(request)}.", "retryable" => false }
       end
     end
   end

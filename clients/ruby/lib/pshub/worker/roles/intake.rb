@@ -149,7 +149,9 @@ module Pshub
         return expire(request, worker_id) if is_job && request.over?(now_us)
         return if refused?(request, worker_id)
 
-        backlog_us = request.at_us ? [0, now_us - request.at_us].max : 0
+        # To wait for a key is no backlog.
+        since = [request.at_us || now_us, request.job&.fetch("since", 0) || 0].max
+        backlog_us = [0, now_us - since].max
         limit_s = time_limit(request, backlog_us, received_at)
         slot = @slots.take(job: is_job)
         @executor.start(request, received_at, limit_s) do |execution|

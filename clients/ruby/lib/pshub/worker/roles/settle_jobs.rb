@@ -101,11 +101,19 @@ module Pshub
           @crew.problem("dead", "#{jobs.dropped} of the oldest dead jobs were dropped to keep the latest ones")
         end
         answers = jobs.told.map do |job_end, ticket, hub_id|
-          @queue.reply_command(hub_id, [JobVerdict.answer(job_end, ticket, worker_id)])
+          @queue.reply_command(hub_id, [JobVerdict.answer(as_ended(job_end), ticket, worker_id)])
         end
         Library.send_all(@connection.apart, *answers) if answers.any?
       rescue NotConnected, ConnectionLost
         nil
+      end
+
+      # One that was to come back ended all the same: it was cancelled meanwhile, or its time would be over.
+      def as_ended(job_end)
+        return job_end unless %w[retry pass putoff].include?(job_end.outcome)
+
+        state = @job_queue.record(@connection, Held.plain_id(job_end.id)).each_slice(2).to_h["state"]
+        JobVerdict.unrun(job_end.id, state == "cancelled" ? "cancelled" : "expired")
       end
     end
   end
