@@ -11,6 +11,8 @@ export class ChaosProxy {
   dropToClient = false
   /** Nothing passes either way, as on an unplugged cable; what is under way arrives late, at heal(). */
   frozen = false
+  /** What was sent over connections that were forgotten. */
+  forgotten = ''
   /** New connections are accepted and closed at once. */
   refuse = false
   /** Milliseconds by which the next chunk is late. @type {(() => number) | undefined} */
@@ -58,14 +60,15 @@ export class ChaosProxy {
       return
     }
     const server = connect(this.#target, '127.0.0.1')
-    const pair = { client, server, deaf: false, lostBytes: false }
+    const pair = { client, server, deaf: false, lostBytes: false, isForgotten: false }
     this.#pairs.add(pair)
     const toServer = this.#late(server, 'toServer')
     const toClient = this.#late(client, 'toClient')
     // A stream that has lost bytes never carries any again: TCP has no gaps, and neither side could make sense of one.
     const lost = { toServer: false, toClient: false }
     client.on('data', chunk => {
-      lost.toServer ||= this.dropToServer
+      lost.toServer ||= this.dropToServer || pair.isForgotten
+      if (pair.isForgotten) this.forgotten += chunk
       if (lost.toServer) pair.lostBytes = true
       else if (!this.#cutsInside(pair, chunk)) {
         if (this.dropAnswersAfter?.(chunk)) this.dropToClient = true
@@ -75,7 +78,7 @@ export class ChaosProxy {
       }
     })
     server.on('data', chunk => {
-      lost.toClient ||= this.dropToClient || pair.deaf
+      lost.toClient ||= this.dropToClient || pair.deaf || pair.isForgotten
       if (lost.toClient) pair.lostBytes = true
       else toClient(chunk)
     })
@@ -149,6 +152,11 @@ export class ChaosProxy {
       client.resume()
       server.resume()
     }
+  }
+
+  /** What passes on the connections of now vanishes from now on, as behind a firewall that has forgotten them; new ones are like any other. */
+  forget() {
+    for (const pair of this.#pairs) pair.isForgotten = true
   }
 
   /** Cuts the connections whose answers were dropped, and drops no others. */
