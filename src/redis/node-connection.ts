@@ -30,6 +30,7 @@ const stallCheckMs = 250
  * have that long before their connection is given up.
  */
 const slowestBytesPerMs = 200
+const receivingMs = 4 * stallCheckMs
 /** A firewall or NAT may forget a flow that rests, and tells neither end. */
 const restMs = 10_000
 /** What rested is asked for a sign of life before it is trusted, and gets this long for it: the caller still has time for another connection. */
@@ -80,6 +81,11 @@ export class NodeConnection {
 
   get isReady(): boolean {
     return this.#isReady
+  }
+
+  /** An answer is under way, and a part of it came a moment ago. */
+  get isReceiving(): boolean {
+    return this.#flights.size > 0 && monotonicMs() - this.#aliveAt < receivingMs
   }
 
   /** The present client, once it is ready. */

@@ -19,6 +19,8 @@ export class ChaosProxy {
   delayMs = undefined
   /** What passes in each direction, of all connections together: a slow link. @type {number | undefined} */
   bytesPerSecond = undefined
+  /** Each connection has that much for itself: none waits behind the others. */
+  isFair = false
   /** Called with each chunk to the server; true drops all answers from then on, until heal(). @type {((chunk: Buffer) => boolean) | undefined} */
   dropAnswersAfter = undefined
   /** The same, but only for the connection of that chunk. @type {((chunk: Buffer) => boolean) | undefined} */
@@ -30,8 +32,8 @@ export class ChaosProxy {
   #server = createServer(client => this.#accept(client))
   #pairs = new Set()
   #target
-  /** When the slow link has passed on all that it was given, by direction. */
-  #freeAt = { toServer: 0, toClient: 0 }
+  /** When the slow link has passed on all that it was given, by direction or by connection. */
+  #freeAt = new Map()
 
   constructor(target) {
     this.#target = target
@@ -120,16 +122,17 @@ export class ChaosProxy {
         socket.write(chunk)
         return
       }
-      waiting.push({ chunk, at: this.#arrivalOf(chunk, direction) })
+      waiting.push({ chunk, at: this.#arrivalOf(chunk, this.isFair ? socket : direction) })
       if (waiting.length === 1) flush()
     }
   }
 
-  #arrivalOf(chunk, direction) {
+  #arrivalOf(chunk, line) {
     const at = performance.now() + (this.delayMs?.() ?? 0)
     if (!this.bytesPerSecond) return at
-    this.#freeAt[direction] = Math.max(at, this.#freeAt[direction]) + (chunk.length / this.bytesPerSecond) * 1000
-    return this.#freeAt[direction]
+    const arrivesAt = Math.max(at, this.#freeAt.get(line) ?? 0) + (chunk.length / this.bytesPerSecond) * 1000
+    this.#freeAt.set(line, arrivesAt)
+    return arrivesAt
   }
 
   /** Leads to another server from now on. */

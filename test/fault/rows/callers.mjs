@@ -93,6 +93,26 @@ export const callerRows = [
     expect: { allowed: waited, isRight: ({ act, code }) => (act ? code === 'OK' : undefined) },
   },
   {
+    id: 'F44-back',
+    title: "Redis' clock set back by an hour right behind the death of a worker",
+    hasFakeClock: true,
+    needs: ensureFaketime,
+    load: { timeoutMs: 8000, perSecond: 60 },
+    workers: 2,
+    faultMs: 500,
+    longestMs: 60_000,
+    async inject(stage) {
+      await startLongCalls(stage, times(4, { idempotent: true, ms: 1000, timeoutMs: 120_000, act: { do: 'running' } }))
+      await stage.kill(stage.workers[0])
+      await stage.setClock(-60 * minutes)
+      // A lease that was set before the step ends up to half a minute later than it would have.
+      const isLeft = async () => (await stage.redis.zcard('pshub:{q}:leases')) > 1
+      await stage.until(async () => !(await isLeft()), 50_000)
+      if (await isLeft()) stage.found.push({ invariant: 'stage', what: 'nobody adopted from the dead worker' })
+    },
+    expect: { allowed: waited, isRight: ({ act, code }) => (act ? code === 'OK' : undefined) },
+  },
+  {
     id: 'F47',
     title: 'requests of an older and of a newer version',
     load: { perSecond: 100 },

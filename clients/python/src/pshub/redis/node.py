@@ -20,6 +20,7 @@ from .streams import abort, bury, let_go
 from .target import Address
 
 _STALL_CHECK_S = 0.25
+_RECEIVING_S = 4 * _STALL_CHECK_S
 #: A link of 1.6 Mbit/s is not silent, but slow: megabytes lie in the buffers of the system for seconds, where nobody sees them move. They have
 #: that long before their connection is given up.
 _SLOWEST_BYTES_PER_S = 200_000
@@ -86,6 +87,11 @@ class NodeConnection:
     def is_busy(self) -> bool:
         """Something is under way."""
         return self._wire is not None and bool(self._wire.flights)
+
+    @property
+    def is_receiving(self) -> bool:
+        """An answer is under way, and a part of it came a moment ago."""
+        return self.is_busy and now_s() - self._alive_at < _RECEIVING_S
 
     @property
     def address(self) -> Address:

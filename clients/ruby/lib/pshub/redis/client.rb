@@ -17,6 +17,7 @@ module Pshub
     # A link of 1.6 Mbit/s is not silent, but slow: megabytes lie in the buffers of the system for seconds, where nobody sees them move. They
     # have that long before the link is given up.
     SLOWEST_BYTES_PER_S = 200_000.0
+    RECEIVING_MS = 1000
     # After 30 s of rest TCP itself asks for a sign of life: firewalls of clouds forget a flow after 60 s at the earliest that they can be set
     # to, and after four minutes where nobody sets them.
     KEEPALIVE = { TCP_KEEPIDLE: 30, TCP_KEEPINTVL: 10, TCP_KEEPCNT: 3 }.freeze
@@ -75,6 +76,14 @@ module Pshub
       # Nothing is under way, so that what can be read is the end; but for TLS, which may have something of its own to say.
       peeked == :wait_readable || (!peeked.nil? && !peeked.empty? && tls?)
     rescue *FAILURES
+      false
+    end
+
+    # Something came a moment ago, whole or not. Only Linux tells.
+    def receiving?
+      info = socket&.getsockopt(:TCP, :INFO)&.data
+      !info.nil? && info.unpack1("@52L") < RECEIVING_MS
+    rescue *FAILURES, SocketError
       false
     end
 

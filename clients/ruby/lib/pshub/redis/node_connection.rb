@@ -48,6 +48,8 @@ module Pshub
 
     def ready? = !@link.nil? && !@closed
     def closed? = @closed
+    # A part of an answer came a moment ago.
+    def receiving? = @link&.receiving? == true
 
     # Returns true when there is a link, and false when +stop+ is set, this is closed, or the time (in seconds) is over. Raises
     # OfCluster.
