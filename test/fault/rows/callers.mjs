@@ -112,6 +112,8 @@ export const callerRows = [
       if (await isLeft()) stage.found.push({ invariant: 'stage', what: 'nobody adopted from the dead worker' })
       // It is put right; keys with an end of life have one again.
       await stage.setClock(0)
+      // The step forward has ended all leases, until the next beats.
+      await sleep(2000)
       await stage.load({ perSecond: 60 })
     },
     expect: { detectMs: 45_000, isRight: ({ act, code }) => (act ? code === 'OK' : undefined) },
