@@ -3,6 +3,7 @@ import { readSettings, type Settings, settingsTable } from '../settings/read.ts'
 import { ConfigError } from '../wire/errors.ts'
 import { nearNames } from '../wire/names.ts'
 import type { Command, Invocation, Option } from './command.ts'
+import { devDefaults } from './dev-file.ts'
 import { parseDuration } from './duration.ts'
 import { commonOptions } from './options.ts'
 
@@ -132,7 +133,7 @@ export const settingsOf = (
     env: host.env,
     file: flags.config,
     folder: host.cwd,
-    defaults: { logLevel, ...defaults },
+    defaults: { logLevel, ...devDefaults(host.cwd), ...defaults },
   })
 }
 

@@ -5,11 +5,10 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { devUrl } from './dev-file.ts'
 import { onStop, tellDev } from './dev-parts.ts'
 import { exitCodes } from './exit-codes.ts'
 
-/** Where other commands look for Redis when nobody says. */
-const usualPort = 6379
 const host = '127.0.0.1'
 const embeddedName = 'js-redis-server'
 
@@ -29,7 +28,7 @@ export const keepRedis = async (): Promise<number> => {
     return exitCodes.failed
   }
   onStop(0, () => redis.close())
-  await tellDev({ kind: 'redis', url: `redis://${host}:${port}`, what: redis.what })
+  await tellDev({ kind: 'redis', url: devUrl(port), what: redis.what })
   await redis.ended
   return exitCodes.ok
 }
@@ -115,15 +114,13 @@ const embed = async (path: string, port: number): Promise<OwnRedis> => {
   return { what: `${embeddedName}, in JavaScript: for trying out, not for measuring`, ended, close }
 }
 
-/** The usual one if it is free, else another. */
-const freePort = (): Promise<number> => portThatIsFree(usualPort).catch(() => portThatIsFree(0))
-
-const portThatIsFree = (port: number): Promise<number> =>
+/** Not the usual one of Redis: whatever looks for a Redis there would be in this one. */
+const freePort = (): Promise<number> =>
   new Promise((resolve, reject) => {
     const probe = createServer()
     probe.once('error', reject)
-    probe.listen(port, host, () => {
-      const { port: got } = probe.address() as { port: number }
-      probe.close(() => resolve(got))
+    probe.listen(0, host, () => {
+      const { port } = probe.address() as { port: number }
+      probe.close(() => resolve(port))
     })
   })

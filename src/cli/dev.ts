@@ -1,8 +1,9 @@
 import { resolve } from 'node:path'
-import type { Settings } from '../settings/read.ts'
+import { type Settings, settingsTable } from '../settings/read.ts'
 import { ConfigError, messageOf } from '../wire/errors.ts'
 import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
+import { devFile, devNamespace, writeDevFile } from './dev-file.ts'
 import { type Part, startPart, thisPart } from './dev-parts.ts'
 import { Reload } from './dev-reload.ts'
 import { exitCodes, signalCodes } from './exit-codes.ts'
@@ -17,7 +18,13 @@ const ownRedis = 'redis://own.invalid'
 const run = async (invocation: Invocation): Promise<number> => {
   const part = thisPart()
   if (part === 'redis') return (await import('./dev-redis.ts')).keepRedis()
-  const settings = settingsOf('worker', devCommand, invocation, 'info', { redis: ownRedis })
+  const named = settingsOf('worker', devCommand, invocation, 'info', { redis: ownRedis })
+  // Its own Redis has a namespace of its own: a hub or a worker with none but defaults is a stranger there.
+  const namespace = named.redis === ownRedis ? devNamespace : settingsTable.namespace.fallback
+  const settings = settingsOf('worker', devCommand, invocation, 'info', {
+    redis: ownRedis,
+    namespace: String(namespace),
+  })
   if (part === 'worker') return (await import('./dev-worker.ts')).serveForDev(invocation.positionals, settings)
   return new Dev(invocation, settings).run()
 }
@@ -31,6 +38,7 @@ class Dev {
   #stop: (code: number) => void = () => undefined
   #broken: string | undefined
   #isEnding = false
+  #removeFile = (): void => undefined
 
   constructor(invocation: Invocation, settings: Readonly<Settings>) {
     this.#invocation = invocation
@@ -64,7 +72,7 @@ class Dev {
     await this.#pages(redis)
     this.#parts.reload = new Reload({
       files: this.#invocation.positionals.map(name => resolve(name)),
-      env: { PSHUB_REDIS: redis },
+      env: { PSHUB_REDIS: redis, PSHUB_NAMESPACE: this.#settings.namespace },
       onServing: (tasks, isReload) => this.#onServing(tasks, isReload),
       onBroken: (message, isServing) => this.#onBroken(message, isServing),
       onDied: how => this.#output.err.line(`The worker ended (${how}); another one follows.`),
@@ -73,6 +81,7 @@ class Dev {
 
   async #end(): Promise<void> {
     this.#isEnding = true
+    this.#removeFile()
     const { reload, service, redis } = this.#parts
     await reload?.end(this.#settings.graceMs)
     await service?.close()
@@ -101,16 +110,30 @@ class Dev {
         this.#stop(exitCodes.failed)
       })
     })
-    const elsewhere = url.endsWith(':6379') ? '' : `; 6379 is taken: other commands need --redis ${url}`
-    out.line(`Redis: ${what}, at ${url}, empty and gone when this ends${elsewhere}`)
+    out.line(`Redis: ${what}, at ${url}, empty and gone when this ends`)
+    this.#announce(url)
     return url
+  }
+
+  #announce(url: string): void {
+    const { out, err } = this.#output
+    const variables = `PSHUB_REDIS=${url} PSHUB_NAMESPACE=${this.#settings.namespace}`
+    try {
+      this.#removeFile = writeDevFile(this.#invocation.host.cwd, url, this.#settings.namespace)
+      // A second Ctrl-C ends this process at once.
+      process.once('exit', this.#removeFile)
+      out.line(`Other pshub commands find it in this folder (${devFile}). Other programs need ${variables}`)
+    } catch (error) {
+      err.line(`${devFile} could not be written (${messageOf(error)}). Other commands and programs need ${variables}`)
+    }
   }
 
   async #pages(redis: string): Promise<void> {
     const given = settingsOf('registry', devCommand, this.#invocation, 'warn')
     const start = async (port: number) => {
       const { startRegistry } = await loadRegistryPackage('The pages are', this.#invocation.host.cwd)
-      return startRegistry({ ...given, redis, port, notice: () => this.#broken })
+      const { namespace } = this.#settings
+      return startRegistry({ ...given, redis, namespace, port, notice: () => this.#broken })
     }
     try {
       this.#parts.service = await start(given.port).catch(error => {
@@ -150,6 +173,8 @@ export const devCommand: Command = {
       'changes. The new worker serves before the old one takes no more: no call fails, and what runs finishes with the old code.',
     'The Redis is a redis-server or valkey-server on the PATH, else the package js-redis-server where it is installed, in memory alone; ' +
       'with --redis (or PSHUB_REDIS) it is the one that you name. The pages are the package pshub-registry.',
+    `Its own Redis has a free port, and the namespace ${devNamespace}. Other pshub commands that you start in the same folder use it: it is in ${devFile} ` +
+      'while this runs. Flags, variables and a settings file count for more than that.',
     'A module that does not load is said here and on every page until it does; what loaded before goes on serving. Ctrl-C ends all of it.',
   ],
   arity: { min: 1, max: Number.POSITIVE_INFINITY, missing: 'a module that exports tasks, as in: pshub dev tasks.mjs' },

@@ -90,8 +90,8 @@ export const retriesOf = (text: string, command: string): number => {
 }
 
 const scoreOf = (text: string): number => {
-  const score = Number(text)
-  if (text.trim() !== '' && Number.isFinite(score)) return score
+  const score = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i.test(text) ? Number(text) : Number.NaN
+  if (Number.isFinite(score)) return score
   throw wrong(`--score must be a number; it is '${text}'.`)
 }
 

@@ -16,7 +16,9 @@ const code = await runCommand(argv.slice(2), {
   stderr,
 })
 // Tasks may have left timers and sockets behind. What was written goes out first; on some systems pipes take a moment.
-stdout.write('', () => {
+stdout.write('', async () => {
+  // A stream tells of what it could not write behind this.
+  await new Promise(setImmediate)
   const fault = faultOfPipes()
   stderr.write(fault === undefined ? '' : `${fault}\n`, () =>
     process.exit(fault === undefined ? code : code || exitCodes.failed),

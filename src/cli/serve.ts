@@ -34,9 +34,12 @@ export const serve = async (
       void worker.stop({ graceMs }).then(resolve)
     }
     onStopSignals(
-      signal => {
+      (signal, isParentGone) => {
         const { graceMs } = settings
-        log.info({ signal, busy: worker.busy, graceMs }, 'stopping; what runs may finish, a second signal ends it')
+        const how = { busy: worker.busy, graceMs }
+        if (isParentGone)
+          log.info(how, 'stopping; the npm script that started it has ended: setsid has it outlive that')
+        else log.info({ signal, ...how }, 'stopping; what runs may finish, a second signal ends it')
         stop(graceMs)
       },
       signal => {

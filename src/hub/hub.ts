@@ -22,7 +22,7 @@ import {
   type ResultOf,
   type ResultUnder,
 } from '../task/task.ts'
-import { monotonicMs, signalAfter, within } from '../wire/clock.ts'
+import { following, monotonicMs, signalAfter, within } from '../wire/clock.ts'
 import type { HubError } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
 import { type Keys, makeKeys } from '../wire/keys.ts'
@@ -189,7 +189,7 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
     const called = calledName(task)
     const wrong = this.closing.signal.aborted ? hubClosed() : wrongStream(called, options)
     const { idleMs, onProgress, ...callOptions }: StreamOptions = wrong ? {} : options
-    const stopping = new AbortController()
+    const { controller: stopping, release } = following(callOptions.signal)
     const heard = onProgress && progressListener(onProgress, this.events).onPart
     const listener = new HubStream(called, this.#streams, { idleMs, onProgress: heard }, reason =>
       stopping.abort(reason),
@@ -199,9 +199,8 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
       return listener
     }
     this.#streams.add(listener)
-    const { signal: own } = callOptions
-    const signal = own ? AbortSignal.any([own, stopping.signal]) : stopping.signal
-    this.#begin(called, args, { ...callOptions, signal, phases: true }, streamCaller(listener, startedAt))
+    const { signal } = stopping
+    this.#begin(called, args, { ...callOptions, signal, phases: true }, streamCaller(listener, startedAt, release))
     return listener
   }
 

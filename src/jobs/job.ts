@@ -1,6 +1,6 @@
 import type { JobQueue } from '../queue/job-queue.ts'
 import type { Redis } from '../redis/connection.ts'
-import { monotonicMs, within } from '../wire/clock.ts'
+import { following, monotonicMs, within } from '../wire/clock.ts'
 import { fromWire, HubError } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
 import type { Reply } from '../wire/message.ts'
@@ -103,7 +103,7 @@ export class Job<R = unknown> {
     const { closing, hubId } = this.#host
     const end = monotonicMs() + timeoutMs
     const ticket = newId()
-    const ended = signal ? AbortSignal.any([closing, signal]) : closing
+    const { controller: ended, release } = following(closing, signal)
     let answer: Reply | undefined
     let onAnswer: () => void = () => undefined
     const answered = new Promise<void>(resolve => {
@@ -119,7 +119,11 @@ export class Job<R = unknown> {
         const record = await this.#look(client => this.#jobQueue.await(client, this.id, ticket, hubId, toComeMs), end)
         if (answer) return this.#outcomeOf(answer)
         if (record && hasEnded(record.status)) return this.#ended(record)
-        await within(answered, Math.min(end - monotonicMs(), record || this.#isToCome ? lookAgainMs : awayMs), ended)
+        await within(
+          answered,
+          Math.min(end - monotonicMs(), record || this.#isToCome ? lookAgainMs : awayMs),
+          ended.signal,
+        )
         if (answer) return this.#outcomeOf(answer)
         if (closing.aborted) throw new HubError('HubClosed')
         if (signal?.aborted)
@@ -129,6 +133,7 @@ export class Job<R = unknown> {
       }
     } finally {
       deaf()
+      release()
     }
   }
 

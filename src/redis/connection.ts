@@ -144,6 +144,11 @@ export class Connection implements Place {
     this.#cluster?.leave(slotOf(key))
   }
 
+  /** An answer of where a key lives is under way, and a part of it came a moment ago. */
+  isReceiving(key: string): boolean {
+    return (this.#cluster ? this.#cluster.nodeOf(slotOf(key)) : this.#home)?.isReceiving ?? false
+  }
+
   /** The node that serves a key; undefined when there is but one server, or none is known yet. */
   addressOf(key: string): string | undefined {
     return this.#topology.ownerOf(slotOf(key))

@@ -1,6 +1,6 @@
 import { backoffMs, monotonicMs, onAbort, sleep } from '../wire/clock.ts'
 import { clearTimeout, setTimeout } from '../wire/timers.ts'
-import { destroy, makeClient, type NodeClient, socketOf, type Traffic, trafficOf } from './client.ts'
+import { command, destroy, makeClient, type NodeClient, socketOf, type Traffic, trafficOf } from './client.ts'
 import { ConnectionLost, isMoved, isWrongServer, NotConnected } from './failures.ts'
 import type { Fence } from './fence.ts'
 import { type Address, asksPassword, type RedisTarget, withPassword } from './target.ts'
@@ -30,6 +30,11 @@ const stallCheckMs = 250
  * have that long before their connection is given up.
  */
 const slowestBytesPerMs = 200
+const receivingMs = 4 * stallCheckMs
+/** A firewall or NAT may forget a flow that rests, and tells neither end. */
+const restMs = 10_000
+/** What rested is asked for a sign of life before it is trusted, and gets this long for it: the caller still has time for another connection. */
+const probeStallMs = 500
 
 /**
  * One connection to one server that heals itself. It owns a chain of ioredis clients, one at a time, and lets none of them
@@ -42,6 +47,9 @@ export class NodeConnection {
   readonly #closing = new AbortController()
   /** What is under way: whom to tell when it is lost, and since when, the oldest first. */
   readonly #flights = new Map<(lost: Error) => void, number>()
+  #sentAt = 0
+  /** Resolves when a connection that rested has answered, or is gone. */
+  #probing: Promise<void> | undefined
   /** The present one, which may still be on its way to its server. */
   #client: NodeClient | undefined
   #isReady = false
@@ -73,6 +81,11 @@ export class NodeConnection {
 
   get isReady(): boolean {
     return this.#isReady
+  }
+
+  /** An answer is under way, and a part of it came a moment ago. */
+  get isReceiving(): boolean {
+    return this.#flights.size > 0 && monotonicMs() - this.#aliveAt < receivingMs
   }
 
   /** The present client, once it is ready. */
@@ -112,8 +125,25 @@ export class NodeConnection {
     const client = this.#client
     if (!client || !this.#isReady)
       return Promise.reject(new NotConnected(this.#down?.message ?? 'not connected to Redis yet'))
+    const now = monotonicMs()
+    if (this.#flights.size === 0 && now - this.#sentAt > restMs) this.#probe(client, now)
+    if (this.#probing) return this.#probing.then(() => this.send(commands))
+    return this.#give(client, commands, now)
+  }
+
+  /** What is sent meanwhile waits for the answer, in its order: if there is none, nothing of it is in doubt. */
+  #probe(client: NodeClient, now: number): void {
+    const isOver = () => {
+      this.#probing = undefined
+    }
+    // Every user may ask for the time. A refusal is a sign of life, too.
+    this.#probing = this.#give(client, () => command(client, 'time'), now).then(isOver, isOver)
+  }
+
+  #give<T>(client: NodeClient, commands: (client: NodeClient) => Promise<T>, now: number): Promise<T> {
+    this.#sentAt = now
     return new Promise<T>((resolve, reject) => {
-      this.#flights.set(reject, monotonicMs())
+      this.#flights.set(reject, now)
       this.#watch ??= this.#startWatch()
       commands(client).then(
         value => {
@@ -215,6 +245,7 @@ export class NodeConnection {
     this.#failures--
     this.#attempt = 0
     this.#isReady = true
+    this.#sentAt = monotonicMs()
     this.#down = undefined
     this.#options.onUp?.(client)
     this.#release()
@@ -260,7 +291,7 @@ export class NodeConnection {
     const [oldest] = this.#flights.values()
     const silentMs = now - Math.max(oldest!, this.#aliveAt)
     const uploadMs = (traffic.accepted - this.#acceptedBefore) / slowestBytesPerMs
-    if (silentMs > this.#options.stallMs + uploadMs) {
+    if (silentMs > (this.#probing ? probeStallMs : this.#options.stallMs) + uploadMs) {
       this.discard(new Error(`Redis did not answer for ${Math.round(silentMs)} ms`))
     }
   }

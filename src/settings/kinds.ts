@@ -33,8 +33,9 @@ export const list = (fits: RegExp | Fits<string>, wrong: string): Kind => ({
       : wrong,
 })
 
-export const number = (fits: Fits<number>, wrong: string): Kind => ({
-  parse: value => (value.trim() === '' ? Number.NaN : Number(value)),
+/** Only decimal digits: Number() takes 0x4, 1e1, and spaces. */
+export const number = (fits: Fits<number>, wrong: string, numeral = /^\d+(\.\d+)?$/): Kind => ({
+  parse: value => (numeral.test(value) ? Number(value) : Number.NaN),
   check: value => (typeof value === 'number' && fits(value) ? undefined : wrong),
 })
 
@@ -42,6 +43,7 @@ export const integer = (low: number, high: number): Kind =>
   number(
     value => Number.isInteger(value) && value >= low && value <= high,
     `must be a whole number from ${low} to ${high}`,
+    /^\d+$/,
   )
 
 /** A flag that is a switch comes as `true`. */

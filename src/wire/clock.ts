@@ -61,19 +61,41 @@ export const backoffMs = (attempt: number, firstMs = 50, maxMs = 1000): number =
 }
 
 /**
- * A signal that fires after `ms`, or when one of `others` does. For AbortSignal.any([AbortSignal.timeout(ms), ...]), in
- * which nothing holds the timeout: Node 20 collects it as garbage, and then it never fires. Here its timer holds it.
+ * A controller that also fires when one of `signals` does, until it is released. AbortSignal.any leaves something behind with each of
+ * them for as long as that lives, and Node 20 collects a timeout that only it knows of.
  */
+export const following = (
+  ...signals: (AbortSignal | undefined)[]
+): { controller: AbortController; release: () => void } => {
+  const controller = new AbortController()
+  const release = () => {
+    for (const signal of signals) signal?.removeEventListener('abort', onEnd)
+  }
+  const onEnd = ({ target }: Event) => {
+    release()
+    controller.abort((target as AbortSignal).reason)
+  }
+  const fired = signals.find(signal => signal?.aborted)
+  if (fired) controller.abort(fired.reason)
+  else for (const signal of signals) if (signal) onAbort(signal, onEnd)
+  return { controller, release }
+}
+
+/** A signal that fires after `ms`, or when one of `others` does. */
 export const signalAfter = (ms: number, ...others: AbortSignal[]): AbortSignal => {
-  const timeout = new AbortController()
-  setTimeout(() => timeout.abort(), Math.min(ms, 0x7fff_ffff)).unref()
-  return AbortSignal.any([timeout.signal, ...others])
+  const { controller, release } = following(...others)
+  const end = () => {
+    release()
+    controller.abort()
+  }
+  setTimeout(end, Math.min(ms, 0x7fff_ffff)).unref()
+  return controller.signal
 }
 
 /** Waits for `work`, but not longer than `ms` or until the signal fires. Leaves no timer behind. */
 export const within = async (work: Promise<unknown>, ms: number, signal?: AbortSignal): Promise<void> => {
-  const done = new AbortController()
-  const patience = sleep(ms, signal ? AbortSignal.any([done.signal, signal]) : done.signal)
-  await Promise.race([work.catch(() => undefined), patience])
-  done.abort()
+  const { controller, release } = following(signal)
+  await Promise.race([work.catch(() => undefined), sleep(ms, controller.signal)])
+  release()
+  controller.abort()
 }

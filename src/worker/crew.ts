@@ -94,7 +94,7 @@ export const makeCrew = (common: CommonParts, queueName: string, onGone: () => v
     for (const id of beat.cancelled) executor.abort(id, new HubError('Aborted', 'The caller gave up waiting.'))
     if (!isServing()) return
     common.sharding.onBeat(queue.name, beat.shards).catch(crew.problem('shards'))
-    if (held) reconcile.look(held, beat.nowUs, crew.beat.sentAt).catch(() => undefined)
+    if (held) reconcile.look(held, beat.nowUs, crew.beat.sentAt, fetch.arrivingSince(crew)).catch(() => undefined)
     crew.adopt.onBeat(beat.ended)
     crew.due.onBeat(beat)
     crew.tick.onBeat(beat)

@@ -12,7 +12,7 @@ import {
   type TaskContext,
   type TaskLog,
 } from '../task/task.ts'
-import { monotonicMs } from '../wire/clock.ts'
+import { following, monotonicMs } from '../wire/clock.ts'
 import type { Timed } from '../wire/deadlines.ts'
 import type { HubError } from '../wire/errors.ts'
 import { Abandoned } from '../wire/failures.ts'
@@ -137,14 +137,14 @@ export class Run implements TaskContext, Timed, Draining {
     refuseHubOptions(`ctx.call ${task}`, options, nestedOptionNames)
     const remaining = this.remainingMs()
     const timeoutMs = Math.min(options.timeoutMs ?? Number.POSITIVE_INFINITY, remaining)
-    const signal = options.signal ? AbortSignal.any([options.signal, this.signal]) : this.signal
+    const { controller, release } = following(options.signal, this.signal)
+    const { signal } = controller
     const narrowed = { signal, queue: options.queue, ...(timeoutMs === Number.POSITIVE_INFINITY ? {} : { timeoutMs }) }
     const call = this.#options.nestedCall(this.#span?.trace ?? this.request, task, args, narrowed)
     this.#note(`waits for its call of ${task}`)
-    // Node 20 collects a timeout signal that only AbortSignal.any knows, and then it never fires; this holds it.
     return call.finally(() => {
+      release()
       this.#note(`went on after its call of ${task}`)
-      return options.signal
     })
   }
 

@@ -26,7 +26,8 @@ export class LeaseModel extends Holdings {
     if (!isNew && !lease) return lost
     if (pausedMs !== undefined) this.situations.add(isNew ? 'a lease taken in a pause' : 'a lease renewed in a pause')
     if (!isNew && !this.leaseHolds(workerId)) this.situations.add('a lease renewed after its end')
-    this.leases.set(workerId, nowMs + leaseMs)
+    // What a longer lease, or a claim, has put off stays so.
+    this.leases.set(workerId, Math.max(nowMs + leaseMs, isNew ? 0 : lease!))
     const ended = [...this.leases]
       .filter(([, end]) => end < nowMs)
       .sort(([a, endA], [b, endB]) => endA - endB || (a < b ? -1 : 1))
@@ -151,8 +152,10 @@ export class LeaseModel extends Holdings {
       this.#meet(workerId, id, text, fateOf(id, text, isTold ? beforeUs : this.nowUs), adopted)
     }
     adopted.done = this.heldBy(lostId).size === 0
-    if (adopted.done) this.leases.delete(lostId)
-    else if (this.leases.has(lostId)) this.leases.set(lostId, 0)
+    if (adopted.done) {
+      this.leases.delete(lostId)
+      if (this.reporter?.id === lostId) this.reporter = undefined
+    } else if (this.leases.has(lostId)) this.leases.set(lostId, 0)
     if (moved.length > 0) this.situations.add(adopted.done ? 'all adopted' : 'a part adopted')
     return adopted
   }

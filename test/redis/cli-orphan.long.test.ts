@@ -10,7 +10,7 @@ const shell = () =>
   cli.module(
     'shell.mjs',
     `import { spawn } from 'node:child_process'
-    const child = spawn(process.execPath, ['${root}/dist/cli/main.js', ...process.argv.slice(2)], { stdio: 'inherit' })
+    const child = spawn(process.execPath, ['${root}/dist/cli/main.js', ...process.argv.slice(2)], { stdio: 'inherit', detached: !!process.env.DETACHED })
     console.log('pid ' + child.pid)`,
   )
 
@@ -36,12 +36,15 @@ describe('a worker whose shell is gone', () => {
     for (const env of [{ npm_command: 'exec' }, { npm_execpath: '/anywhere' }]) {
       const { parent } = await orphan(env)
       // Once nobody holds its stderr any more.
-      expect((await parent.ended).err).toMatch(/"signal":"SIGTERM".*stopping/)
+      expect((await parent.ended).err).toMatch(/"msg":"stopping; the npm script that started it has ended/)
     }
   })
 
-  it('goes on elsewhere: it may be meant to outlive its terminal', async () => {
-    const { parent, pid } = await orphan({})
+  it.each([
+    ['elsewhere: it may be meant to outlive its terminal', {}],
+    ['in a session of its own, as setsid gives it one', { npm_command: 'exec', DETACHED: '1' }],
+  ])('goes on %s', async (_, env) => {
+    const { parent, pid } = await orphan(env)
     await eventually(() => parent.child.exitCode !== null || parent.child.signalCode !== null, 60_000)
     // Longer than it takes to notice.
     await delay(1200, 'It looks for its parent each 500 ms, and leaves no other trace of it.')

@@ -53,9 +53,22 @@ describe('the program as it is built', () => {
   it.skipIf(!existsSync('/dev/full'))('says that what it prints cannot be written', async () => {
     await cli.worker()
     const env = { PSHUB_REDIS: cli.url, PSHUB_NAMESPACE: cli.namespace }
-    const words = ['-c', '"$0" "$1" call echo > /dev/full', process.execPath, main]
     const stderr = 'stdout could not be written: ENOSPC: no space left on device, write.\n'
-    await expect(promisify(execFile)('sh', words, { env })).rejects.toMatchObject({ code: 1, stderr })
+    const lines = [
+      'call echo',
+      'tasks',
+      'workers',
+      'queues',
+      'jobs --json',
+      'metrics',
+      'completion bash',
+      'help',
+      '--version',
+    ]
+    for (const line of lines) {
+      const words = ['-c', `"$0" "$1" ${line} > /dev/full`, process.execPath, main]
+      await expect(promisify(execFile)('sh', words, { env }), line).rejects.toMatchObject({ code: 1, stderr })
+    }
   })
 })
 

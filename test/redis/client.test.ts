@@ -33,6 +33,10 @@ const connected = async () => {
 }
 
 describe('a client', () => {
+  it('has TCP ask for a sign of life after 30 s of rest, which ioredis does unless it is told otherwise', async () => {
+    expect((await connected()).client.options.keepAlive).toBe(30_000)
+  })
+
   it('writes the commands of one tick at once, in their order', async () => {
     const { client, written, key } = await connected()
     const answers = Promise.all([client.rpush(key, 'a'), command(client, 'rpush', key, 'b'), client.lrange(key, 0, -1)])

@@ -8,7 +8,7 @@ import { failure, useRedis } from '../support/hub-fixture.ts'
 /** Callers and workers made of the functions alone, as one in another language is. */
 const server = useRedis()
 
-const { keys, beatOf, claimKeys, handbackKeys, leaveOf } = functionCalls(server)
+const { keys, beatOf, claimKeys, handbackKeys, adoptKeys, leaveOf } = functionCalls(server)
 
 describe('the bytes of a payload', () => {
   const args = '{"empty":[],"none":{},"big":9007199254740993,"exact":1.0,"exp":1E400,"text":"Zoë 💚\\u0000\\ud800 \\/"}'
@@ -124,6 +124,53 @@ describe('a full caller made of functions alone', () => {
     expect(await waiting()).toEqual([])
     expect(await push(1, 9, message('a'))).toEqual([1, 0, at])
     await redis.del(keys().calls, keys().bell, keys().pushed('h'))
+  })
+})
+
+describe('a lease', () => {
+  const leases = async () => {
+    const found = await server.redis.zrange(keys().leases, '0', '-1', 'WITHSCORES')
+    const [seconds] = await server.redis.time()
+    const left = found.flatMap((id, at) => (at % 2 === 0 ? [[id, Number(found[at + 1]) / 1000 - Number(seconds)]] : []))
+    return Object.fromEntries(left) as Record<'w' | 'dead' | 'n', number>
+  }
+
+  it('lasts until a claim of a megabyte has come over a slow link, whatever beats say meanwhile', async () => {
+    const { redis } = server
+    const { calls, held } = keys()
+    await beatOf(['w', 4000, 1, 60_000])
+    await redis.rpush(calls, `{"at":1,"ttl":0,"id":"large","args":"${'x'.repeat(1_000_000)}"}`)
+    await run(redis, 'claim', claimKeys('w'), ['w', 1, 0, maxBytes])
+    await beatOf(['w', 4000, 0, 60_000])
+    expect((await leases()).w).toBeGreaterThan(5)
+    expect((await leases()).w).toBeLessThan(9)
+    await redis.del(held('w'))
+    await leaveOf('w')
+  })
+
+  it("of a worker that died just before Redis' clock was set back by an hour ends as it would have, and so do its turns", async () => {
+    const { redis } = server
+    const { leases: key, reporter, turn, ticker } = keys()
+    const [seconds] = await redis.time()
+    const inAnHour = (Number(seconds) + 3600) * 1000
+    // Before the step: w and its neighbours have beaten a moment ago. n is new since.
+    await redis.zadd(key, inAnHour + 4000, 'w', inAnHour + 3500, 'dead')
+    await redis.zadd(key, inAnHour + 3900, 'alive', inAnHour - 3597_000, 'n')
+    for (const each of [reporter, turn, ticker]) await redis.set(each, 'dead', 'PX', 3600_000)
+    await beatOf(['w', 4000, 0, 60_000])
+    const left = await leases()
+    expect(left.w).toBeLessThan(6)
+    expect(left.dead).toBeGreaterThan(3)
+    expect(left.dead).toBeLessThan(36)
+    // The next one finds its own lease put right, and moves nothing any more.
+    await beatOf(['alive', 4000, 0, 60_000])
+    const after = await leases()
+    expect(after.dead).toBeGreaterThan(3)
+    expect(after.n).toBeLessThan(4)
+    await redis.zadd(key, 1, 'dead')
+    await run(redis, 'adopt', adoptKeys('dead', 'w'), ['dead', 'w', 64, maxBytes, 10, 1000])
+    expect(await redis.exists(reporter, turn, ticker)).toBe(0)
+    await redis.del(key)
   })
 })
 

@@ -1,4 +1,5 @@
-import { describe, expect, it } from 'vitest'
+import { getEventListeners } from 'node:events'
+import { describe, expect, it, vi } from 'vitest'
 import { defineTask } from '../../src/index.ts'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 
@@ -28,5 +29,28 @@ describe('one signal', () => {
     process.emitWarning('the last one', 'Marker')
     await eventually(() => warnings.includes('Marker'))
     expect(warnings.filter(name => name.startsWith('MaxListeners'))).toEqual([])
+  })
+
+  it('that outlives what it was given to keeps nothing of that', async () => {
+    // The record of the job.
+    it_.allowLeftovers()
+    const any = vi.spyOn(AbortSignal, 'any')
+    it_.onEnd(() => any.mockRestore())
+    const { signal } = new AbortController()
+    const one = defineTask('one:1.0', {}, () => 1)
+    const outer = defineTask('outer:1.0', {}, (_, ctx) => ctx.call('one:1.0', {}, { signal }))
+    const chunks = defineTask('chunks:1.0', {}, async function* () {
+      yield 1
+    })
+    await it_.worker([one, outer, chunks], { slots: 4 })
+    const hub = it_.hub()
+    expect(await hub.call('one:1.0', {}, { signal })).toBe(1)
+    expect(await hub.call('outer:1.0')).toBe(1)
+    for await (const chunk of hub.stream('chunks:1.0', {}, { signal })) expect(chunk).toBe(1)
+    const job = await hub.enqueue('one:1.0', {}, { tracked: true })
+    expect(await job.result({ signal })).toBe(1)
+    expect(getEventListeners(signal, 'abort')).toEqual([])
+    // What it makes depends on its signals for as long as these live.
+    expect(any).not.toHaveBeenCalled()
   })
 })

@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { defineTask, type EventMap, Hub, Worker } from '../../src/index.ts'
+import { moveClocks } from '../../src/wire/clock.ts'
 import { startServer } from '../../tools/redis-server.mjs'
 import { ChaosProxy } from '../support/chaos-proxy.mjs'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { startWorkerProcess } from '../support/worker-process.ts'
 
 const it_ = useRedis()
 
@@ -121,5 +123,27 @@ describe('a connection that breaks', () => {
     const { call, runs } = await loseClaim(30_000)
     expect(await call).toBe('lost claim')
     expect(runs.get('lost claim')).toBe(1)
+  })
+})
+
+describe('a firewall that forgot the connections of a hub that rested', () => {
+  it('costs the next call nothing but time: what is sent there first is a question that may be lost', async () => {
+    const restedMs = 60_000
+    it_.onEnd(() => moveClocks(-restedMs))
+    // In a process of its own, whose clock nobody moves.
+    const worker = await startWorkerProcess(it_.url, it_.namespace)
+    it_.onEnd(() => {
+      worker.signal('SIGTERM')
+      return worker.exited
+    })
+    const proxy = await startProxy()
+    const hub = it_.hub({ redis: proxy.url })
+    await hub.call('once:1.0', { n: 1, ms: 0 })
+    // The reply is read and thrown away by then: both connections rest.
+    await eventually(async () => !(await it_.keys()).some(key => /^(reply|read):/.test(key)))
+    proxy.forget()
+    moveClocks(restedMs)
+    expect(await hub.call('once:1.0', { n: 2, ms: 0 }, { timeoutMs: 30_000 })).toMatchObject({ n: 2 })
+    expect(proxy.forgotten).toMatch(/^(\*1\r\n\$4\r\ntime\r\n)+$/)
   })
 })

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import { defineTask } from '../../src/index.ts'
 import { command } from '../../src/redis/client.ts'
 import { Connection } from '../../src/redis/connection.ts'
 import { ChaosProxy } from '../support/chaos-proxy.mjs'
-import { failure, useRedis } from '../support/hub-fixture.ts'
+import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
 
@@ -57,5 +58,33 @@ describe('a connection', () => {
     proxy.freeze()
     expect((await failure(connection.send(client => command(client, 'ping')))).message).toMatch(/did not answer/)
     proxy.heal()
+  })
+})
+
+describe('a worker on a slow link', () => {
+  it.each([
+    ['one connection waits behind the other', false],
+    ['the beats are answered meanwhile', true],
+  ])('keeps its lease and what it claims while that is on its way: %s', async (_, isFair) => {
+    let runs = 0
+    const task = defineTask('large:1.0', {}, async () => ++runs)
+    const proxy = await startProxy()
+    const worker = await it_.worker([task], { redis: proxy.url, leaseMs: 2000 })
+    const hub = it_.hub()
+    await hub.call('large:1.0', 'warm')
+    const handedBack: unknown[] = []
+    worker.events.on('request:handedback', event => handedBack.push(event))
+    Object.assign(proxy, { bytesPerSecond: 250_000, isFair })
+    const call = hub.call('large:1.0', 'x'.repeat(800_000), { timeoutMs: 30_000 })
+    let leastLeftMs = Number.POSITIVE_INFINITY
+    await eventually(async () => {
+      const [, end] = await it_.redis.zrange(`${it_.namespace}:{q}:leases`, '0', '0', 'WITHSCORES')
+      const [seconds, micros] = await it_.redis.time()
+      leastLeftMs = Math.min(leastLeftMs, Number(end) - Number(seconds) * 1000 - Number(micros) / 1000)
+      return runs === 2
+    })
+    expect(await call).toBe(2)
+    expect(leastLeftMs).toBeGreaterThan(0)
+    expect(handedBack).toEqual([])
   })
 })

@@ -11,12 +11,16 @@ export class ChaosProxy {
   dropToClient = false
   /** Nothing passes either way, as on an unplugged cable; what is under way arrives late, at heal(). */
   frozen = false
+  /** What was sent over connections that were forgotten. */
+  forgotten = ''
   /** New connections are accepted and closed at once. */
   refuse = false
   /** Milliseconds by which the next chunk is late. @type {(() => number) | undefined} */
   delayMs = undefined
   /** What passes in each direction, of all connections together: a slow link. @type {number | undefined} */
   bytesPerSecond = undefined
+  /** Each connection has that much for itself: none waits behind the others. */
+  isFair = false
   /** Called with each chunk to the server; true drops all answers from then on, until heal(). @type {((chunk: Buffer) => boolean) | undefined} */
   dropAnswersAfter = undefined
   /** The same, but only for the connection of that chunk. @type {((chunk: Buffer) => boolean) | undefined} */
@@ -37,8 +41,8 @@ export class ChaosProxy {
   #server = createServer(client => this.#accept(client))
   #pairs = new Set()
   #target
-  /** When the slow link has passed on all that it was given, by direction. */
-  #freeAt = { toServer: 0, toClient: 0 }
+  /** When the slow link has passed on all that it was given, by direction or by connection. */
+  #freeAt = new Map()
 
   constructor(target) {
     this.#target = target
@@ -67,7 +71,7 @@ export class ChaosProxy {
       return
     }
     const server = connect(this.#target, '127.0.0.1')
-    const pair = { client, server, deaf: false, lostBytes: false, held: undefined }
+    const pair = { client, server, deaf: false, lostBytes: false, held: undefined, isForgotten: false }
     this.#pairs.add(pair)
     const toServer = this.#late(server, 'toServer')
     const toClient = this.#late(client, 'toClient')
@@ -75,7 +79,8 @@ export class ChaosProxy {
     const lost = { toServer: false, toClient: false }
     client.on('data', chunk => {
       if (this.#holds(pair, chunk)) return
-      lost.toServer ||= this.dropToServer
+      lost.toServer ||= this.dropToServer || pair.isForgotten
+      if (pair.isForgotten) this.forgotten += chunk
       if (lost.toServer) pair.lostBytes = true
       else if (!this.#cutsInside(pair, chunk)) {
         if (this.dropAnswersAfter?.(chunk)) this.dropToClient = true
@@ -85,7 +90,7 @@ export class ChaosProxy {
       }
     })
     server.on('data', chunk => {
-      lost.toClient ||= this.dropToClient || pair.deaf
+      lost.toClient ||= this.dropToClient || pair.deaf || pair.isForgotten
       if (lost.toClient) pair.lostBytes = true
       else toClient(chunk)
     })
@@ -156,16 +161,17 @@ export class ChaosProxy {
         socket.write(chunk)
         return
       }
-      waiting.push({ chunk, at: this.#arrivalOf(chunk, direction) })
+      waiting.push({ chunk, at: this.#arrivalOf(chunk, this.isFair ? socket : direction) })
       if (waiting.length === 1) flush()
     }
   }
 
-  #arrivalOf(chunk, direction) {
+  #arrivalOf(chunk, line) {
     const at = performance.now() + (this.delayMs?.() ?? 0)
     if (!this.bytesPerSecond) return at
-    this.#freeAt[direction] = Math.max(at, this.#freeAt[direction]) + (chunk.length / this.bytesPerSecond) * 1000
-    return this.#freeAt[direction]
+    const arrivesAt = Math.max(at, this.#freeAt.get(line) ?? 0) + (chunk.length / this.bytesPerSecond) * 1000
+    this.#freeAt.set(line, arrivesAt)
+    return arrivesAt
   }
 
   /** Leads to another server from now on. */
@@ -188,6 +194,11 @@ export class ChaosProxy {
       client.resume()
       server.resume()
     }
+  }
+
+  /** What passes on the connections of now vanishes from now on, as behind a firewall that has forgotten them; new ones are like any other. */
+  forget() {
+    for (const pair of this.#pairs) pair.isForgotten = true
   }
 
   /** Cuts the connections whose answers were dropped, and drops no others. */

@@ -65,7 +65,11 @@ export const startDev = (
     redis,
     shows: text => expect.poll(() => said, { timeout: 60_000 }).toMatch(text),
     hub: () => {
-      const hub = new Hub({ redis: /redis:\/\/127\.0\.0\.1:\d+/.exec(said)![0], logLevel: 'silent' })
+      const hub = new Hub({
+        redis: /redis:\/\/127\.0\.0\.1:\d+/.exec(said)![0],
+        namespace: 'pshub-dev',
+        logLevel: 'silent',
+      })
       ends.push(() => hub.close())
       return hub
     },

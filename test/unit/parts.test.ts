@@ -57,7 +57,11 @@ describe('settings', () => {
     writeFileSync(file, JSON.stringify({ slot: 2 }))
     expect(() => readSettings('worker', { file })).toThrow(/no setting in .* 'slot'/)
     expect(() => readSettings('worker', { env: { PSHUB_SLOTS: 'many' } })).toThrow(/PSHUB_SLOTS must be a whole number/)
-    expect(() => readSettings('worker', { flags: { slots: '1.5' } })).toThrow(/--slots must be/)
+    for (const slots of ['1.5', '0x4', ' 4', '4.0', '4e0', '+4', '1_0']) {
+      expect(() => readSettings('worker', { flags: { slots } })).toThrow(/--slots must be/)
+      expect(() => readSettings('worker', { env: { PSHUB_SLOTS: slots } })).toThrow(/PSHUB_SLOTS must be/)
+    }
+    expect(readSettings('worker', { env: { PSHUB_STATSD_SAMPLE_RATE: '0.5' } }).statsdSampleRate).toBe(0.5)
     expect(() => readSettings('hub', { options: { slots: 3 } })).toThrow(ConfigError)
     expect(() => readSettings('worker', { file: '/nowhere.json' })).toThrow(/cannot be read/)
     writeFileSync(file, '[]')

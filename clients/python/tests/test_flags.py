@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from conftest import HERE, run_command
+from pshub import ConfigError
+from pshub.settings.read import read_settings
 
 TASKS = str(HERE / "tasks.py")
 
@@ -34,3 +36,11 @@ def test_times() -> None:
     for lease in ("1", "1s", "1000ms"):
         assert "--lease must be a number of seconds from 2 to 600; it is 1.0." in run_command(TASKS, "--lease", lease)[2]
     assert "--grace must be a number of seconds from 0 to 3600; it is 7200.0." in run_command(TASKS, "--grace", "2h")[2]
+
+
+@pytest.mark.parametrize("text", ["0x4", " 4", "4.0", "+4", "1_0", "\u0664"])
+@pytest.mark.parametrize("name", ["PSHUB_SLOTS", "PSHUB_GRACE_MS"])
+def test_numbers_in_the_environment_are_decimal_digits(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
+    monkeypatch.setenv(name, text)
+    with pytest.raises(ConfigError, match=f"^{name} must be a"):
+        read_settings("worker", {})

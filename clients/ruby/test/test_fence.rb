@@ -7,6 +7,7 @@ class LateProxy
   # The first chunk with this in it, and all that follow it on its connection, are held.
   attr_accessor :hold_from
   attr_accessor :rate
+  attr_reader :held
 
   # +slow+ takes the time of a slow link, in seconds.
   def initialize(port, slow)
@@ -94,5 +95,24 @@ class TestFence < PshubTest
     assert_equal "OK", connection.one("SET", "large", "x" * 300_000)
   ensure
     server.client.del("large")
+  end
+
+  def test_tcp_asks_for_a_sign_of_life_after_30_s
+    link = ending(Pshub::Link.new({ url: server.url }, 1.0), :close)
+    assert_equal 30, link.send(:socket).getsockopt(:TCP, :KEEPIDLE).int
+  end
+
+  def test_nothing_is_sent_over_a_link_that_was_forgotten_while_it_rested
+    between = late_proxy
+    connection = link(between)
+    assert_equal "PONG", connection.one("PING")
+    # As a firewall does: neither end is told.
+    between.hold_from = ""
+    Pshub::Clock.move(60)
+    assert_equal "OK", connection.one("SET", "rested", "1", "NX")
+    assert_equal "*1\r\n$4\r\nTIME\r\n", between.held.join
+  ensure
+    Pshub::Clock.move(-60)
+    server.client.del("rested")
   end
 end

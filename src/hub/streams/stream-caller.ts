@@ -3,10 +3,16 @@ import type { WithPhases } from '../call-options.ts'
 import type { HubStream } from './hub-stream.ts'
 
 /** A stream as the caller of its call. Not a method: what users see of a stream would name the types of tracing, which not everybody has. */
-export const streamCaller = (stream: HubStream, startedAt: number): Caller => ({
+export const streamCaller = (stream: HubStream, startedAt: number, onEnd: () => void): Caller => ({
   startedAt,
   span: undefined,
   listener: stream,
-  resolve: (answer, chunks) => stream.onResult(answer as WithPhases, chunks),
-  reject: error => stream.onFailed(error),
+  resolve(answer, chunks) {
+    onEnd()
+    stream.onResult(answer as WithPhases, chunks)
+  },
+  reject(error) {
+    onEnd()
+    stream.onFailed(error)
+  },
 })

@@ -132,5 +132,7 @@ if left > 0 then
   redis.call('ZADD', KEYS[1], 'XX', 0, ARGV[1])
 else
   redis.call('ZREM', KEYS[1], ARGV[1])
+  -- They end by themselves, but not where Redis' clock was set back.
+  end_turns(KEYS[6], beside(KEYS[6], 'reporter'), ARGV[1])
 end
 return { left > 0 and 0 or 1, to_answer, back, dead, told, outs }

@@ -33,6 +33,9 @@
 -- A lease that ended is renewed all the same as long as nobody adopted from this worker (adopting sets it to 0 and
 -- then removes it): an outage of Redis itself costs no worker its identity. Whoever adopts leaves nothing here before it removes
 -- the lease; so what is held without one lost it with the whole key, and nobody else would ever look for that.
+-- What a claim added to the lease stays.
+-- A lease that ends later than any beat or claim can have put it tells that Redis' clock was set back. Whoever renews first then moves all
+-- others back as far; else nobody would adopt from those who died just then before the clock is where it was.
 -- Somebody else's keys must not cost the lease: what is not needed for it is asked for with pcall.
 -- One worker of a queue reports it: whoever beats first while nobody does, and then until it beats no more. In the same way one looks
 -- after what is due; that two of them do, or none for a moment, does no harm but for the time.
@@ -43,14 +46,25 @@ local now_text = now_us_text()
 local now_ms = string.sub(now_text, 1, -4)
 local now = tonumber(now_ms)
 
+local ends, longest = now + ARGV[2], now + ARGV[2] + longest_claim
 if ARGV[3] == '0' then
   local lease = redis.call('ZSCORE', KEYS[1], ARGV[1])
   local held = not lease and redis.pcall('HLEN', KEYS[6])
   if lease and tonumber(lease) == 0 or held and (type(held) ~= 'number' or held == 0) then
     return { now_text, 0, {}, {}, {} }
   end
+  lease = tonumber(lease or 0)
+  if lease > longest then
+    local back = lease - longest
+    local others = redis.call('ZRANGEBYSCORE', KEYS[1], string.format('(%.0f', now + back), '+inf', 'WITHSCORES')
+    for i = 1, #others, 2 do
+      redis.call('ZADD', KEYS[1], string.format('%.0f', others[i + 1] - back), others[i])
+    end
+  else
+    ends = math.max(ends, lease)
+  end
 end
-redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[2]), ARGV[1])
+redis.call('ZADD', KEYS[1], string.format('%.0f', ends), ARGV[1])
 local ended = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. now_ms, 'LIMIT', '0', '16')
 
 -- Nearly always nobody gave up lately. What is older goes, once it was seen.

@@ -60,12 +60,7 @@ if kept > 0 then
 else
   redis.call('ZREM', KEYS[4], ARGV[1])
 end
--- The next one that beats reports the queue, and looks after what is due.
-if redis.pcall('GET', KEYS[7]) == ARGV[1] then redis.call('DEL', KEYS[7]) end
-for _, name in ipairs({ 'turn', 'ticker' }) do
-  local turn = beside(KEYS[5], name)
-  if redis.pcall('GET', turn) == ARGV[1] then redis.call('DEL', turn) end
-end
+end_turns(KEYS[5], KEYS[7], ARGV[1])
 -- A token without work wakes nobody any more and would stay.
 if redis.call('LLEN', KEYS[2]) == 0 then redis.call('DEL', KEYS[3]) else ring(KEYS[3]) end
 if jobs_waiting(KEYS[5]) == 0 then redis.call('DEL', KEYS[6]) else ring(KEYS[6]) end

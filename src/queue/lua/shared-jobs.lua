@@ -6,6 +6,13 @@ local function beside(jobs, name)
   return string.sub(jobs, 1, -5) .. name
 end
 
+-- The next one that beats reports the queue, and looks after what is due.
+local function end_turns(jobs, reporter, worker)
+  for _, turn in ipairs({ reporter, beside(jobs, 'turn'), beside(jobs, 'ticker') }) do
+    if redis.pcall('GET', turn) == worker then redis.call('DEL', turn) end
+  end
+end
+
 -- The record of the shards over which a queue is spread, as text; empty where it is not, or what is there is none.
 local function shards_of(jobs)
   local text = redis.pcall('GET', beside(jobs, 'shards'))

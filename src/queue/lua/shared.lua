@@ -16,6 +16,9 @@ local function now_ms()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
+-- So far ahead, ms, a claim puts its worker's lease at the most, however long its answer takes.
+local longest_claim = 30000
+
 -- Wakes one of those who wait at a bell. One token is enough: who takes it rings again while something is left.
 local function ring(bell)
   if redis.call('LLEN', bell) == 0 then redis.call('RPUSH', bell, '1') end

@@ -7,6 +7,7 @@ import {
   type TaskContext,
   type TaskLog,
 } from '../../task/task.ts'
+import { following } from '../../wire/clock.ts'
 import type { Yielding } from '../../wire/returned.ts'
 import type { Progress } from '../../wire/stream.ts'
 import { type Draining, drains } from '../answers/yielded.ts'
@@ -71,8 +72,8 @@ export class LockedContext implements TaskContext, Draining {
 
   call<A = unknown, R = unknown>(task: string | Declaration<A, R>, ...given: Given<A, NestedOptions>): Promise<R>
   call(task: Called, args?: unknown, options: NestedOptions = {}): Promise<unknown> {
-    const signal = options.signal ? AbortSignal.any([options.signal, this.signal]) : this.signal
-    return this.#inner.call(calledName(task), args, { ...options, signal })
+    const { controller, release } = following(options.signal, this.signal)
+    return this.#inner.call(calledName(task), args, { ...options, signal: controller.signal }).finally(release)
   }
 
   /** The handler is done. */

@@ -55,6 +55,7 @@ export class FetchLoop {
   #calledAt = Number.NEGATIVE_INFINITY
   #doubtedAt = Number.NEGATIVE_INFINITY
   readonly #waits: BellWaits
+  #claiming: { queue: ServedQueue; sentAt: number; isHere: boolean } | undefined
 
   constructor(parts: FetchParts) {
     this.#parts = parts
@@ -92,6 +93,13 @@ export class FetchLoop {
     const isPaused = this.#queues.get(context)?.onBeat(beat)
     // With each beat of the pause: what ends a wait may overtake that wait, which is sent on another connection.
     if (isPaused) this.#waits.end()
+  }
+
+  /** When a claim was sent whose answer is coming in, which takes seconds on a slow link, or is here and not taken yet. */
+  arrivingSince(context: WorkerContext): number | undefined {
+    const claim = this.#claiming
+    if (claim?.queue.context !== context) return undefined
+    return claim.isHere || this.#parts.waiting.isReceiving(context.queue.keys.calls) ? claim.sentAt : undefined
   }
 
   /** No claim is started any more. One that waits for the bell is left to whoever closes its connection. */
@@ -184,8 +192,11 @@ export class FetchLoop {
     const id = workerId()
     const stalledBefore = measures.loop.stalledMs()
     queue.claims++
+    const claiming = { queue, sentAt: monotonicMs(), isHere: false }
+    this.#claiming = claiming
     try {
       const claimed = await this.#send(queue, id, wanted, isSure)
+      claiming.isHere = true
       if (!claimed) return await this.#renewLease(queue)
       // Deadlines went on meanwhile, and so did the lease: what this brought may be somebody else's by now.
       const isStale = claimed.requests.length > 0 && measures.loop.stalledMs() - stalledBefore > staleMs
@@ -203,6 +214,8 @@ export class FetchLoop {
       if ((error as Error).name !== 'ReplyError') queue.hear(true, true)
       else if (!this.#stopping.signal.aborted) problem('fetch')(error as Error)
       this.#restAfterFailure(queue, 20)
+    } finally {
+      this.#claiming = undefined
     }
   }
 

@@ -7,7 +7,8 @@ import { isHeldLost } from '../held.ts'
  * Finds what Redis says is held here and this worker does not know of. It would stay for ever: a live worker's lease never ends,
  * so nobody adopts from it. Run with each beat, which brings what is held. An id counts as lost when two looks in a row found it unknown, because at
  * a single look its claim may just be on its way here; and when the beat of the second one was sent behind the first one: of two
- * beats close by both looks may meet the same claim on its way, and what is put back then runs twice.
+ * beats close by both looks may meet the same claim on its way, and what is put back then runs twice. While the answer of a claim is coming
+ * in that was sent before the first look, it may be what brings them.
  *
  * 1. A claim whose answer was lost: back to the list. Not run here, because a claim for all idle slots is under way already, and
  *    would bring more than there is room for.
@@ -28,12 +29,14 @@ export class Reconcile {
    * @param held ids of what is held, which came with the beat
    * @param nowUs Redis' time of the beat
    * @param sentAt when that was sent, monotonic milliseconds
+   * @param arrivingSince when a claim was sent whose answer is coming in
    */
-  async look(held: readonly string[], nowUs: number, sentAt: number): Promise<void> {
+  async look(held: readonly string[], nowUs: number, sentAt: number, arrivingSince?: number): Promise<void> {
     const { queue, commands, slots, workerId, intake, adopt, forward, problem } = this.#context
     const id = workerId()
     const unknown = held.filter(each => !slots.knows(each))
-    const lost = unknown.filter(each => (this.#suspects.get(each) ?? Number.POSITIVE_INFINITY) < sentAt)
+    const foundBefore = Math.min(sentAt, arrivingSince ?? Number.POSITIVE_INFINITY)
+    const lost = unknown.filter(each => (this.#suspects.get(each) ?? Number.POSITIVE_INFINITY) < foundBefore)
     const now = monotonicMs()
     this.#suspects = new Map(unknown.map(each => [each, this.#suspects.get(each) ?? now]))
     if (lost.length === 0 || id !== workerId()) return

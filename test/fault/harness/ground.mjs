@@ -72,7 +72,7 @@ export class Ground {
 
   /** Sets Redis' clock, and waits until it has noticed. Returns whether it has. */
   async setClock(aheadMs) {
-    writeFileSync(this.#clockFile, `+${aheadMs / 1000}`)
+    writeFileSync(this.#clockFile, `${aheadMs < 0 ? '' : '+'}${aheadMs / 1000}`)
     const isSet = async () => Math.abs((await this.redis.time())[0] * 1000 - Date.now() - aheadMs) < 1500
     const isNoticed = await this.until(isSet, 5000)
     this.aheadMs = aheadMs

@@ -63,7 +63,11 @@ export const bugs = [
     breaks: ['lost'],
     what: 'a claim whose answer was lost is never looked for',
     edits: [
-      ['worker/roles/reconcile.js', 'async look(held, nowUs, sentAt) {', 'async look(held, nowUs, sentAt) { return;'],
+      [
+        'worker/roles/reconcile.js',
+        'async look(held, nowUs, sentAt, arrivingSince) {',
+        'async look(held, nowUs, sentAt) { return;',
+      ],
     ],
   },
   {
@@ -106,6 +110,13 @@ export const bugs = [
     breaks: ['I16', 'class'],
     what: 'leases that ended because a clock was set are taken for deaths',
     edits: [['worker/roles/adopt.js', 'this.#context.clock.steppedAt + graceMs', '0']],
+  },
+  {
+    name: 'leases from before a step back of the clock',
+    row: 'F44-back',
+    breaks: ['stage', 'class'],
+    what: 'a lease is believed however far ahead it ends',
+    edits: [['queue/lua/beat.lua', 'if lease > longest then', 'if false then']],
   },
   {
     name: 'claim without a bound in bytes',

@@ -93,6 +93,32 @@ export const callerRows = [
     expect: { allowed: waited, isRight: ({ act, code }) => (act ? code === 'OK' : undefined) },
   },
   {
+    id: 'F44-back',
+    title: "Redis' clock set back by an hour right behind the death of a worker",
+    hasFakeClock: true,
+    needs: ensureFaketime,
+    // Of what is pushed while the clock is set nobody can tell afterwards by which clock that was.
+    load: { perSecond: 0.01 },
+    workers: 2,
+    faultMs: 500,
+    longestMs: 60_000,
+    async inject(stage) {
+      await startLongCalls(stage, times(4, { idempotent: true, ms: 1000, timeoutMs: 120_000, act: { do: 'running' } }))
+      await stage.kill(stage.workers[0])
+      await stage.setClock(-60 * minutes)
+      // A lease that was set before the step ends up to half a minute later than it would have.
+      const isLeft = async () => (await stage.redis.zcard('pshub:{q}:leases')) > 1
+      await stage.until(async () => !(await isLeft()), 50_000)
+      if (await isLeft()) stage.found.push({ invariant: 'stage', what: 'nobody adopted from the dead worker' })
+      // It is put right; keys with an end of life have one again.
+      await stage.setClock(0)
+      // The step forward has ended all leases, until the next beats.
+      await sleep(2000)
+      await stage.load({ perSecond: 60 })
+    },
+    expect: { detectMs: 45_000, isRight: ({ act, code }) => (act ? code === 'OK' : undefined) },
+  },
+  {
     id: 'F47',
     title: 'requests of an older and of a newer version',
     load: { perSecond: 100 },

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import socket
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +16,10 @@ from redis.backoff import NoBackoff
 
 from .fence import Fence
 from .streams import check_streams
+
+#: After 30 s of rest TCP itself asks for a sign of life: firewalls of clouds forget a flow after 60 s at the earliest that they can be set to, and
+#: after four minutes where nobody sets them.
+_KEEPALIVE = {"TCP_KEEPIDLE": 30, "TCP_KEEPINTVL": 10, "TCP_KEEPCNT": 3}
 
 Word = str | bytes | int
 Command = Sequence[Word]
@@ -44,7 +49,9 @@ def make_link(given: Mapping[str, Any]) -> Link:
         "protocol": 2,
         "decode_responses": False,
     }
-    own = dict(given)
+    # Not every system can be told when.
+    keepalive = {getattr(socket, name): value for name, value in _KEEPALIVE.items() if hasattr(socket, name)}
+    own = {"socket_keepalive_options": keepalive, **given}
     if own.pop("ssl", False):
         own["connection_class"] = SSLConnection
     pool = ConnectionPool(**{**own, **options})

@@ -85,6 +85,12 @@ class Connection:
         return plain.is_ready if plain is not None else self._nodes.is_ready(self._where)
 
     @property
+    def is_receiving(self) -> bool:
+        """An answer is under way, and a part of it came a moment ago."""
+        node = self._nodes.open_node_at(self._where)
+        return node is not None and node.is_receiving
+
+    @property
     def client_id(self) -> int | None:
         node = self._nodes.open_node_at(self._where)
         return node.client_id if node is not None else None

@@ -20,6 +20,9 @@ local function now_ms()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
+-- So far ahead, ms, a claim puts its worker's lease at the most, however long its answer takes.
+local longest_claim = 30000
+
 -- Wakes one of those who wait at a bell. One token is enough: who takes it rings again while something is left.
 local function ring(bell)
   if redis.call('LLEN', bell) == 0 then redis.call('RPUSH', bell, '1') end
@@ -75,6 +78,13 @@ end
 -- else there is of jobs beside it.
 local function beside(jobs, name)
   return string.sub(jobs, 1, -5) .. name
+end
+
+-- The next one that beats reports the queue, and looks after what is due.
+local function end_turns(jobs, reporter, worker)
+  for _, turn in ipairs({ reporter, beside(jobs, 'turn'), beside(jobs, 'ticker') }) do
+    if redis.pcall('GET', turn) == worker then redis.call('DEL', turn) end
+  end
 end
 
 -- The record of the shards over which a queue is spread, as text; empty where it is not, or what is there is none.
@@ -1079,11 +1089,14 @@ redis.register_function{ function_name = 'pshub_1_claim', flags = { 'allow-oom' 
 -- for another queue is held by this worker, which finds it when it next compares what it holds.
 -- A call whose arguments should lie beside it and do not is dropped too, where they are put into it: they go some seconds after its deadline.
 -- A request without the three leading fields was pushed by hand; it is held under a made-up id, named in the fifth element.
+-- With more than 100 kB the lease lasts until they have come at 200 kB a second, and 2 s longer, but for 30 s at the most.
 -- A job is held as job:<id>: whoever puts it back knows its list by that. What runs together of a task that merges its jobs is one request,
 -- held as job:m-<fence>.
 local max_drops = 1000
 -- So many are popped blindly. How many more at once, the largest of those says: what turns out to be too much goes back.
 local first_page = 8
+-- Bytes that take a slow link half a second, and how many of them it takes in a ms.
+local long_answer, slowest = 100000, 200
 -- So many keys are looked at in one step, for runs of several keys.
 local max_keys = 100
 
@@ -1332,6 +1345,10 @@ if taken > 0 then
     end
     return done
   end
+  -- On a slow link the beats wait behind this answer.
+  local bytes = ARGV[4] - bytes_left
+  local ends = now / 1000 + math.min(longest_claim, 2000 + bytes / slowest)
+  if bytes > long_answer and ends > tonumber(lease) then redis.call('ZADD', KEYS[4], string.format('%.0f', ends), ARGV[1]) end
 end
 
 -- Wakes the next worker for what is left. A list that is empty has a silent bell: a token that stayed would have workers of several
@@ -1395,6 +1412,9 @@ redis.register_function{ function_name = 'pshub_1_beat', flags = { 'allow-oom' }
 -- A lease that ended is renewed all the same as long as nobody adopted from this worker (adopting sets it to 0 and
 -- then removes it): an outage of Redis itself costs no worker its identity. Whoever adopts leaves nothing here before it removes
 -- the lease; so what is held without one lost it with the whole key, and nobody else would ever look for that.
+-- What a claim added to the lease stays.
+-- A lease that ends later than any beat or claim can have put it tells that Redis' clock was set back. Whoever renews first then moves all
+-- others back as far; else nobody would adopt from those who died just then before the clock is where it was.
 -- Somebody else's keys must not cost the lease: what is not needed for it is asked for with pcall.
 -- One worker of a queue reports it: whoever beats first while nobody does, and then until it beats no more. In the same way one looks
 -- after what is due; that two of them do, or none for a moment, does no harm but for the time.
@@ -1405,14 +1425,25 @@ local now_text = now_us_text()
 local now_ms = string.sub(now_text, 1, -4)
 local now = tonumber(now_ms)
 
+local ends, longest = now + ARGV[2], now + ARGV[2] + longest_claim
 if ARGV[3] == '0' then
   local lease = redis.call('ZSCORE', KEYS[1], ARGV[1])
   local held = not lease and redis.pcall('HLEN', KEYS[6])
   if lease and tonumber(lease) == 0 or held and (type(held) ~= 'number' or held == 0) then
     return { now_text, 0, {}, {}, {} }
   end
+  lease = tonumber(lease or 0)
+  if lease > longest then
+    local back = lease - longest
+    local others = redis.call('ZRANGEBYSCORE', KEYS[1], string.format('(%.0f', now + back), '+inf', 'WITHSCORES')
+    for i = 1, #others, 2 do
+      redis.call('ZADD', KEYS[1], string.format('%.0f', others[i + 1] - back), others[i])
+    end
+  else
+    ends = math.max(ends, lease)
+  end
 end
-redis.call('ZADD', KEYS[1], string.format('%.0f', now + ARGV[2]), ARGV[1])
+redis.call('ZADD', KEYS[1], string.format('%.0f', ends), ARGV[1])
 local ended = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. now_ms, 'LIMIT', '0', '16')
 
 -- Nearly always nobody gave up lately. What is older goes, once it was seen.
@@ -1607,12 +1638,7 @@ if kept > 0 then
 else
   redis.call('ZREM', KEYS[4], ARGV[1])
 end
--- The next one that beats reports the queue, and looks after what is due.
-if redis.pcall('GET', KEYS[7]) == ARGV[1] then redis.call('DEL', KEYS[7]) end
-for _, name in ipairs({ 'turn', 'ticker' }) do
-  local turn = beside(KEYS[5], name)
-  if redis.pcall('GET', turn) == ARGV[1] then redis.call('DEL', turn) end
-end
+end_turns(KEYS[5], KEYS[7], ARGV[1])
 -- A token without work wakes nobody any more and would stay.
 if redis.call('LLEN', KEYS[2]) == 0 then redis.call('DEL', KEYS[3]) else ring(KEYS[3]) end
 if jobs_waiting(KEYS[5]) == 0 then redis.call('DEL', KEYS[6]) else ring(KEYS[6]) end
@@ -1755,6 +1781,8 @@ if left > 0 then
   redis.call('ZADD', KEYS[1], 'XX', 0, ARGV[1])
 else
   redis.call('ZREM', KEYS[1], ARGV[1])
+  -- They end by themselves, but not where Redis' clock was set back.
+  end_turns(KEYS[6], beside(KEYS[6], 'reporter'), ARGV[1])
 end
 return { left > 0 and 0 or 1, to_answer, back, dead, told, outs }
 end }

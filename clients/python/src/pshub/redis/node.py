@@ -11,18 +11,23 @@ from redis.asyncio.connection import Connection as Link
 
 from ..wire.clock import Stop, backoff_s, now_s, settle, sleep
 from ..wire.raised import message_of
-from .client import Command, Greeting, make_link, open_link, pack
+from .client import Command, Greeting, make_link, open_link
 from .fence import Fence
-from .link import Flight, Traffic, Wire
+from .link import Traffic, Wire
 from .reach import Reach
 from .refusals import ANSWERS, WRONG_SERVER, ConnectionLost, NotConnected, ReplyError, answer_of, code_of
 from .streams import abort, bury, let_go
 from .target import Address
 
 _STALL_CHECK_S = 0.25
+_RECEIVING_S = 4 * _STALL_CHECK_S
 #: A link of 1.6 Mbit/s is not silent, but slow: megabytes lie in the buffers of the system for seconds, where nobody sees them move. They have
 #: that long before their connection is given up.
 _SLOWEST_BYTES_PER_S = 200_000
+#: A firewall or NAT may forget a flow that rests, and tells neither end.
+_REST_S = 10.0
+#: What rested is asked for a sign of life before it is trusted, and gets this long for it: the caller still has time for another connection.
+_PROBE_STALL_S = 0.5
 
 
 class NodeConnection:
@@ -84,6 +89,11 @@ class NodeConnection:
         return self._wire is not None and bool(self._wire.flights)
 
     @property
+    def is_receiving(self) -> bool:
+        """An answer is under way, and a part of it came a moment ago."""
+        return self.is_busy and now_s() - self._alive_at < _RECEIVING_S
+
+    @property
     def address(self) -> Address:
         return self._reach.address
 
@@ -114,15 +124,33 @@ class NodeConnection:
         if wire is None:
             future.set_exception(NotConnected(self.down_reason or "not connected to Redis yet"))
             return future
-        wire.flights.append(Flight(future, len(commands)))
-        for command in commands:
-            wire.out.append(pack(command))
-        if wire.wake is not None:
-            settle(wire.wake)
-            wire.wake = None
+        if not wire.flights and now_s() - wire.used_at > _REST_S:
+            self._probe(wire)
+        if wire.unsent is None:
+            wire.give(future, commands)
+        else:
+            wire.unsent.append((future, commands))
         if self._watch is None:
             self._start_watch()
         return future
+
+    def _probe(self, wire: Wire) -> None:
+        """What is posted meanwhile waits for the answer, in its order: if there is none, nothing of it is in doubt."""
+        probe: asyncio.Future[list[Any]] = asyncio.get_running_loop().create_future()
+        wire.unsent = []
+        # Every user may ask for the time. A refusal is a sign of life, too.
+        wire.give(probe, (("TIME",),))
+        probe.add_done_callback(lambda _: self._end_probe(wire))
+
+    def _end_probe(self, wire: Wire) -> None:
+        unsent, wire.unsent = wire.unsent or [], None
+        for future, commands in unsent:
+            if self._wire is wire:
+                wire.give(future, commands)
+            elif not future.done():
+                future.set_exception(NotConnected(self.down_reason or "not connected to Redis yet"))
+                # Not everybody who sends waits for the answer.
+                future.exception()
 
     def discard(self, reason: Exception) -> None:
         """Drops the present link: all that is under way fails as ConnectionLost, and a new one is made."""
@@ -286,7 +314,8 @@ class NodeConnection:
             self._alive_at = now
         silent_s = now - max(wire.flights[0].sent_at, self._alive_at)
         upload_s = (traffic.accepted - self._accepted_before) / _SLOWEST_BYTES_PER_S
-        if silent_s > self._stall_s + upload_s:
+        stall_s = self._stall_s if wire.unsent is None else _PROBE_STALL_S
+        if silent_s > stall_s + upload_s:
             self.discard(ConnectionLost(f"Redis did not answer for {silent_s * 1000:.0f} ms"))
         else:
             self._look_later()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -14,6 +15,13 @@ class Setting(NamedTuple):
     check: Callable[[Any], str | None]
     #: The environment speaks of milliseconds where this package speaks of seconds.
     env_factor: float = 1
+
+
+def digits(text: str) -> int:
+    """Of a text: int() takes spaces, signs and underscores as well."""
+    if re.fullmatch("[0-9]+", text) is None:
+        raise ValueError(text)
+    return int(text)
 
 
 def integer(low: int, high: int) -> Callable[[Any], str | None]:

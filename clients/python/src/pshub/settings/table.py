@@ -9,7 +9,7 @@ from typing import Any
 from ..redis.target import RedisTarget, check_target
 from ..wire.keys import is_namespace, is_queue_name
 from ..wire.names import is_build
-from .kinds import Setting, integer, none_or, seconds, text_of_length
+from .kinds import Setting, digits, integer, none_or, seconds, text_of_length
 
 
 class Settings:
@@ -57,14 +57,14 @@ TABLE: dict[str, Setting] = {
         str,
         lambda value: None if is_queue_name(value) else "must be the name of one queue, 1 to 64 letters, digits, and _ . -",
     ),
-    "slots": Setting(("worker",), "PSHUB_SLOTS", 4, int, integer(1, 256)),
-    "job_slots": Setting(("worker",), "PSHUB_JOB_SLOTS", None, int, none_or(integer(0, 256))),
-    "max_payload_bytes": Setting(("hub", "worker"), "PSHUB_MAX_PAYLOAD_BYTES", 1024 * 1024, int, integer(1024, 64 * 1024 * 1024)),
-    "max_backlog": Setting(("hub", "worker"), "PSHUB_MAX_BACKLOG", 10_000, int, integer(1, 10_000_000)),
-    "grace": Setting(("worker",), "PSHUB_GRACE_MS", 10.0, float, seconds(0, 3600), 1000),
+    "slots": Setting(("worker",), "PSHUB_SLOTS", 4, digits, integer(1, 256)),
+    "job_slots": Setting(("worker",), "PSHUB_JOB_SLOTS", None, digits, none_or(integer(0, 256))),
+    "max_payload_bytes": Setting(("hub", "worker"), "PSHUB_MAX_PAYLOAD_BYTES", 1024 * 1024, digits, integer(1024, 64 * 1024 * 1024)),
+    "max_backlog": Setting(("hub", "worker"), "PSHUB_MAX_BACKLOG", 10_000, digits, integer(1, 10_000_000)),
+    "grace": Setting(("worker",), "PSHUB_GRACE_MS", 10.0, digits, seconds(0, 3600), 1000),
     # A beat is sent every second; with less, one that is late would pass for a death.
-    "lease": Setting(("worker",), "PSHUB_LEASE_MS", 4.0, float, seconds(2, 600), 1000),
-    "health_port": Setting(("worker",), "PSHUB_HEALTH_PORT", None, int, none_or(integer(0, 65_535))),
+    "lease": Setting(("worker",), "PSHUB_LEASE_MS", 4.0, digits, seconds(2, 600), 1000),
+    "health_port": Setting(("worker",), "PSHUB_HEALTH_PORT", None, digits, none_or(integer(0, 65_535))),
     "build": Setting(("worker",), "PSHUB_BUILD", None, str, none_or(_build)),
     "statsd": Setting(("hub", "worker"), "PSHUB_STATSD", None, str, _statsd),
 }

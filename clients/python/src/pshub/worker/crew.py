@@ -235,7 +235,8 @@ class Crew:
         if not self._is_serving:
             return
         if held is not None:
-            self._spawn(self._reconcile.look(held, beat.now_us, self._beat.sent_at))
+            arriving_since = self._common.fetch.arriving_since(self._served)
+            self._spawn(self._reconcile.look(held, beat.now_us, self._beat.sent_at, arriving_since))
         self._adopt.on_beat(beat.ended)
         self._spawn(self._common.sharding.bring_up(self.name, self._commands))
         self._spawn(self._retreat.look(beat, held))

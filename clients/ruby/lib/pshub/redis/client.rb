@@ -17,6 +17,10 @@ module Pshub
     # A link of 1.6 Mbit/s is not silent, but slow: megabytes lie in the buffers of the system for seconds, where nobody sees them move. They
     # have that long before the link is given up.
     SLOWEST_BYTES_PER_S = 200_000.0
+    RECEIVING_MS = 1000
+    # After 30 s of rest TCP itself asks for a sign of life: firewalls of clouds forget a flow after 60 s at the earliest that they can be set
+    # to, and after four minutes where nobody sets them.
+    KEEPALIVE = { TCP_KEEPIDLE: 30, TCP_KEEPINTVL: 10, TCP_KEEPCNT: 3 }.freeze
 
     unless IS_4 || Redis::VERSION.split(".").first(2).map(&:to_i).<=>([5, 2]) >= 0
       raise LoadError, "pshub needs the gem redis 4.8, or 5.2 and newer; this is #{Redis::VERSION}"
@@ -30,12 +34,21 @@ module Pshub
       @timeout_s = timeout_s
       @redis = Redis.new(**options, **fixed, id: nil)
       IS_4 ? @redis._client.connect : @redis.call(first)
+      keep_alive unless options[:tcp_keepalive]
     end
 
     # Sends commands in one write. One answer per command, an error answer being a StandardError among them.
     def run(commands)
       upload_s = commands.sum { |words| words.sum { |word| word.to_s.bytesize } } / SLOWEST_BYTES_PER_S
-      upload_s > 0.1 ? patiently(upload_s) { exchange(commands) } : exchange(commands)
+      upload_s > 0.1 ? patiently(@timeout_s + upload_s) { exchange(commands) } : exchange(commands)
+    end
+
+    # Every user may ask for the time. A refusal is a sign of life, too.
+    def answers?(patience_s)
+      patiently(patience_s) { exchange([%w[TIME]]) }
+      true
+    rescue *FAILURES
+      false
     end
 
     # Sends as #run does.
@@ -46,11 +59,11 @@ module Pshub
       client.process(commands) { Array.new(commands.size) { client.read } }
     end
 
-    # So much longer than otherwise an answer may take.
+    # So long an answer may take.
     def patiently(seconds)
       reader = IS_4 ? @redis._client.connection : @redis._client
       write = IS_4 ? :timeout= : :read_timeout=
-      reader.public_send(write, @timeout_s + seconds)
+      reader.public_send(write, seconds)
       yield
     ensure
       reader&.public_send(write, @timeout_s)
@@ -63,6 +76,14 @@ module Pshub
       # Nothing is under way, so that what can be read is the end; but for TLS, which may have something of its own to say.
       peeked == :wait_readable || (!peeked.nil? && !peeked.empty? && tls?)
     rescue *FAILURES
+      false
+    end
+
+    # Something came a moment ago, whole or not. Only Linux tells.
+    def receiving?
+      info = socket&.getsockopt(:TCP, :INFO)&.data
+      !info.nil? && info.unpack1("@52L") < RECEIVING_MS
+    rescue *FAILURES, SocketError
       false
     end
 
@@ -80,6 +101,15 @@ module Pshub
     end
 
     private
+
+    def keep_alive
+      io = socket
+      return unless io&.remote_address&.ip?
+
+      io.setsockopt(:SOCKET, :KEEPALIVE, true)
+      # Not every system can be told when.
+      KEEPALIVE.each { |name, value| io.setsockopt(:TCP, Socket.const_get(name), value) if Socket.const_defined?(name) }
+    end
 
     # The gem has no public way to its socket. Where this finds none, a broken link is only noticed by using it.
     def socket

@@ -47,6 +47,7 @@ module Pshub
     # A place is a slot, an Address, or nil for whichever node.
     def ready?(place) = place.nil? ? @topology.known? : node_ready?(member(place))
     def client_id(place) = member(place)&.node&.client_id
+    def receiving?(place) = member(place)&.node&.receiving? == true
 
     # Why there is no connection at the moment, once an attempt failed.
     def down_reason(place)

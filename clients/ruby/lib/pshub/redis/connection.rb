@@ -112,6 +112,8 @@ module Pshub
     def ready? = (home = @ways.home) ? home.ready? : @ways.cluster.ready?(@place)
     # Why there is no link at the moment, once an attempt failed.
     def down_reason = (home = @ways.home) ? home.down_reason : @ways.cluster.down_reason(@place)
+    # A part of an answer came a moment ago.
+    def receiving? = (home = @ways.home) ? home.receiving? : @ways.cluster.receiving?(@place)
     # How Redis calls the present link, for CLIENT UNBLOCK; nil where that was not asked or may not be.
     def client_id = (home = @ways.home) ? home.client_id : @ways.cluster.client_id(@place)
 

@@ -15,6 +15,11 @@ module Pshub
     # The server is a node of a Cluster; nothing was sent.
     class OfCluster < NotConnected; end
 
+    # A firewall or NAT may forget a link that rests, and tells neither end. What rested is asked for a sign of life before it is trusted, and
+    # gets this long for it: the caller still has time for another one.
+    REST_S = 10.0
+    PROBE_S = 0.5
+
     # Why there is no link at the moment, once an attempt failed.
     attr_reader :down_reason
     # How Redis calls the present link, for CLIENT UNBLOCK; nil where that was not asked or may not be.
@@ -43,6 +48,8 @@ module Pshub
 
     def ready? = !@link.nil? && !@closed
     def closed? = @closed
+    # A part of an answer came a moment ago.
+    def receiving? = @link&.receiving? == true
 
     # Returns true when there is a link, and false when +stop+ is set, this is closed, or the time (in seconds) is over. Raises
     # OfCluster.
@@ -60,6 +67,7 @@ module Pshub
     def run(commands, opens: true)
       @lock.synchronize do
         drop(@cut || "Redis closed the connection") if @link && (@cut || !@link.alive?)
+        drop("Redis did not answer for #{PROBE_S} s") if @link && Clock.now - @used_at > REST_S && !@link.answers?(PROBE_S)
         opens ? open_link : linked
         yield if block_given?
         exchange(commands)
@@ -136,6 +144,7 @@ module Pshub
         raise OfCluster, "this is a node of a Cluster, and the others are not known yet"
       end
       @link = link
+      @used_at = Clock.now
       @failures = 0
       @opens_at = 0.0
       @down_reason = nil
@@ -194,6 +203,7 @@ module Pshub
     end
 
     def exchange(commands)
+      @used_at = Clock.now
       answers = @link.run(commands).map { |answer| answer.is_a?(StandardError) ? ReplyError.new(answer.message) : answer }
       wrong = answers.find { |answer| answer.is_a?(ReplyError) && answer.wrong_server? }
       drop(wrong.message) if wrong

@@ -229,7 +229,7 @@ module Pshub
     end
 
     def look_after(beat, held, sent_at)
-      @reconcile.look(held, beat.now_us, sent_at) if held
+      @reconcile.look(held, beat.now_us, sent_at, @common.fetch.arriving_since(@served)) if held
       @adopt.adopt_from(beat.ended)
       @common.sharding.bring_up(name, @commands)
       @on_gone.call(self) if @common.sharding.gone?(name) && @retreat.possible?(beat, held)

@@ -32,6 +32,8 @@ class _Sent(NamedTuple):
     claim: PostedClaim
     #: What was known to wait there.
     knew: tuple[bool, bool]
+    #: Monotonic seconds.
+    at: float
 
 
 class FetchLoop:
@@ -58,6 +60,8 @@ class FetchLoop:
         self._waits = BellWaits(self._on_rung, self._failed)
         self._under_way: asyncio.Task[None] | None = None
         self._claiming: _Sent | None = None
+        #: The answer of that claim is.
+        self._is_here = False
         self._is_scheduled = False
         self._wake_up = WakeUp(self._next)
         self._watch = BellWatch(self._places, self._waits.is_on)
@@ -119,6 +123,16 @@ class FetchLoop:
     def resume(self, place: ServedQueue) -> None:
         place.resume()
         self._next()
+
+    def arriving_since(self, place: ServedQueue) -> float:
+        """
+        When a claim was sent whose answer is coming in, which takes seconds on a slow link, or is here and not taken yet; infinite where
+        there is none.
+        """
+        sent = self._claiming
+        if sent is None or sent.place is not place:
+            return math.inf
+        return sent.at if self._is_here or sent.connection.is_receiving else math.inf
 
     def stop(self) -> None:
         """No claim is started any more. One that waits for the bell is left to whoever closes its connection."""
@@ -194,10 +208,11 @@ class FetchLoop:
         self._deaf = claim if is_deaf else None
         knew = (place.calls_wait, place.jobs_wait)
         place.begin_claim(jobs)
-        return _Sent(place, worker_id, connection, claim, knew)
+        return _Sent(place, worker_id, connection, claim, knew, now_s())
 
     def _ended(self, _: Any) -> None:
         self._under_way = self._claiming = None
+        self._is_here = False
         self._is_scheduled = True
         # Behind the replies of what finishes at once: writing the next wait first would hold them up.
         asyncio.get_running_loop().call_soon(self._again)
@@ -217,6 +232,7 @@ class FetchLoop:
         place = sent.place
         try:
             claimed = await place.queue.claimed(sent.connection, sent.claim, place.on_due_bell)
+            self._is_here = True
             if claimed is not None:
                 await self._took(claimed, sent)
                 return

@@ -17,7 +17,8 @@ class Reconcile:
     """
     It would stay for ever: a live worker's lease never ends, so nobody adopts from it. Run with each beat, which brings what is held. An id counts as
     lost when two looks in a row found it unknown, because at a single look its claim may just be on its way here; and when the beat of
-    the second one was sent behind the first one: of two beats close by both looks may meet the same claim on its way.
+    the second one was sent behind the first one: of two beats close by both looks may meet the same claim on its way. While the answer
+    of a claim is coming in that was sent before the first look, it may be what brings them.
 
     1. A claim whose answer was lost goes back to the list. It is not run here, because a claim for all idle slots is under way
        already, and would bring more than there is room for.
@@ -48,11 +49,14 @@ class Reconcile:
         #: Unknown at the last look, and since when, monotonic seconds.
         self._suspects: dict[str, float] = {}
 
-    async def look(self, held: Sequence[str], now_us: int, sent_at: float) -> None:
-        """``held``: ids of what is held; ``now_us`` is the beat's own time; ``sent_at`` when it was sent, monotonic seconds."""
+    async def look(self, held: Sequence[str], now_us: int, sent_at: float, arriving_since: float = math.inf) -> None:
+        """
+        ``held``: ids of what is held; ``now_us`` is the beat's own time; ``sent_at`` when it was sent, monotonic seconds; ``arriving_since``
+        when a claim was sent whose answer is coming in.
+        """
         worker_id = self._worker_id()
         unknown = [id for id in held if not self._slots.knows(id)]
-        lost = [id for id in unknown if self._suspects.get(id, math.inf) < sent_at]
+        lost = [id for id in unknown if self._suspects.get(id, math.inf) < min(sent_at, arriving_since)]
         now = now_s()
         self._suspects = {id: self._suspects.get(id, now) for id in unknown}
         if not lost or worker_id != self._worker_id():

@@ -53,6 +53,12 @@ module Pshub
         end
       end
 
+      # When a claim was sent whose answer is coming in, which takes seconds on a slow link, or is here and not taken yet; infinite where there
+      # is none.
+      def arriving_since(queue)
+        @pool.synchronize { @claiming == queue && (@here || queue.waiting.receiving?) ? @claimed_at : Float::INFINITY }
+      end
+
       # The contrary. Returns when no claim is under way there.
       def remove(queue)
         change do
@@ -166,7 +172,10 @@ module Pshub
         claimed = ask(queue, worker_id, slots, jobs, waits)
         return without_lease(queue) unless claimed
 
-        @pool.synchronize { queue.learn(claimed) }
+        @pool.synchronize do
+          @here = true
+          queue.learn(claimed)
+        end
         rest_s, of_jobs = queue.crew.claimed(claimed, worker_id, age_s(queue, claimed))
         @pool.synchronize { of_jobs ? queue.rest_jobs(rest_s) : queue.rest(rest_s) } if rest_s.positive?
       rescue StandardError => e
@@ -183,7 +192,7 @@ module Pshub
 
           takes = queue.takes_jobs? && awake_ones.none? { |each| each != queue && each.calls_wait? }
           jobs = takes ? @pool.room : 0
-          @claiming = queue
+          @claiming, @claimed_at, @here = queue, Clock.now, false
           queue.begin_claim(jobs)
           [@pool.idle, jobs, (@waits.open([queue], @pool.room) if waits)]
         end

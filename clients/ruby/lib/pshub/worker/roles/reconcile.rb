@@ -9,7 +9,8 @@ module Pshub
     # Finds what Redis says is held here and this worker does not know of. It would stay for ever: a live worker's lease never ends,
     # so nobody adopts from it. An id counts as lost when two looks in a row found it unknown, because at a single look its claim
     # may just be on its way here; and when the beat of the second one was sent behind the first one: of two beats close by both looks
-    # may meet the same claim on its way, and what is put back then runs twice.
+    # may meet the same claim on its way, and what is put back then runs twice. While the answer of a claim is coming in that was sent
+    # before the first look, it may be what brings them.
     #
     # 1. A claim whose answer was lost: back to the list. Not run here, because a claim for all idle slots is under way already, and
     #    would bring more than there is room for.
@@ -26,11 +27,12 @@ module Pshub
         @suspects = {}
       end
 
-      # +held+ are the ids that came with a beat, +now_us+ is that one's time, +sent_at+ when it was sent.
-      def look(held, now_us, sent_at)
+      # +held+ are the ids that came with a beat, +now_us+ is that one's time, +sent_at+ when it was sent, +arriving_since+ when a claim was sent
+      # whose answer is coming in.
+      def look(held, now_us, sent_at, arriving_since = Float::INFINITY)
         worker_id = @crew.worker_id
         unknown = held.reject { |id| @slots.knows?(id) }
-        lost = unknown.select { |id| @suspects.fetch(id, Float::INFINITY) < sent_at }
+        lost = unknown.select { |id| @suspects.fetch(id, Float::INFINITY) < [sent_at, arriving_since].min }
         now = Clock.now
         @suspects = unknown.to_h { |id| [id, @suspects.fetch(id, now)] }
         return if lost.empty? || worker_id != @crew.worker_id
