@@ -14,7 +14,7 @@ import { probesOf, type Role, roles } from './rights.ts'
 export const libraryName = 'pshub_1'
 
 /** Grows with each change of the library that is published; a higher one replaces a lower one, never the other way round. */
-export const libraryRevision = 6
+export const libraryRevision = 7
 
 /** The functions, each of the file of that name in queue/lua. */
 export const operations = [

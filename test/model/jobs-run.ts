@@ -19,8 +19,7 @@ const act = async (model: JobsModel, actors: JobsActors, step: Step): Promise<vo
       const added = step.specs.map(({ batch, ...spec }) => {
         const open = batch === undefined ? undefined : oneOf(openBatches(model), batch)
         const own = { ...spec, keep: spec.keep || spec.unique !== undefined }
-        // One that is there already would never end in its batch.
-        const inBatch = open && spec.unique === undefined ? `${open[1].queue}/${open[0]}` : undefined
+        const inBatch = open && `${open[1].queue}/${open[0]}`
         return jobOf(`j${++made}`, step.queue, { ...own, batch: inBatch })
       })
       return actors.enqueue(model, step.queue, added)

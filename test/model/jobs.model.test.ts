@@ -20,10 +20,13 @@ const situations = [
   'a batch is told from another queue',
   'a cancelled job was not tried again',
   'a cancelled job was passed over',
+  'a dead job stays dead beside its twin',
   'a job was given up that killed three workers',
   'a job was put off',
   'a step goes to another queue',
   'a twin',
+  'a twin of a batch',
+  'another one waits meanwhile',
   'done elsewhere, and not known to be',
 ]
 

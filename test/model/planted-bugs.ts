@@ -135,13 +135,31 @@ export const bugsOfJobs: PlantedBugs = {
     ['forgets who was there already', 'unpack(twins)', 'nil'],
   ],
   shared: [
-    ['lets twins in', "if type(there) == 'string' and there ~= id then", 'if false then', ['unique']],
-    ['keeps a lock for ever', "if redis.pcall('GET', lock) == id then", 'if false then', ['unique']],
+    ['lets twins in', 'if state and not ended and not is_late then', 'if false then', ['unique']],
+    ['keeps a lock for ever', "if lock and redis.pcall('GET', lock) == id then", 'if false then', ['unique']],
     [
       "takes another one's lock away",
-      "if redis.pcall('GET', lock) == id then",
-      'if true then',
+      "if lock and redis.pcall('GET', lock) == id then",
+      'if lock then',
       ['unique', 'enqueue', 'withdraw'],
+    ],
+    [
+      'does not hold again what waits again',
+      "if options['until'] == 'started' then",
+      'if false then',
+      ['unique', 'adopt'],
+    ],
+    [
+      'tells the batch of a twin nothing',
+      "local other = string.match(field, '^batch:(.+)$')",
+      'local other',
+      ['unique', 'batch'],
+    ],
+    [
+      'lets the record of a cancelled job go',
+      "redis.pcall('PERSIST', record)",
+      "redis.pcall('PEXPIRE', record, 1)",
+      ['tracked', 'withdraw'],
     ],
     ['has no priorities', `'"priority":"high"'`, `'"priority":"none"'`],
     [
@@ -184,8 +202,8 @@ export const bugsOfJobs: PlantedBugs = {
     ],
     [
       'takes being put off for a failure',
-      "if outcome == 'putoff' then return",
-      'if false then return',
+      "if outcome == 'putoff' then",
+      'if false then',
       ['claim', 'settle', 'putoff'],
     ],
     ['forgets the dead', 'dropped = dropped + bury(KEYS[2], failed, now, ARGV[1], ARGV[2])', '', ['claim', 'settle']],
@@ -201,13 +219,13 @@ export const bugsOfJobs: PlantedBugs = {
     ['tells no batch of the dead', 'tally_of(', 'type(', ['batch', 'adopt', 'killer']],
   ],
   forward: [['lets a job come twice', "'NX', 'PX', ARGV[1])", "'PX', ARGV[1])", ['chain', 'sendOut']]],
-  revive: [['revives what is not there', 'text) == 1', 'text) >= 0', ['claim', 'settle', 'revive']]],
-  withdraw: [
+  revive: [
+    ['revives what is not there', 'text) == 1', 'text) >= 0', ['claim', 'settle', 'hasten', 'retry']],
     [
-      'lets the record of a job that waits go',
-      "redis.call('PERSIST', record)",
-      "redis.call('PEXPIRE', record, 1)",
-      ['tracked', 'withdraw'],
+      'revives a dead job beside its twin',
+      'not hold_unique(KEYS[1], id, options) and',
+      '',
+      ['unique', 'claim', 'settle', 'revive'],
     ],
   ],
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { defineTask } from '../../src/index.ts'
+import { defineTask, type EnqueueOptions } from '../../src/index.ts'
 import { flaky } from '../support/flaky-task.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
@@ -52,6 +52,61 @@ describe('a unique job', () => {
     expect((await hub.enqueue(task, {}, { unique })).isTwin).toBe(true)
     go()
     await eventually(() => running === 2)
+    it_.allowLeftovers()
+  })
+})
+
+describe('the uniqueness of a job', () => {
+  const unique = { queue: 'q', unique: { id: 'x' }, retries: 0 }
+
+  it('is free when its time to be wanted is over, or it was cancelled and comes back', async () => {
+    const hub = it_.hub()
+    const late = await hub.enqueue('flaky:1.0', {}, { ...unique, expiresMs: 1 })
+    await eventually(async () => !(await hub.enqueue('flaky:1.0', {}, unique)).isTwin)
+    expect((await hub.enqueue('flaky:1.0', {}, unique)).isTwin).toBe(true)
+    const cancelled = await stopped(unique)
+    expect((await cancelled.status()).state).toBe('cancelled')
+    expect(await failure(late.result())).toMatchObject({ code: 'Expired' })
+    it_.allowLeftovers()
+  })
+
+  /** A job that is cancelled while it runs, and whose worker leaves. */
+  const stopped = async (options: EnqueueOptions) => {
+    const hub = it_.hub()
+    const task = defineTask('stay:1.0', {}, () => new Promise(() => {}))
+    const worker = await it_.worker([task])
+    const job = await hub.enqueue(task, {}, options)
+    await eventually(() => worker.busy === 1)
+    await job.cancel()
+    await worker.stop({ graceMs: 0 })
+    expect((await hub.enqueue(task, {}, options)).isTwin).toBe(false)
+    return job
+  }
+
+  it('is held again by one that its worker puts back', async () => {
+    const task = defineTask('stay:1.0', {}, () => new Promise(() => {}))
+    const worker = await it_.worker([task])
+    const hub = it_.hub()
+    const first = await hub.enqueue(task, {}, { unique: { until: 'started' } })
+    await eventually(() => worker.busy === 1)
+    await worker.stop({ graceMs: 0 })
+    const twin = await hub.enqueue(task, {}, { unique: { until: 'started' } })
+    expect([twin.id, twin.isTwin]).toEqual([first.id, true])
+    it_.allowLeftovers()
+  })
+
+  it('keeps a dead one dead while another one waits', async () => {
+    const { task } = flaky()
+    const worker = await it_.worker([task])
+    const hub = it_.hub()
+    const dead = await hub.enqueue(task, { fails: 9 }, unique)
+    await failure(dead.result())
+    await worker.stop()
+    const next = await hub.enqueue(task, {}, unique)
+    expect([next.isTwin, await hub.dead('q').retry(), await hub.dead('q').count()]).toEqual([false, 0, 1])
+    await it_.worker([task])
+    await next.result()
+    expect(await hub.dead('q').retry()).toBe(1)
     it_.allowLeftovers()
   })
 })

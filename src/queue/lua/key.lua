@@ -8,8 +8,8 @@
 --          delete: its payloads go; has: nothing is changed
 -- ARGV[4]  how many dead jobs are kept; the oldest make room. Of `has` the epoch of the queue's shards, as the caller knows them
 -- ARGV[5]  ms for which they are kept
--- Returns  how many jobs or payloads this concerned, of `has` 1 where a job of the key waits in its line or runs, else 0, and -3 where the epoch is another one; -1 when nothing can be skipped because the key runs now; -2 when its first job is one of
---          a batch of another queue, which only a worker can tell
+-- Returns  how many jobs or payloads this concerned, of `has` 1 where a job of the key waits in its line or runs, else 0, and -3 where the epoch is another one; -1 when nothing can be skipped because the key runs now; -2 when a batch of another queue waits
+--          for its first job, which only a worker can tell
 --
 -- What runs goes on. Who waits for a job that is skipped finds that by looking again.
 local jobs, task, key = KEYS[1], ARGV[1], ARGV[2]
@@ -41,15 +41,15 @@ local failure = '"code":"Skipped","message":"It was skipped by hand"'
 
 -- The first job of a line.
 local function skip_job(message)
-  local queue, batch = string.match(options_of(message).batch or '', '^([%w_.-]+)/([%w_-]+)$')
-  if queue and queue ~= string.match(jobs, '{(.-)}') then return -2 end
-  redis.call('LPOP', line)
-  count_lined(jobs, task, -1)
   local whole = with_lead(message, 'hand-' .. now_us_text(), now)
   local id, options = select(3, string.match(whole, leading)), options_of(whole)
+  local here, elsewhere = batches_of(jobs, id, options)
+  if elsewhere[1] then return -2 end
+  redis.call('LPOP', line)
+  count_lined(jobs, task, -1)
   local failed = with_failure(whole, id, failure, now)
   bury(jobs, failed, now, ARGV[4], ARGV[5])
-  if batch then tally(jobs, KEYS[2], batch, id, 'dead') end
+  for _, batch in ipairs(here) do tally(jobs, KEYS[2], batch, id, 'dead') end
   note_job(jobs, id, options, 'tries', options_of(failed).tries, 'error', string.format('{"at":%d,%s}', now, failure))
   end_job(jobs, id, options, 'dead', now)
   return 1

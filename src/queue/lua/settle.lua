@@ -40,7 +40,7 @@ local function again(id, message, options, delay, state, waiting)
   local pushed, ttl = string.match(message, leading)
   local left = ttl ~= '0' and math.floor((pushed + ttl * 1000) / 1000) - due or 0
   if left < 0 or left == 0 and ttl ~= '0' then return finish(id, message, options, 'expired') end
-  note_job(KEYS[2], id, options, 'state', state, 'due', string.format('%d', due))
+  wait_again(KEYS[2], id, options, 'state', state, 'due', string.format('%d', due))
   local text = string.format('{"at":%d000,"ttl":%d', due, left) .. string.sub(message, (string.find(message, ',"id":"', 1, true)))
   if waiting then
     leaves(leaving, id, message, options)
@@ -55,14 +55,6 @@ local function again(id, message, options, delay, state, waiting)
   waiting[#waiting + 1] = due
   waiting[#waiting + 1] = text
   return {}
-end
-
--- What it kept from others until it started it keeps from them again, unless one of them came meanwhile.
-local function put_off(id, message, options, delay)
-  if options['until'] == 'started' and type(options.unique) == 'string' then
-    redis.pcall('SET', beside(KEYS[2], 'unique:' .. options.unique), id, 'NX', 'PX', unique_ms(options))
-  end
-  return again(id, with_lead(message, id, now), options, delay, 'scheduled', not options.key and later)
 end
 
 local function follow(following)
@@ -110,7 +102,9 @@ local function settle(id, message, outcome, delay, text, following)
     follow(following)
     return finish(id, message, options, 'done', 'result', text)
   end
-  if outcome == 'putoff' then return put_off(id, message, options, delay) end
+  if outcome == 'putoff' then
+    return again(id, with_lead(message, id, now), options, delay, 'scheduled', not options.key and later)
+  end
   if outcome ~= 'retry' and outcome ~= 'pass' and outcome ~= 'dead' then return finish(id, message, options, outcome) end
   local failure = with_start(id, options, text)
   local failed = with_failure(message, id, failure, now)

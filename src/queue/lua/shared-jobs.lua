@@ -77,13 +77,33 @@ local function first_of(set)
   return time and time < 1e16 and math.max(0, time) or nil
 end
 
+-- The key that keeps others of its uniqueness away; nil for a job that has none.
+local function lock_of(jobs, options)
+  return type(options.unique) == 'string' and beside(jobs, 'unique:' .. options.unique) or nil
+end
+
+-- A job that is to wait holds its uniqueness. Returns the id of another one that does, which waits or runs: one without a record, that has
+-- ended, or whose time to be wanted was over before it started, holds nothing.
+local function hold_unique(jobs, id, options)
+  local lock = lock_of(jobs, options)
+  local there = lock and redis.pcall('SET', lock, id, 'NX', 'GET', 'PX', unique_ms(options))
+  if type(there) ~= 'string' or there == id then return nil end
+  local state, ended, expires = unpack(redis.pcall('HMGET', beside(jobs, 'job:' .. there), 'state', 'ended', 'expires'))
+  local is_late = state ~= 'running' and (tonumber(expires or nil) or math.huge) <= now_ms()
+  if state and not ended and not is_late then return there end
+  redis.pcall('SET', lock, id, 'PX', unique_ms(options))
+end
+
+-- Others of its uniqueness may come.
+local function free_unique(jobs, id, options)
+  local lock = lock_of(jobs, options)
+  if lock and redis.pcall('GET', lock) == id then redis.pcall('DEL', lock) end
+end
+
 -- A job has come to its end: what it kept from others is free again, and its record, if it has one, says so and goes in time.
 -- Returns who waits for it: ticket, hub, ticket, hub, ...
 local function end_job(jobs, id, options, state, now, ...)
-  if type(options.unique) == 'string' then
-    local lock = beside(jobs, 'unique:' .. options.unique)
-    if redis.pcall('GET', lock) == id then redis.pcall('DEL', lock) end
-  end
+  free_unique(jobs, id, options)
   local keep = tonumber(options.keep)
   if not keep then return {} end
   local record = beside(jobs, 'job:' .. id)
@@ -100,6 +120,15 @@ local function end_job(jobs, id, options, state, now, ...)
   redis.call('HSET', record, 'state', state, 'ended', string.format('%d', now), ...)
   redis.call('PEXPIRE', record, string.format('%d', math.max(1, keep)))
   return waiters
+end
+
+-- A tracked job that waits is not wanted any more. Its record stays until it would be taken. Who waits for its end finds that by looking again.
+local function cancel_waiting(jobs, id, options)
+  local record = beside(jobs, 'job:' .. id)
+  -- A life of a millisecond would be over at times before it is taken back.
+  end_job(jobs, id, { keep = 60000, unique = options.unique }, 'cancelled', now_ms())
+  redis.pcall('HSET', record, 'cancel', '1')
+  redis.pcall('PERSIST', record)
 end
 
 -- A job with one more failure in it: how many there were, and the last ten of them. `failure` is JSON without its time and braces.

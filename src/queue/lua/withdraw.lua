@@ -8,8 +8,7 @@
 -- flags:   allow-oom
 -- Returns  its state before, or empty when there is no record of it
 --
--- What waits stays where it is until it would be taken: to look for it would make all of Redis wait. Its record stays until then. Who
--- waits for its end finds that by looking again.
+-- What waits stays where it is until it would be taken: to look for it would make all of Redis wait.
 local record = beside(KEYS[1], 'job:' .. ARGV[1])
 local state = redis.call('HGET', record, 'state')
 if not state then
@@ -26,9 +25,5 @@ if state == 'running' then
   return state
 end
 if state ~= 'waiting' and state ~= 'scheduled' and state ~= 'retrying' then return state end
-local unique = redis.call('HGET', record, 'unique')
--- A life of a millisecond would be over at times before it is taken back.
-end_job(KEYS[1], ARGV[1], { keep = 60000, unique = unique or nil }, 'cancelled', now_ms())
-redis.call('HSET', record, 'cancel', '1')
-redis.call('PERSIST', record)
+cancel_waiting(KEYS[1], ARGV[1], { unique = redis.call('HGET', record, 'unique') })
 return state

@@ -16,7 +16,7 @@ from .redirect import key_of
 from .refusals import ReplyError, is_full, is_passing
 
 #: Of the library that this package brings along. A higher one replaces a lower one, never the other way round.
-LIBRARY_REVISION = 6
+LIBRARY_REVISION = 7
 #: The library may be gone once more before the function is called again.
 _TRIES = 5
 _FILE = Path(__file__).with_name("library.lua")

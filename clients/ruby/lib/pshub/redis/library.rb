@@ -6,7 +6,7 @@ require_relative "failures"
 module Pshub
   # Of the library in Redis: grows with each change of it that is published. A higher one replaces a lower one, never the other
   # way round.
-  LIBRARY_REVISION = 6
+  LIBRARY_REVISION = 7
 
   # All that is done in one step in Redis, as a library of Redis Functions. A client needs its names alone; whoever has the right
   # loads it where it is missing or older.
