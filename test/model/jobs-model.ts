@@ -271,6 +271,12 @@ export class JobsModel {
       this.#free(job)
       job.isCancelled = true
       job.state = 'cancelled'
+      const { scheduled, retries } = this.queues[job.queue]!
+      if (!scheduled.delete(job.id) && !retries.delete(job.id)) return
+      const batches = [...job.others, ...(job.batch === undefined ? [] : [job.batch])]
+      // Only a worker can tell a batch of another queue.
+      if (batches.some(batch => !batch.startsWith(`${job.queue}/`))) this.#push(job, 'tail')
+      else this.#end(job, 'cancelled', '')
     }
   }
 

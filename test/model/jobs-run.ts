@@ -57,9 +57,9 @@ const act = async (model: JobsModel, actors: JobsActors, step: Step): Promise<vo
       return owes ? undefined : actors.leave(model, step.queue, step.worker)
     }
     case 'withdraw': {
-      const tracked = jobs.filter(({ keep, state }) => keep && state !== 'scheduled')
+      const tracked = jobs.filter(({ keep }) => keep)
       // Most have ended, and nothing becomes of these: nine times of ten it is one that has not.
-      const live = tracked.filter(({ state }) => ['waiting', 'running', 'retrying'].includes(state))
+      const live = tracked.filter(({ state }) => ['waiting', 'scheduled', 'running', 'retrying'].includes(state))
       const job = oneOf(step.which % 10 > 0 && live.length > 0 ? live : tracked, Math.floor(step.which / 10))
       return job && actors.withdraw(model, job)
     }

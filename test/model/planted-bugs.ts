@@ -219,6 +219,16 @@ export const bugsOfJobs: PlantedBugs = {
     ['tells no batch of the dead', 'tally_of(', 'type(', ['batch', 'adopt', 'killer']],
   ],
   forward: [['lets a job come twice', "'NX', 'PX', ARGV[1])", "'PX', ARGV[1])", ['chain', 'sendOut']]],
+  withdraw: [
+    ['leaves what waits for its time', "redis.call('ZREM', set, text)", '', ['tracked', 'withdraw']],
+    ['tells no batch', 'tally(jobs,', 'type(jobs,', ['tracked', 'batch', 'withdraw']],
+    [
+      'ends what a batch elsewhere waits for',
+      'if text and not elsewhere[1] then',
+      'if text then',
+      ['tracked', 'batch', 'withdraw'],
+    ],
+  ],
   revive: [
     ['revives what is not there', 'text) == 1', 'text) >= 0', ['claim', 'settle', 'hasten', 'retry']],
     [

@@ -145,6 +145,27 @@ describe('a job that is cancelled', () => {
   })
 })
 
+describe('jobs that are cancelled while they wait for their time', () => {
+  it('go at once, however many have the same, and also where their next try is what they wait for', async () => {
+    const hub = it_.hub()
+    const at = Date.now() + 3_600_000
+    const shared = { queue: 'q', tracked: true, at }
+    const reminders = Array.from({ length: 50 }, (_, n) => ['flaky:1.0', { n }, { expiresMs: n * 1000 }] as const)
+    const { ids } = await hub.enqueueMany(
+      reminders.map(([task, args, own]) => [task, args, own]),
+      shared,
+    )
+    const worker = await it_.worker([flaky({ backoff: 60_000 }).task])
+    const failing = await hub.enqueue('flaky:1.0', { fails: 1 }, { tracked: true, expiresMs: 3_600_000 })
+    await eventually(async () => (await failing.status()).state === 'retrying')
+    await worker.stop()
+    for (const id of [...ids, failing.id]) expect(await (await hub.job(id)).cancel()).toBe(true)
+    expect([await it_.redis.zcard(keys().scheduled), await it_.redis.zcard(keys().retries)]).toEqual([0, 0])
+    for (const id of [...ids, failing.id]) expect(await it_.redis.pttl(keys().job(id))).toBeGreaterThan(0)
+    it_.allowLeftovers()
+  })
+})
+
 describe('who waits for a job', () => {
   it('hears of its end in another hub, many of them, and not by looking again', async () => {
     const stage = await memoryStage()

@@ -1,12 +1,13 @@
--- key: a key is due now; what it is stuck at is skipped; or what waits of it, merged, is deleted.
+-- key: a key is due now; what it is stuck at is skipped; what waits of it, merged, is deleted; or one of its jobs is.
 --
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
 -- KEYS[2]  LIST  pshub:{<queue>}:jobbell
 -- ARGV[1]  task
 -- ARGV[2]  key
 -- ARGV[3]  run: it is due now; skip: its first job, or the payload with its lowest score, is given up, and what is behind it is due now;
---          delete: its payloads go; has: nothing is changed
--- ARGV[4]  how many dead jobs are kept; the oldest make room. Of `has` the epoch of the queue's shards, as the caller knows them
+--          delete: its payloads go; drop: one job of its line goes; has: nothing is changed
+-- ARGV[4]  how many dead jobs are kept; the oldest make room. Of `has` the epoch of the queue's shards, as the caller knows them; of `drop` the
+--          job exactly as it lies there
 -- ARGV[5]  ms for which they are kept
 -- Returns  how many jobs or payloads this concerned, of `has` 1 where a job of the key waits in its line or runs, else 0, and -3 where the epoch is another one; -1 when nothing can be skipped because the key runs now; -2 when a batch of another queue waits
 --          for its first job, which only a worker can tell
@@ -93,8 +94,17 @@ local function delete()
   return count
 end
 
+local function drop()
+  local is_head = redis.pcall('LINDEX', line, 0) == ARGV[4]
+  if redis.pcall('LREM', line, 1, ARGV[4]) ~= 1 then return 0 end
+  if is_head then leave_head(jobs, task, key) else count_lined(jobs, task, -1) end
+  if keys_due(jobs) > 0 then ring(KEYS[2]) end
+  return 1
+end
+
 local acts = {
   skip = skip,
+  drop = drop,
   delete = delete,
   run = function()
     local lined = redis.pcall('LLEN', line)
@@ -103,5 +113,5 @@ local acts = {
   end,
 }
 local count = acts[ARGV[3]]()
-if count >= 0 and ARGV[3] ~= 'delete' then due_now() end
+if count >= 0 and ARGV[3] ~= 'delete' and ARGV[3] ~= 'drop' then due_now() end
 return count

@@ -40,6 +40,7 @@ for i = 1, #ARGV, 2 do
       revived = revived + 1
       arrive_late(KEYS[1], id, text)
       note_job(KEYS[1], id, options, 'due', string.format('%d', now_ms()))
+      note_expiry(KEYS[1], id, options, now_ms(), text)
     end
   end
 end

@@ -104,8 +104,8 @@ local function add_job(jobs, at, message, added)
     local task = string.match(text, '"job":%b{},"task":"([^"]*)"')
     note_job(jobs, id, options, 'state', due > now and 'scheduled' or 'waiting', 'task', task or '', 'enqueued',
       string.format('%d', now), 'due', string.format('%d', due), 'unique', options.unique or '')
-    local ttl = tonumber(string.match(message, '^"ttl":(%d+)'))
-    if options.unique and ttl > 0 then note_job(jobs, id, options, 'expires', string.format('%.0f', due + ttl)) end
+    if options.key then note_job(jobs, id, options, 'key', options.key) end
+    note_expiry(jobs, id, options, due, text)
     -- Somebody may wait for it already.
     redis.pcall('PERSIST', beside(jobs, 'job:' .. id))
   end

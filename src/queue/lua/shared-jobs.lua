@@ -64,6 +64,12 @@ local function note_job(jobs, id, options, ...)
   if options.keep then redis.pcall('HSET', beside(jobs, 'job:' .. id), ...) end
 end
 
+-- Notes when a job is not wanted any more that is due then (ms), of one that is not wanted for ever.
+local function note_expiry(jobs, id, options, due, message)
+  local _, ttl = string.match(message, leading)
+  if ttl ~= '0' then note_job(jobs, id, options, 'expires', string.format('%.0f', due + ttl)) end
+end
+
 -- Whether a tracked job is not wanted any more. One that waits or runs goes on as if nothing were, until somebody looks.
 local function is_cancelled(jobs, id, options)
   return options.keep ~= nil and redis.pcall('HGET', beside(jobs, 'job:' .. id), 'cancel') == '1'

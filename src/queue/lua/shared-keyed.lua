@@ -173,6 +173,15 @@ local function free_keys(jobs, task, freed, is_run)
   note_first(jobs, task)
 end
 
+-- The first job of a key is not in its line any more, and was not taken either: the next one is due when that says so.
+local function leave_head(jobs, task, key)
+  count_lined(jobs, task, -1)
+  if redis.pcall('HEXISTS', beside(jobs, 'running:' .. task), key) == 1 then return end
+  redis.pcall('ZREM', beside(jobs, 'later'), task .. ' ' .. key)
+  redis.pcall('ZREM', beside(jobs, 'keys:' .. task), key)
+  free_keys(jobs, task, { key })
+end
+
 -- Jobs with keys have come to their ends, or let others pass: by task, { id, key, id, key, ... }. Some after the other: see `most_words`.
 local function leave_lines(jobs, leaving, is_run)
   for task, pairs_of in pairs(leaving) do
