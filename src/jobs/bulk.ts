@@ -212,11 +212,11 @@ const withdraw = async (
     return isGone ? 'removed' : 'told'
   }
   if (ofBatch !== undefined || job.state === 'running') return 'left'
-  if (ofKey !== undefined && key === queue.keys.line(job.task, ofKey))
-    return (await queue.dropFromLine(client, job.task, ofKey, text)) ? 'removed' : 'left'
-  const remove = job.state === 'waiting' ? ['lrem', key, 1, text] : ['zrem', key, text]
-  const [name, ...args] = remove as [string, ...(string | number)[]]
-  return (await command(client, name, ...args)) === 1 ? 'removed' : 'left'
+  const isGone =
+    job.state === 'waiting'
+      ? await queue.drop(client, job.task, key === queue.keys.line(job.task, ofKey ?? '') ? ofKey : undefined, text)
+      : (await command(client, 'zrem', key, text)) === 1
+  return isGone ? 'removed' : 'left'
 }
 
 /** @throws HubError NoSuchJob, NotEnqueued */

@@ -253,10 +253,10 @@ export class JobQueue {
     return (await run(client, 'key', [jobs, jobBell], [task, key, act, maxDead, deadMs])) as number
   }
 
-  /** Takes one job out of the line of its key, exactly as it lies there. Returns whether it was there. */
-  async dropFromLine(client: Redis, task: string, key: string, text: string): Promise<boolean> {
+  /** Takes one job that waits out of its list, or of the line of its key, exactly as it lies there. Returns whether it was there. */
+  async drop(client: Redis, task: string, key: string | undefined, text: string): Promise<boolean> {
     const { jobs, jobBell } = this.keys
-    return (await run(client, 'key', [jobs, jobBell], [task, key, 'drop', text, 0])) === 1
+    return (await run(client, 'key', [jobs, jobBell], [task, key ?? '', 'drop', text, 0])) === 1
   }
 
   /** Whether a job of a key waits here, or runs; undefined where the queue's shards are not those of this epoch. */

@@ -118,6 +118,7 @@ def test_a_claim_whose_answer_was_lost_brings_back_a_job_that_was_tried_here_bef
 _MESSAGE = '"ttl":0,"id":"{id}","job":{{"keep":60000}},"task":"double:1.0","args":{{"was":4}}}}'
 
 
+@pytest.mark.strangers
 @pytest.mark.parametrize("holder", ["lost", "own"])
 def test_what_is_to_be_done_in_another_queue_survives(server: Server, hub: Hub, serve: Serve, holder: str) -> None:
     serve(double, queue="other")

@@ -188,6 +188,7 @@ class PshubTest < Minitest::Test
   include Support
 
   # One server for all tests of this process that do not stop theirs.
+  @@shared_server = nil
   def self.shared_server = @@shared_server ||= Server.new.tap { |server| Minitest.after_run { server.close } } # rubocop:disable Style/ClassVars
 
   # A server that the parent of this process started, and stops.
@@ -199,6 +200,22 @@ class PshubTest < Minitest::Test
 
   def teardown
     @endings.reverse_each(&:call)
+    owned_by_all if @server.equal?(@@shared_server) && passed? && !@strangers
+  end
+
+  # For a test that ends with keys in Redis that nobody owns, put there by hand.
+  def allow_strangers = @strangers = true
+
+  UNOWNED = File.read(File.join(ROOT, "test/support/unowned.lua"))
+
+  # Nothing lies there for ever that nobody owns. What was killed just now has come to its end soon.
+  def owned_by_all
+    finish = Process.clock_gettime(Process::CLOCK_MONOTONIC) + 2
+    until (wrong = @server.client.eval(UNOWNED, argv: ["pshub"])).empty?
+      late = Process.clock_gettime(Process::CLOCK_MONOTONIC) > finish
+      flunk("Nobody owns what is left for ever:\n#{wrong.first(20).join("\n")}") if late
+      delay 0.02, "the interval between two looks"
+    end
   end
 
   # Empty at the start.

@@ -3,9 +3,9 @@
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
 -- KEYS[2]  LIST  pshub:{<queue>}:jobbell
 -- ARGV[1]  task
--- ARGV[2]  key
+-- ARGV[2]  key; empty for a job without one, of `drop`
 -- ARGV[3]  run: it is due now; skip: its first job, or the payload with its lowest score, is given up, and what is behind it is due now;
---          delete: its payloads go; drop: one job of its line goes; has: nothing is changed
+--          delete: its payloads go; drop: one job of its line, or of its list, goes; has: nothing is changed
 -- ARGV[4]  how many dead jobs are kept; the oldest make room. Of `has` the epoch of the queue's shards, as the caller knows them; of `drop` the
 --          job exactly as it lies there
 -- ARGV[5]  ms for which they are kept
@@ -95,10 +95,11 @@ local function delete()
 end
 
 local function drop()
-  local is_head = redis.pcall('LINDEX', line, 0) == ARGV[4]
-  if redis.pcall('LREM', line, 1, ARGV[4]) ~= 1 then return 0 end
-  if is_head then leave_head(jobs, task, key) else count_lined(jobs, task, -1) end
-  if keys_due(jobs) > 0 then ring(KEYS[2]) end
+  local from = key == '' and list_of(jobs, ARGV[4]) or line
+  local is_head = redis.pcall('LINDEX', from, 0) == ARGV[4]
+  if redis.pcall('LREM', from, 1, ARGV[4]) ~= 1 then return 0 end
+  if key ~= '' and is_head then leave_head(jobs, task, key) end
+  if key ~= '' and not is_head then count_lined(jobs, task, -1) end
   return 1
 end
 
@@ -114,4 +115,5 @@ local acts = {
 }
 local count = acts[ARGV[3]]()
 if count >= 0 and ARGV[3] ~= 'delete' and ARGV[3] ~= 'drop' then due_now() end
+ring_for_jobs(jobs, KEYS[2])
 return count

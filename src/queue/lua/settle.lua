@@ -139,6 +139,6 @@ leave_lines(KEYS[2], runs_leaving, true)
 arrive(KEYS[2], KEYS[3], added)
 if later[1] then postpone(KEYS[2], 'scheduled', later) end
 if retries[1] then postpone(KEYS[2], 'retries', retries) end
-if held_back then ring(beside(KEYS[2], 'duebell')) end
+if held_back then ring_due(KEYS[2]) end
 if keys_due(KEYS[2]) > 0 then ring(KEYS[3]) end
 return { dropped, told, outs }

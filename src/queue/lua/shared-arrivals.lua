@@ -39,6 +39,11 @@ local function jobs_waiting(jobs)
   return count
 end
 
+-- Wakes a worker for jobs that wait. Where none does nobody may be there to take a token, and it would stay.
+local function ring_for_jobs(jobs, bell)
+  if jobs_waiting(jobs) > 0 then ring(bell) else redis.call('DEL', bell) end
+end
+
 -- When the first of those jobs is due that wait for their time, Redis milliseconds; nil when none waits.
 local function next_due(jobs)
   local first
@@ -55,7 +60,7 @@ local function postpone(jobs, name, later)
   local first, before = later[1], next_due(jobs)
   for i = 3, #later, 2 do first = math.min(first, later[i]) end
   redis.call('ZADD', beside(jobs, name), unpack(later))
-  if not before or first < before then ring(beside(jobs, 'duebell')) end
+  if not before or first < before then ring_due(jobs) end
 end
 
 -- An error of these, which somebody else's keys cause, is to come before anything was changed.
@@ -127,7 +132,7 @@ local function arrive(jobs, bell, added)
   if added.waiting then ring(bell) end
   if added.is_due then ring(bell) end
   -- A worker sets its clock by the first of them.
-  if added.later and added.later <= (next_due(jobs) or 0) then ring(beside(jobs, 'duebell')) end
+  if added.later and added.later <= (next_due(jobs) or 0) then ring_due(jobs) end
   if added[1] then postpone(jobs, 'scheduled', added) end
 end
 

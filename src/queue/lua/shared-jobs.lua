@@ -6,6 +6,14 @@ local function beside(jobs, name)
   return string.sub(jobs, 1, -5) .. name
 end
 
+-- Wakes the worker that looks after what is due. It is told with each beat, too: a token of which nobody takes notice goes by itself.
+local function ring_due(jobs)
+  local bell = beside(jobs, 'duebell')
+  if redis.call('LLEN', bell) > 0 then return end
+  redis.call('RPUSH', bell, '1')
+  redis.call('PEXPIRE', bell, 60000)
+end
+
 -- The record of the shards over which a queue is spread, as text; empty where it is not, or what is there is none.
 local function shards_of(jobs)
   local text = redis.pcall('GET', beside(jobs, 'shards'))

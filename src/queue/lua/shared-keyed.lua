@@ -155,7 +155,7 @@ local function free_keys(jobs, task, freed, is_run)
       -- What came before the clock was set back has to wait for nothing.
       if options.due or options.delay or options.tries then
         stand(jobs, task, key, now, math.ceil(at / 1000))
-        ring(beside(jobs, 'duebell'))
+        ring_due(jobs)
       else
         due[#due + 1] = string.format('%.0f', now)
         due[#due + 1] = key
@@ -165,7 +165,7 @@ local function free_keys(jobs, task, freed, is_run)
         local at = tonumber(redis.pcall('HGET', beside(jobs, 'next:' .. task), key) or nil)
         redis.pcall('HDEL', beside(jobs, 'next:' .. task), key)
         stand(jobs, task, key, now, at and at * 1000 > now and at or nil)
-        if at then ring(beside(jobs, 'duebell')) end
+        if at then ring_due(jobs) end
       end
     end
   end

@@ -49,7 +49,7 @@ local function take_from_line()
   if type(text) ~= 'string' or select(3, string.match(text, leading)) ~= id then return nil end
   redis.call('LPOP', line_of(jobs, task, key))
   leave_head(jobs, task, key)
-  if keys_due(jobs) > 0 then ring(beside(jobs, 'jobbell')) end
+  ring_for_jobs(jobs, beside(jobs, 'jobbell'))
   return text
 end
 
