@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask, type EnqueueOptions } from '../../src/index.ts'
+import { JobQueue } from '../../src/queue/job-queue.ts'
+import { Queue } from '../../src/queue/queue.ts'
+import { makeKeys } from '../../src/wire/keys.ts'
 import { flaky } from '../support/flaky-task.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { queueKeys } from '../support/queue-keys.ts'
@@ -192,5 +195,33 @@ describe('who waits for a job', () => {
     await hub.close()
     expect(await closed).toMatchObject({ code: 'HubClosed' })
     await it_.redis.del(keys().jobs, keys().jobBell, keys().job(job.id))
+  })
+})
+
+describe('jobs by hand', () => {
+  const names = () => makeKeys(it_.namespace)
+
+  it('whose record is to be kept for longer than Redis can cost the others of their step nothing', async () => {
+    const [jobs, queue] = [new JobQueue('q', names()), new Queue('q', names())]
+    const text = (id: string, job: string) => `"ttl":0,"id":"${id}","job":${job},"task":"t:1.0","args":1}`
+    await queue.beat(it_.redis, 'w', 60_000, true)
+    await jobs.enqueue(it_.redis, 'h', 1, [text('a', '{"retries":1}'), text('b', '{"keep":9.3e18}')])
+    await queue.claim(it_.redis, 'w', { slots: 2, jobs: 2 })
+    const failure = '"code":"E","message":"m"'
+    await jobs.settle(it_.redis, 'w', [
+      { id: 'job:a', outcome: 'retry', delayMs: 60_000, text: failure, following: '' },
+      { id: 'job:b', outcome: 'done', delayMs: 0, text: '1', following: '' },
+    ])
+    expect([await it_.redis.zcard(keys().retries), await it_.redis.hget(keys().job('b'), 'state')]).toEqual([1, 'done'])
+    it_.allowLeftovers()
+  })
+
+  it('are told to who came last, though a hundred gave up waiting before', async () => {
+    const jobs = new JobQueue('q', names())
+    await jobs.enqueue(it_.redis, 'h', 1, ['"ttl":0,"id":"a","job":{"keep":1000},"task":"t:1.0","args":1}'])
+    for (let n = 0; n <= 100; n++) await jobs.await(it_.redis, 'a', `ticket-${n}`, 'h')
+    const waiting = (await it_.redis.hkeys(keys().job('a'))).filter(field => field.startsWith('wait:'))
+    expect([waiting.length, waiting.includes('wait:ticket-100')]).toEqual([100, true])
+    it_.allowLeftovers()
   })
 })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { defineTask, type TaskContext } from '../../src/index.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
+import { queueKeys } from '../support/queue-keys.ts'
 import { memoryStage } from '../support/stages.ts'
 
 const it_ = useRedis()
@@ -127,6 +128,17 @@ describe('jobs with a key', () => {
     expect(await hub.runJob(first.id, { queue: 'q' })).toBe(true)
     await eventually(() => of('a').length === 1)
     expect(of('a').map(({ n }) => n)).toEqual([1])
+  })
+
+  it('are freed where nobody runs them, however many other tasks have keys', async () => {
+    const { keyed, running } = queueKeys(it_)
+    for (let n = 0; n < 100; n++) await it_.redis.zadd(keyed, 1, `other-${n}:1.0`)
+    await it_.redis.zadd(keyed, '+inf', 'sync:1.0')
+    await it_.redis.hset(running('sync:1.0'), 'a', '1 nobody j')
+    await it_.hub().pause('q')
+    await it_.worker([noting().task])
+    await eventually(async () => (await it_.redis.exists(running('sync:1.0'))) === 0)
+    it_.allowStrangers()
   })
 
   it('keep the name of their queue known', async () => {

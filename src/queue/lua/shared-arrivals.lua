@@ -104,7 +104,7 @@ local function add_job(jobs, at, message, added)
     if type(options.batch) == 'string' then redis.pcall('HSET', beside(jobs, 'job:' .. there), 'batch:' .. options.batch, '1') end
     return there
   end
-  local due = tonumber(options.due) or now + (tonumber(options.delay) or 0)
+  local due = ms_of(options.due) or now + (ms_of(options.delay) or 0)
   if options.keep then
     local task = string.match(text, '"job":%b{},"task":"([^"]*)"')
     note_job(jobs, id, options, 'state', due > now and 'scheduled' or 'waiting', 'task', task or '', 'enqueued',

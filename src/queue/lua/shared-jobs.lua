@@ -62,9 +62,15 @@ local function with_lead(message, id, now)
   return string.format('{"at":%d000,"ttl":0,"id":"%s",', now, id) .. (string.match(message, '^%s*{(.*)$') or '}')
 end
 
+-- Milliseconds that somebody wrote into a job, as a number that Redis takes for a time or a life.
+local function ms_of(value)
+  local ms = tonumber(value)
+  return ms and ms == ms and math.max(0, math.min(ms, 1e15)) or nil
+end
+
 -- For how long a job keeps others of its uniqueness away, as text.
 local function unique_ms(options)
-  return string.format('%d', tonumber(options.uniqueMs) or 86400000)
+  return string.format('%.0f', math.max(1, ms_of(options.uniqueMs) or 86400000))
 end
 
 -- Notes how a tracked job fares. Somebody else's key in the place of its record costs the record alone.
@@ -118,7 +124,7 @@ end
 -- Returns who waits for it: ticket, hub, ticket, hub, ...
 local function end_job(jobs, id, options, state, now, ...)
   free_unique(jobs, id, options)
-  local keep = tonumber(options.keep)
+  local keep = ms_of(options.keep)
   if not keep then return {} end
   local record = beside(jobs, 'job:' .. id)
   local fields, waiters = redis.pcall('HGETALL', record), {}
@@ -132,7 +138,7 @@ local function end_job(jobs, id, options, state, now, ...)
     end
   end
   redis.call('HSET', record, 'state', state, 'ended', string.format('%d', now), ...)
-  redis.call('PEXPIRE', record, string.format('%d', math.max(1, keep)))
+  redis.call('PEXPIRE', record, string.format('%.0f', math.max(1, keep)))
   return waiters
 end
 

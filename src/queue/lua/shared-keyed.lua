@@ -251,7 +251,7 @@ local checked_after = 5000000
 -- Frees keys that run in nobody's hands: what was held is no message, or somebody deleted it. Returns how many.
 local function free_orphans(jobs)
   local freed, before = 0, tonumber(now_us_text()) - checked_after
-  local tasks = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, 99)
+  local tasks = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, -1)
   for _, task in ipairs(tasks.err and {} or tasks) do
     local running = redis.pcall('HGETALL', beside(jobs, 'running:' .. task))
     for i = 1, running.err and 0 or #running, 2 do
@@ -279,7 +279,7 @@ end
 local function key_figures(jobs)
   local waiting, running, first = redis.pcall('ZCARD', beside(jobs, 'later')), 0, nil
   waiting = (type(waiting) == 'number' and waiting or 0) + keys_due(jobs)
-  local tasks = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, 99)
+  local tasks = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, -1)
   for _, task in ipairs(tasks.err and {} or tasks) do
     local runs = redis.pcall('HVALS', beside(jobs, 'running:' .. task))
     for i = 1, runs.err and 0 or #runs do

@@ -133,9 +133,15 @@ local function with_lead(message, id, now)
   return string.format('{"at":%d000,"ttl":0,"id":"%s",', now, id) .. (string.match(message, '^%s*{(.*)$') or '}')
 end
 
+-- Milliseconds that somebody wrote into a job, as a number that Redis takes for a time or a life.
+local function ms_of(value)
+  local ms = tonumber(value)
+  return ms and ms == ms and math.max(0, math.min(ms, 1e15)) or nil
+end
+
 -- For how long a job keeps others of its uniqueness away, as text.
 local function unique_ms(options)
-  return string.format('%d', tonumber(options.uniqueMs) or 86400000)
+  return string.format('%.0f', math.max(1, ms_of(options.uniqueMs) or 86400000))
 end
 
 -- Notes how a tracked job fares. Somebody else's key in the place of its record costs the record alone.
@@ -189,7 +195,7 @@ end
 -- Returns who waits for it: ticket, hub, ticket, hub, ...
 local function end_job(jobs, id, options, state, now, ...)
   free_unique(jobs, id, options)
-  local keep = tonumber(options.keep)
+  local keep = ms_of(options.keep)
   if not keep then return {} end
   local record = beside(jobs, 'job:' .. id)
   local fields, waiters = redis.pcall('HGETALL', record), {}
@@ -203,7 +209,7 @@ local function end_job(jobs, id, options, state, now, ...)
     end
   end
   redis.call('HSET', record, 'state', state, 'ended', string.format('%d', now), ...)
-  redis.call('PEXPIRE', record, string.format('%d', math.max(1, keep)))
+  redis.call('PEXPIRE', record, string.format('%.0f', math.max(1, keep)))
   return waiters
 end
 
@@ -505,7 +511,7 @@ local checked_after = 5000000
 -- Frees keys that run in nobody's hands: what was held is no message, or somebody deleted it. Returns how many.
 local function free_orphans(jobs)
   local freed, before = 0, tonumber(now_us_text()) - checked_after
-  local tasks = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, 99)
+  local tasks = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, -1)
   for _, task in ipairs(tasks.err and {} or tasks) do
     local running = redis.pcall('HGETALL', beside(jobs, 'running:' .. task))
     for i = 1, running.err and 0 or #running, 2 do
@@ -533,7 +539,7 @@ end
 local function key_figures(jobs)
   local waiting, running, first = redis.pcall('ZCARD', beside(jobs, 'later')), 0, nil
   waiting = (type(waiting) == 'number' and waiting or 0) + keys_due(jobs)
-  local tasks = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, 99)
+  local tasks = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, -1)
   for _, task in ipairs(tasks.err and {} or tasks) do
     local runs = redis.pcall('HVALS', beside(jobs, 'running:' .. task))
     for i = 1, runs.err and 0 or #runs do
@@ -973,7 +979,7 @@ local function add_job(jobs, at, message, added)
     if type(options.batch) == 'string' then redis.pcall('HSET', beside(jobs, 'job:' .. there), 'batch:' .. options.batch, '1') end
     return there
   end
-  local due = tonumber(options.due) or now + (tonumber(options.delay) or 0)
+  local due = ms_of(options.due) or now + (ms_of(options.delay) or 0)
   if options.keep then
     local task = string.match(text, '"job":%b{},"task":"([^"]*)"')
     note_job(jobs, id, options, 'state', due > now and 'scheduled' or 'waiting', 'task', task or '', 'enqueued',
@@ -1992,7 +1998,7 @@ end
 
 -- Its time to be wanted goes on while it waits; what is over before its turn comes ends here.
 local function again(id, message, options, delay, state, waiting)
-  local due = now + (tonumber(delay) or 0)
+  local due = now + (ms_of(delay) or 0)
   local pushed, ttl = string.match(message, leading)
   local left = ttl ~= '0' and math.floor((pushed + ttl * 1000) / 1000) - due or 0
   if left < 0 or left == 0 and ttl ~= '0' then return finish(id, message, options, 'expired') end
@@ -2238,20 +2244,25 @@ redis.register_function{ function_name = 'pshub_1_await', flags = { 'allow-oom' 
 -- KEYS[1]  HASH  pshub:{<queue>}:job:<job>
 -- ARGV[1]  ticket: the id that the answer is to carry
 -- ARGV[2]  hub id
--- ARGV[3]  the most that may wait for one job; further ones look again by themselves
+-- ARGV[3]  the most that may wait for one job; the one that has waited longest makes room, and looks again by itself
 -- ARGV[4]  ms for which it is noted where there is no record, of a job that is to come yet; 0 for any other
 -- flags:   allow-oom
 -- Returns  the fields of its record, as HGETALL does; empty when there is none
 --
 -- Who asks again about the same ticket waits once.
 local fields = redis.call('HGETALL', KEYS[1])
-local waiting, has_ended = 0, false
+local own, waiting, has_ended, oldest = 'wait:' .. ARGV[1], 0, false, nil
 for i = 1, #fields, 2 do
-  if string.sub(fields[i], 1, 5) == 'wait:' then waiting = waiting + 1 end
+  if string.sub(fields[i], 1, 5) == 'wait:' and fields[i] ~= own then
+    waiting = waiting + 1
+    oldest = oldest or fields[i]
+  end
   if fields[i] == 'ended' then has_ended = true end
 end
-if (#fields > 0 or ARGV[4] ~= '0') and not has_ended and waiting < tonumber(ARGV[3]) then
-  redis.call('HSET', KEYS[1], 'wait:' .. ARGV[1], ARGV[2])
+if (#fields > 0 or ARGV[4] ~= '0') and not has_ended then
+  -- Those that gave up, or died, do not say so: they must not keep others out.
+  if waiting >= tonumber(ARGV[3]) then redis.call('HDEL', KEYS[1], oldest) end
+  redis.call('HSET', KEYS[1], own, ARGV[2])
   if #fields == 0 then redis.call('PEXPIRE', KEYS[1], ARGV[4]) end
 end
 return fields
