@@ -98,7 +98,7 @@ class TestStreams < PshubTest
   def test_a_job_that_was_given_up_tells_nothing_more
     contexts = Thread::Queue.new
     goes_on = Thread::Queue.new
-    deaf = declare("deaf:1.0", retries: 0, job_timeout_ms: 50) { |_, ctx| ctx.progress(1) || (contexts << ctx) && goes_on.pop }
+    deaf = declare("deaf:1.0", retries: 0, job_timeout_ms: 50) { |_, ctx| (ctx.progress(1) || (contexts << ctx)) && goes_on.pop }
     worker(deaf, declare("next:1.0") { "next" })
     calling = hub
     assert_raises(Pshub::Timeout) { calling.enqueue(deaf, {}, tracked: true).result }
