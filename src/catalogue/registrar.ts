@@ -216,11 +216,11 @@ export class Registrar {
       this.#catalogue.askIfAllowed<number | unknown[]>(client, 0, name, key, ...args)
     const old = await ask('zrangebyscore', keys.queues, '-inf', before, 'LIMIT', 0, sweptAtOnce)
     for (const name of Array.isArray(old) ? old : []) {
-      const { jobs, jobsHigh, jobsLow, scheduled, retries, dead, ticks } = keys.queue(String(name))
+      const { jobs, jobsHigh, jobsLow, scheduled, retries, dead, keyed, ticks } = keys.queue(String(name))
       const waiting = await Promise.all([
         ...[jobs, jobsHigh, jobsLow].map(list => ask('llen', list)),
         ...[scheduled, retries, dead].map(set => ask('zcard', set)),
-        ask('zrange', ticks, 0, 0).then(first => (Array.isArray(first) ? first.length : 1)),
+        ...[keyed, ticks].map(set => ask('zrange', set, 0, 0).then(first => (Array.isArray(first) ? first.length : 1))),
       ])
       if (waiting.every(count => count === 0)) await command(client, 'zrem', keys.queues, String(name))
     }

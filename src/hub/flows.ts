@@ -120,8 +120,8 @@ export const startBatch = async (
   const placed = await enqueuing.placement.spread(prepared)
   const steps = placed.map((step): Step => ({ ...step, job: { ...step.job, batch: `${home}/${id}` } }))
   await untilKnown(host, false, client => queue.openBatch(client, id, messageOf(after), messageOf(otherwise)))
-  const { ids, twins } = await enqueuing.sendAll(steps, place => messageOf(steps[place]), options)
-  await untilKnown(host, true, client => queue.closeBatch(client, id, ids.length - twins))
+  const { ids } = await enqueuing.sendAll(steps, place => messageOf(steps[place]), options)
+  await untilKnown(host, true, client => queue.closeBatch(client, id, new Set(ids).size))
   const jobOf = (step: Step | undefined) => step && new Job(host, queue, step.id, step.task, { isToCome: true })
   return new Batch(host, { id, queue: home, ids, after: jobOf(after), failed: jobOf(otherwise) })
 }

@@ -2,7 +2,7 @@ import type { Batch } from '../jobs/batch.ts'
 import { type BulkAction, type BulkQuery, type BulkStep, bulkStep, cancelOne, checkBulk, runOne } from '../jobs/bulk.ts'
 import { checkTimes, type ScheduleTimes } from '../jobs/cron.ts'
 import { DeadJobs } from '../jobs/dead.ts'
-import { type EnqueueOptions, entryOptionNames } from '../jobs/enqueue-options.ts'
+import { type EnqueueOptions, entryOptionNames, refuseTimes, type ScheduleOptions } from '../jobs/enqueue-options.ts'
 import type { BatchOptions, ChainEntry, EnqueuedMany, EnqueueEntry, EnqueueManyOptions } from '../jobs/entries.ts'
 import type { Chain, Job, JobHost } from '../jobs/job.ts'
 import { type JobDetails, type JobPlace, jobPlaceNames, readJobDetails } from '../jobs/job-details.ts'
@@ -145,16 +145,17 @@ export abstract class JobHub<Tasks = AnyTasks> extends Onlooker {
     name: string,
     times: ScheduleTimes,
     task: T | Declaration<A>,
-    ...given: Given<ArgsUnder<Tasks, T, A>, EnqueueOptions>
+    ...given: Given<ArgsUnder<Tasks, T, A>, ScheduleOptions>
   ): Promise<Schedule>
   async schedule(
     name: string,
     times: ScheduleTimes,
     task: Called,
     args: unknown = {},
-    options: EnqueueOptions = {},
+    options: ScheduleOptions = {},
   ): Promise<Schedule> {
     checkTimes(name, times)
+    refuseTimes(name, options)
     refuseHubOptions('schedule', options, entryOptionNames)
     const [step] = await this.enqueuing.prepare([[task, args]], options)
     return this.schedules(step!.queue).write(name, times, step!, this.serviceName)

@@ -192,7 +192,7 @@ const hasten = (client: Redis, queue: JobQueue, texts: readonly string[]): Promi
   )
 
 /**
- * Cancels a job. One that is tracked stays where it lies, with a mark at its record, or its worker is told; any other is taken out. What
+ * Cancels a job. One that is tracked is taken out where it waits for its time; else it stays, with a mark at its record, or its worker is told. What
  * nobody tracks and a batch waits for is left: nobody would tell the batch, and it would wait for ever.
  */
 const withdraw = async (
@@ -205,19 +205,18 @@ const withdraw = async (
     return (await queue.actOnKey(client, job.task, ofKey!, 'delete')) > 0 ? 'removed' : 'left'
   if (keep !== undefined && job.id !== undefined) {
     const before = await queue.withdraw(client, job.id)
-    return openStates.includes(before) ? 'told' : 'left'
+    if (!openStates.includes(before)) return 'left'
+    // Of those with a key only the first one goes at once.
+    const isGone =
+      ofKey === undefined ? isPostponed(before) : (await command(client, 'pttl', queue.keys.job(job.id))) !== -1
+    return isGone ? 'removed' : 'told'
   }
   if (ofBatch !== undefined || job.state === 'running') return 'left'
-  const remove = job.state === 'waiting' ? ['lrem', key, 1, text] : ['zrem', key, text]
-  const [name, ...args] = remove as [string, ...(string | number)[]]
-  if ((await command(client, name, ...args)) !== 1) return 'left'
-  const { lined, line } = queue.keys
-  if (ofKey !== undefined && key === line(job.task, ofKey)) {
-    await command(client, 'hincrby', lined, job.task, -1)
-    // A key of which nothing waits any more waits for nothing.
-    if ((await command(client, 'llen', key)) === 0) await queue.actOnKey(client, job.task, ofKey, 'delete')
-  }
-  return 'removed'
+  const isGone =
+    job.state === 'waiting'
+      ? await queue.drop(client, job.task, key === queue.keys.line(job.task, ofKey ?? '') ? ofKey : undefined, text)
+      : (await command(client, 'zrem', key, text)) === 1
+  return isGone ? 'removed' : 'left'
 }
 
 /** @throws HubError NoSuchJob, NotEnqueued */

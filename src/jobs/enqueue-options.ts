@@ -95,6 +95,17 @@ export const enqueueOptionNames = namesOf<EnqueueOptions>({
 /** Of one of several jobs: those are acknowledged together. */
 export const entryOptionNames: ReadonlySet<string> = new Set([...enqueueOptionNames].filter(name => name !== 'durable'))
 
+/** Of the jobs of a schedule: its times say when they are due, and workers enqueue them. */
+export type ScheduleOptions = Omit<EnqueueOptions, 'delayMs' | 'at' | 'durable'>
+
+/** @throws HubError InvalidArgs */
+export const refuseTimes = (schedule: string, options: EnqueueOptions): void => {
+  const given = (['delayMs', 'at'] as const).find(name => options?.[name] !== undefined)
+  if (given === undefined) return
+  const message = `schedule ${schedule}: ${given} is no option of a schedule, whose times say when its jobs are due. Leave it out.`
+  throw new HubError('InvalidArgs', message)
+}
+
 const uniqueNames = namesOf<UniqueOptions>({ id: true, until: true, forMs: true })
 
 /** What a job's options come to in its message. */

@@ -223,7 +223,7 @@ export class Job<R = unknown> {
   }
 
   #unknown(): HubError {
-    const why = 'It was not tracked, or its record has gone'
+    const why = 'It was not tracked (enqueue it with tracked: true), or its record has gone'
     return this.#error('NoSuchJob', `Nothing is known of job ${this.id} in queue ${this.queue}. ${why}.`)
   }
 

@@ -262,6 +262,12 @@ export class JobQueue {
     return (await run(client, 'key', [jobs, jobBell], [task, key, act, maxDead, deadMs, named])) as number
   }
 
+  /** Takes one job that waits out of its list, or of the line of its key, exactly as it lies there. Returns whether it was there. */
+  async drop(client: Redis, task: string, key: string | undefined, text: string): Promise<boolean> {
+    const { jobs, jobBell } = this.keys
+    return (await run(client, 'key', [jobs, jobBell], [task, key ?? '', 'drop', text, 0])) === 1
+  }
+
   /** Whether a job of a key waits here, or runs; undefined where the queue's shards are not those of this epoch. */
   async hasKey(client: Redis, task: string, key: string, epoch: number): Promise<boolean | undefined> {
     const { jobs, jobBell } = this.keys

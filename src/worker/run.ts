@@ -47,6 +47,8 @@ export class Run implements TaskContext, Timed, Draining {
   #reason: HubError | undefined
   #giveUp: ((reason: Error) => void) | undefined
   #timer: NodeJS.Timeout | undefined
+  /** Its end was told. What a handler does that was given up concerns nobody any more. */
+  #isOver = false
   #log: TaskLog | undefined
   readonly #chunksOf: (run: Run) => Chunks
   #chunks: Chunks | undefined
@@ -83,6 +85,7 @@ export class Run implements TaskContext, Timed, Draining {
   }
 
   [drains](source: Yielding, signal: AbortSignal): Promise<unknown> {
+    if (this.#isOver) return Promise.resolve()
     this.#chunks ??= this.#chunksOf(this)
     return readAll(source, signal, this.#chunks)
   }
@@ -91,7 +94,7 @@ export class Run implements TaskContext, Timed, Draining {
     const progress = checkProgress(given)
     const { done, total } = progress
     this.#note(`told its progress: ${done}${total === undefined ? '' : ` of ${total}`}`)
-    this.#options.onProgress(this.request, progress)
+    if (!this.#isOver) this.#options.onProgress(this.request, progress)
   }
 
   get id(): string {
@@ -192,8 +195,9 @@ export class Run implements TaskContext, Timed, Draining {
     })
   }
 
-  /** Ends the timer of a handler that was given up, or that reacted to its signal after all. */
+  /** Its end is told. Ends the timer of a handler that was given up, or that reacted to its signal after all. */
   finish(): void {
+    this.#isOver = true
     clearTimeout(this.#timer)
   }
 }

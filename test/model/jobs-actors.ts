@@ -168,7 +168,7 @@ export class JobsActors {
     const order = [...model.heldBy(queue, lost).values()]
     for (let done = false; !done; ) done = (await this.#lists[queue]!.adopt(this.redis, lost, heir))!.done
     model.passOn(queue, lost, heir)
-    await this.#reorder(queue, order)
+    await this.#reorder(model, queue, order)
   }
 
   /** Its process is gone. What it sent last never arrives: it would be under an identity that comes again here alone. */
@@ -185,7 +185,7 @@ export class JobsActors {
     const order = [...model.heldBy(queue, worker).values()]
     await this.#lists[queue]!.leave(this.redis, worker, [...model.heldBy(queue, worker).keys()])
     model.passOn(queue, worker, undefined)
-    await this.#reorder(queue, order)
+    await this.#reorder(model, queue, order)
   }
 
   async withdraw(model: JobsModel, job: ModelJob): Promise<void> {
@@ -200,8 +200,9 @@ export class JobsActors {
       .replace(/^\{"at":\d+,/, '')
       .replace(/"tries":\d+/, '"tries":0')
       .replace(/,"losses":\d+\}$/, '}')
-    for (const expected of [1, 0]) assert.equal(await queue.revive(this.redis, [{ lying: dead, message }]), expected)
-    model.revive(job)
+    const count = model.revive(job) ? 1 : 0
+    for (const expected of [count, 0])
+      assert.equal(await queue.revive(this.redis, [{ lying: dead, message }]), expected)
   }
 
   /** What is held to be done elsewhere is done, up to some point, as often as it takes. */
@@ -259,14 +260,22 @@ export class JobsActors {
 
   async closeBatch(model: JobsModel, id: string): Promise<void> {
     const batch = model.batches.get(id)!
-    const total = [...model.jobs.values()].filter(job => job.batch === `${batch.queue}/${id}`).length
+    const whole = `${batch.queue}/${id}`
+    const total = [...model.jobs.values()].filter(job => job.batch === whole || job.others.has(whole)).length
     for (let time = 0; time < 2; time++) await this.queues[batch.queue]!.closeBatch(this.redis, id, total)
     batch.total = total
     model.complete(id)
   }
 
-  /** What was put back lies at the head of its list, and is put into this order. Behind it may be what followed a batch. */
-  async #reorder(queue: string, order: string[]): Promise<void> {
+  /**
+   * What was put back lies at the head of its list, and is put into this order. Behind it may be what followed a batch. Of two that were put
+   * back and that are the same, whichever came first holds its uniqueness.
+   */
+  async #reorder(model: JobsModel, queue: string, order: string[]): Promise<void> {
+    for (const [lock, holder] of model.queues[queue]!.locks) {
+      const real = await this.redis.get(this.queues[queue]!.keys.unique(lock))
+      if (real && order.includes(real) && order.includes(holder)) model.queues[queue]!.locks.set(lock, real)
+    }
     const { jobs, jobsHigh, jobsLow } = this.queues[queue]!.keys
     for (const key of [jobs, jobsHigh, jobsLow]) {
       const texts = await this.redis.lrange(key, 0, -1)
@@ -288,10 +297,12 @@ const outConnection = (model: JobsModel, key: string): string => {
 
 export const idOf = (text: string): string => /"id":"([\w-]+)"/.exec(text)![1]!
 
-const messageOf = ({ id, keep, unique, priority, isLater, batch }: ModelJob): string => {
+const messageOf = ({ id, keep, unique, isUntilStarted, priority, isLater, batch }: ModelJob): string => {
   const part = {
     ...(keep ? { keep: 60_000 } : {}),
-    ...(unique === undefined ? {} : { unique, uniqueMs: 3_600_000 }),
+    ...(unique === undefined
+      ? {}
+      : { unique, uniqueMs: 3_600_000, ...(isUntilStarted ? { until: 'started' as const } : {}) }),
     ...(priority ? { priority } : {}),
     ...(isLater ? { delay: 3_600_000 } : {}),
     ...(batch ? { batch } : {}),

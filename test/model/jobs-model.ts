@@ -5,6 +5,8 @@ import assert from 'node:assert/strict'
 export interface JobSpec {
   keep: boolean
   unique: string | undefined
+  /** Its uniqueness holds until it starts. */
+  isUntilStarted: boolean
   priority: 'high' | 'low' | undefined
   isLater: boolean
   batch: string | undefined
@@ -20,6 +22,8 @@ export interface ModelJob extends JobSpec {
   isCancelled: boolean
   /** How many of its runs failed, or died with their worker, since it was enqueued or revived: no more may be counted. */
   failures: number
+  /** Batches of its twins. */
+  others: Set<string>
 }
 
 export interface ModelQueue {
@@ -72,12 +76,15 @@ export class JobsModel {
   /** Returns the id of the one that is there already. */
   add(job: ModelJob): string | undefined {
     const queue = this.queues[job.queue]!
-    const there = job.unique === undefined ? undefined : queue.locks.get(job.unique)
-    if (there !== undefined && there !== job.id) {
+    const there = this.#hold(job)
+    if (there !== undefined) {
       this.situations.add('a twin')
+      if (job.batch !== undefined) {
+        this.situations.add('a twin of a batch')
+        this.jobs.get(there)!.others.add(job.batch)
+      }
       return there
     }
-    if (job.unique !== undefined) queue.locks.set(job.unique, job.id)
     this.jobs.set(job.id, job)
     if (job.isLater) {
       job.state = 'scheduled'
@@ -86,8 +93,29 @@ export class JobsModel {
     return undefined
   }
 
+  /** Returns the id of another one that holds its uniqueness. */
+  #hold({ unique, queue, id }: ModelJob): string | undefined {
+    if (unique === undefined) return undefined
+    const { locks } = this.queues[queue]!
+    const there = locks.get(unique)
+    if (there !== undefined && there !== id) return there
+    locks.set(unique, id)
+    return undefined
+  }
+
+  #free({ unique, queue, id }: ModelJob): void {
+    const { locks } = this.queues[queue]!
+    if (unique !== undefined && locks.get(unique) === id) locks.delete(unique)
+  }
+
+  /** It comes back after it had started. */
+  #waitAgain(job: ModelJob): void {
+    if (job.isCancelled) this.#free(job)
+    else if (job.isUntilStarted && this.#hold(job) !== undefined) this.situations.add('another one waits meanwhile')
+  }
+
   #push(job: ModelJob, side: 'head' | 'tail'): void {
-    if (!job.isCancelled) job.state = 'waiting'
+    job.state = job.isCancelled ? 'cancelled' : 'waiting'
     const list = this.queues[job.queue]![job.priority ?? 'normal']
     if (side === 'head') list.unshift(job.id)
     else list.push(job.id)
@@ -118,6 +146,7 @@ export class JobsModel {
           continue
         }
         job.state = 'running'
+        if (job.isUntilStarted) this.#free(job)
         this.heldBy(queueName, worker).set(`job:${job.id}`, job.id)
         taken.push(job.id)
       }
@@ -181,10 +210,12 @@ export class JobsModel {
     } else if (outcome === 'retry') {
       job.tries++
       job.state = 'retrying'
+      this.#waitAgain(job)
       this.queues[queue]!.retries.add(id)
     } else if (outcome === 'putoff') {
       this.situations.add('a job was put off')
       job.state = 'scheduled'
+      this.#waitAgain(job)
       this.queues[queue]!.scheduled.add(id)
     } else if (outcome === 'dead') this.#bury(job, worker)
     else {
@@ -209,15 +240,25 @@ export class JobsModel {
   }
 
   #end(job: ModelJob, state: ModelJob['state'], worker: string): void {
-    const { locks } = this.queues[job.queue]!
-    if (job.unique !== undefined && locks.get(job.unique) === job.id) locks.delete(job.unique)
+    this.#free(job)
     if (!(job.isCancelled && state === 'cancelled' && job.state === 'cancelled')) job.state = state
-    if (job.batch === undefined) return
-    const [home, id] = job.batch.split('/') as [string, string]
-    const tally = { batch: id, job: job.id, isDone: state === 'done' }
+    for (const batch of new Set([...(job.batch === undefined ? [] : [job.batch]), ...job.others]))
+      this.#tell(job, batch, state === 'done', worker)
+  }
+
+  #tell(job: ModelJob, batch: string, isDone: boolean, worker: string): void {
+    const [home, id] = batch.split('/') as [string, string]
+    const tally = { batch: id, job: job.id, isDone }
     if (home === job.queue) this.tally(tally)
     else {
-      this.#owe({ id: job.id, worker, from: job.queue, to: home, job: undefined, tally })
+      this.#owe({
+        id: batch === job.batch ? job.id : `${job.id}-${id}`,
+        worker,
+        from: job.queue,
+        to: home,
+        job: undefined,
+        tally,
+      })
       this.situations.add('a batch is told from another queue')
     }
   }
@@ -255,7 +296,10 @@ export class JobsModel {
         this.situations.add('a job was given up that killed three workers')
         this.#bury(job, to)
         given.add(id)
-      } else this.#push(job, 'head')
+      } else {
+        this.#waitAgain(job)
+        this.#push(job, 'head')
+      }
     }
     held.clear()
     if (to === undefined) return
@@ -264,7 +308,7 @@ export class JobsModel {
     )) {
       this.outs.delete(key)
       // Of what died in this moment and what was told of it before either may come last.
-      const tally = out.tally && given.has(out.id) ? { ...out.tally, isDone: undefined } : out.tally
+      const tally = out.tally && given.has(out.tally.job) ? { ...out.tally, isDone: undefined } : out.tally
       this.#owe({ ...out, worker: to, tally })
     }
   }
@@ -272,20 +316,31 @@ export class JobsModel {
   withdraw(job: ModelJob): void {
     if (job.state === 'running') job.isCancelled = true
     else if (job.state === 'waiting' || job.state === 'scheduled' || job.state === 'retrying') {
-      const { locks } = this.queues[job.queue]!
-      if (job.unique !== undefined && locks.get(job.unique) === job.id) locks.delete(job.unique)
+      this.#free(job)
       job.isCancelled = true
       job.state = 'cancelled'
+      const { scheduled, retries } = this.queues[job.queue]!
+      if (!scheduled.delete(job.id) && !retries.delete(job.id)) return
+      const batches = [...job.others, ...(job.batch === undefined ? [] : [job.batch])]
+      // Only a worker can tell a batch of another queue.
+      if (batches.some(batch => !batch.startsWith(`${job.queue}/`))) this.#push(job, 'tail')
+      else this.#end(job, 'cancelled', '')
     }
   }
 
-  revive(job: ModelJob): void {
+  /** False where it stays dead, because another one of its uniqueness is there. */
+  revive(job: ModelJob): boolean {
+    if (this.#hold(job) !== undefined) {
+      this.situations.add('a dead job stays dead beside its twin')
+      return false
+    }
     this.queues[job.queue]!.dead.delete(job.id)
     job.tries = 0
     job.losses = 0
     job.failures = 0
     job.isCancelled = false
     this.#push(job, 'tail')
+    return true
   }
 }
 
@@ -309,6 +364,7 @@ export const jobOf = (id: string, queue: string, spec: Partial<JobSpec> = {}): M
   queue,
   keep: false,
   unique: undefined,
+  isUntilStarted: false,
   priority: undefined,
   isLater: false,
   batch: undefined,
@@ -317,5 +373,6 @@ export const jobOf = (id: string, queue: string, spec: Partial<JobSpec> = {}): M
   losses: 0,
   isCancelled: false,
   failures: 0,
+  others: new Set(),
   ...spec,
 })

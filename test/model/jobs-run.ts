@@ -16,8 +16,7 @@ const act = async (model: JobsModel, actors: JobsActors, step: Step): Promise<vo
       const added = step.specs.map(({ batch, ...spec }) => {
         const open = batch === undefined ? undefined : oneOf(openBatches(model), batch)
         const own = { ...spec, keep: spec.keep || spec.unique !== undefined }
-        // One that is there already would never end in its batch.
-        const inBatch = open && spec.unique === undefined ? `${open[1].queue}/${open[0]}` : undefined
+        const inBatch = open && `${open[1].queue}/${open[0]}`
         return jobOf(`j${++made}`, step.queue, { ...own, batch: inBatch })
       })
       return actors.enqueue(model, step.queue, added, step.isGivenUp)
@@ -63,9 +62,9 @@ const act = async (model: JobsModel, actors: JobsActors, step: Step): Promise<vo
       return owes ? undefined : actors.leave(model, step.queue, step.worker)
     }
     case 'withdraw': {
-      const tracked = jobs.filter(({ keep, state }) => keep && state !== 'scheduled')
+      const tracked = jobs.filter(({ keep }) => keep)
       // Most have ended, and nothing becomes of these: nine times of ten it is one that has not.
-      const live = tracked.filter(({ state }) => ['waiting', 'running', 'retrying'].includes(state))
+      const live = tracked.filter(({ state }) => ['waiting', 'scheduled', 'running', 'retrying'].includes(state))
       const job = oneOf(step.which % 10 > 0 && live.length > 0 ? live : tracked, Math.floor(step.which / 10))
       return job && actors.withdraw(model, job)
     }

@@ -31,6 +31,7 @@ const anySpec = (often: ReadonlySet<Piece>) =>
   fc.record({
     keep: often.has('tracked') ? fc.constant(true) : fc.boolean(),
     unique: fc.option(fc.constantFrom('u:1', 'u:{2}'), { nil: undefined, freq: often.has('unique') ? 8 : 3 }),
+    isUntilStarted: fc.boolean(),
     priority: fc.option(fc.constantFrom('high' as const, 'low' as const), { nil: undefined, freq: 3 }),
     isLater: fc.constantFrom(false, false, false, true),
     batch: fc.option(fc.nat(3), { nil: undefined, freq: often.has('batch') ? 8 : 2 }),
@@ -95,4 +96,5 @@ export const anyRun = (): fc.Arbitrary<Step[]> =>
     { weight: 2, arbitrary: anySteps(['tracked', 'claim', 'withdraw', 'retry']) },
     anySteps(['batch', 'adopt', 'killer']),
     anySteps(['batch', 'chain', 'sendOut']),
+    anySteps(['unique', 'batch', 'sendOut', 'revive']),
   )

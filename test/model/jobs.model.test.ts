@@ -21,10 +21,13 @@ const situations = [
   'a cancelled job was not tried again',
   'a cancelled job was passed over',
   'a given-up command arrived',
+  'a dead job stays dead beside its twin',
   'a job was given up that killed three workers',
   'a job was put off',
   'a step goes to another queue',
   'a twin',
+  'a twin of a batch',
+  'another one waits meanwhile',
   'done elsewhere, and not known to be',
 ]
 

@@ -89,6 +89,7 @@ export class Model extends LeaseModel {
     const index = text === '' ? -1 : texts.indexOf(text)
     if (index >= 0) {
       texts.splice(index, 1)
+      if (texts.length === 0) this.lists.calls.bell = false
       this.places.set(nameOf(text), 'cancelled')
       this.situations.add('cancelled in the list')
       return true

@@ -71,7 +71,6 @@ export const bugsOfCalls: PlantedBugs = {
     ['marks nothing', 'if losses == 0 and', 'if false and'],
     ['holds without a lease', 'if kept > 0 then', 'if false then'],
     ['puts back what it had adopted', 'if is_lost(held[i]) or is_out(held[i]) then', 'if false then'],
-    ['leaves a token behind', "redis.call('DEL', KEYS[3])", ''],
     ['goes on as the one that reports', "if redis.pcall('GET', KEYS[7]) == ARGV[1] then", 'if false then'],
     ['takes the report from another', "if redis.pcall('GET', KEYS[7]) == ARGV[1] then", 'if true then'],
     refusedWhenFull,
@@ -118,11 +117,7 @@ export const bugsOfCalls: PlantedBugs = {
   ],
   reply: [['makes a list that stays', "redis.call('PEXPIRE', KEYS[1], ARGV[1])", ''], refusedWhenFull],
   cancel: [
-    [
-      'does not say that it removed',
-      "return redis.call('LREM', KEYS[1], from, ARGV[2])",
-      "redis.call('LREM', KEYS[1], from, ARGV[2]) return 0",
-    ],
+    ['does not say that it removed', 'return gone', 'return 0'],
     ['removes nothing', "if ARGV[2] ~= '' then", 'if false then'],
     refusedWhenFull,
   ],
@@ -135,13 +130,31 @@ export const bugsOfJobs: PlantedBugs = {
     ['forgets who was there already', 'unpack(twins)', 'nil'],
   ],
   shared: [
-    ['lets twins in', "if type(there) == 'string' and there ~= id then", 'if false then', ['unique']],
-    ['keeps a lock for ever', "if redis.pcall('GET', lock) == id then", 'if false then', ['unique']],
+    ['lets twins in', 'if state and not ended and not is_late then', 'if false then', ['unique']],
+    ['keeps a lock for ever', "if lock and redis.pcall('GET', lock) == id then", 'if false then', ['unique']],
     [
       "takes another one's lock away",
-      "if redis.pcall('GET', lock) == id then",
-      'if true then',
+      "if lock and redis.pcall('GET', lock) == id then",
+      'if lock then',
       ['unique', 'enqueue', 'withdraw'],
+    ],
+    [
+      'does not hold again what waits again',
+      "if options['until'] == 'started' then",
+      'if false then',
+      ['unique', 'adopt'],
+    ],
+    [
+      'tells the batch of a twin nothing',
+      "local other = string.match(field, '^batch:(.+)$')",
+      'local other',
+      ['unique', 'batch'],
+    ],
+    [
+      'lets the record of a cancelled job go',
+      "redis.pcall('PERSIST', record)",
+      "redis.pcall('PEXPIRE', record, 1)",
+      ['tracked', 'withdraw'],
     ],
     ['has no priorities', `'"priority":"high"'`, `'"priority":"none"'`],
     [
@@ -190,8 +203,8 @@ export const bugsOfJobs: PlantedBugs = {
     ],
     [
       'takes being put off for a failure',
-      "if outcome == 'putoff' then return",
-      'if false then return',
+      "if outcome == 'putoff' then",
+      'if false then',
       ['claim', 'settle', 'putoff'],
     ],
     ['forgets the dead', 'dropped = dropped + bury(KEYS[2], failed, now, ARGV[1], ARGV[2])', '', ['claim', 'settle']],
@@ -207,13 +220,23 @@ export const bugsOfJobs: PlantedBugs = {
     ['tells no batch of the dead', 'tally_of(', 'type(', ['batch', 'adopt', 'killer']],
   ],
   forward: [['lets a job come twice', "'NX', 'PX', ARGV[1])", "'PX', ARGV[1])", ['chain', 'sendOut']]],
-  revive: [['revives what is not there', 'text) == 1', 'text) >= 0', ['claim', 'settle', 'revive']]],
   withdraw: [
+    ['leaves what waits for its time', "redis.call('ZREM', set, text)", '', ['tracked', 'withdraw']],
+    ['tells no batch', 'tally(jobs,', 'type(jobs,', ['tracked', 'batch', 'withdraw']],
     [
-      'lets the record of a job that waits go',
-      "redis.call('PERSIST', record)",
-      "redis.call('PEXPIRE', record, 1)",
-      ['tracked', 'withdraw'],
+      'ends what a batch elsewhere waits for',
+      'if text and not elsewhere[1] then',
+      'if text then',
+      ['tracked', 'batch', 'withdraw'],
+    ],
+  ],
+  revive: [
+    ['revives what is not there', 'text) == 1', 'text) >= 0', ['claim', 'settle', 'hasten', 'retry']],
+    [
+      'revives a dead job beside its twin',
+      'not hold_unique(KEYS[1], id, options) and',
+      '',
+      ['unique', 'claim', 'settle', 'revive'],
     ],
   ],
 }

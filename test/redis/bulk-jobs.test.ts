@@ -78,7 +78,7 @@ describe('all that match', () => {
     expect(await all('cancel', query)).toMatchObject({ matching: 1, changed: 0, skipped: 1 })
     expect(await all('cancel', { ...query, state: 'scheduled' })).toMatchObject({ changed: 2 })
     expect((await later.status()).state).toBe('cancelled')
-    expect(await it_.redis.zcard(keys().scheduled)).toBe(1)
+    expect(await it_.redis.zcard(keys().scheduled)).toBe(0)
   })
 
   it('are not cancelled where a batch waits for them that nobody could tell', async () => {
@@ -104,18 +104,15 @@ describe('all that match', () => {
       delayMs: 3_600_000,
       expiresMs: 9000,
     })
-    const gone = await hub.enqueue('echo:1.0', 'gone', { queue: 'q', tracked: true, delayMs: 70_000 })
-    await gone.cancel()
     const query = { state: 'scheduled', queue: 'q' } as const
     expect(await all('run', { ...query, text: '"run-24' })).toMatchObject({ matching: 11, changed: 11 })
-    expect(await all('run', query)).toMatchObject({ matching: 241, changed: 241, skipped: 0 })
+    expect(await all('run', query)).toMatchObject({ matching: 240, changed: 240, skipped: 0 })
     expect(await it_.redis.zcard(keys().scheduled)).toBe(0)
-    expect(await it_.redis.llen(keys().jobs)).toBe(252)
+    expect(await it_.redis.llen(keys().jobs)).toBe(251)
     const { state, tries, dueMs, enqueuedMs } = await tracked.status()
     expect({ state, tries }).toEqual({ state: 'waiting', tries: 0 })
     // It was due when it was said to run, and not when it should have been.
     expect(dueMs! - enqueuedMs!).toBeLessThan(3_600_000)
-    expect((await gone.status()).state).toBe('cancelled')
     const { jobs } = await hub.jobs({ state: 'waiting', queue: 'q', text: 'mine' })
     expect(jobs).toMatchObject([{ id: tracked.id, dueMs: undefined }])
     const { expiresMs } = await hub.jobDetails(tracked.id)

@@ -241,6 +241,27 @@ describe('a batch', () => {
   })
 })
 
+describe('a batch of jobs that are there already', () => {
+  it('waits for their ends, once each, also from another queue, and tells who waits that what follows never comes', async () => {
+    const { a, b, hub } = await twoQueues()
+    const first = await hub.enqueue(a.task, { n: 1 }, { unique: true, delayMs: 60_000 })
+    const entry = [a.task, { n: 1 }, { unique: true }] as const
+    const batches = await Promise.all([
+      hub.batch([[...entry], [...entry]], { then: [b.task, { after: 1 }] }),
+      hub.batch([[...entry]], { then: [b.task, { after: 2 }] }),
+      hub.batch([[...entry], [a.task, { n: 2 }]], { then: [a.task, { n: 1 }, { unique: 'there' }] }),
+    ])
+    expect((await Promise.all(batches.map(batch => batch.status()))).map(status => status?.total)).toEqual([1, 1, 2])
+    expect(b.runs).toEqual([])
+    const there = await hub.enqueue(a.task, {}, { unique: 'there', delayMs: 60_000 })
+    await first.run()
+    await Promise.all(batches.slice(0, 2).map(({ after }) => after!.result()))
+    expect(await failure(batches[2]!.after!.result())).toMatchObject({ code: 'Aborted' })
+    await there.cancel()
+    it_.allowLeftovers()
+  })
+})
+
 describe('after Redis forgot how a job ended', () => {
   it('it is run again, so that what follows comes', async () => {
     const { a, b, hub } = await twoQueues()

@@ -69,7 +69,7 @@ describe('the jobs of a queue', () => {
   })
 
   it('are read whatever else lies there', async () => {
-    it_.allowLeftovers()
+    it_.allowStrangers()
     await known('q')
     const nothings = ['no JSON', '[]', '{}', '{"id":"a","task":7}', '{"task":"t:1.0","id":"a","result_queue":"x"}', '']
     await it_.redis.rpush(keys().jobs, ...nothings, '{"task":"t:1.0"}')

@@ -137,10 +137,13 @@ describe('jobs with a key', () => {
     expect(await tracked.cancel()).toBe(true)
     expect(await hub.cancelJob(plain.id, { queue: 'q' })).toBe(true)
     expect(await hub.cancelJob(jobs[2]!.id!, { queue: 'q' })).toBe(true)
+    const later = { key: 'c', delayMs: 60_000, tracked: true }
+    const reminders = await hub.enqueueMany([1, 2].map(n => ['sync:1.0', { key: 'c', n: n + 4 }, later]))
+    for (const id of reminders.ids) expect(await (await hub.job(id)).cancel()).toBe(true)
+    expect(await hub.jobs({ state: 'waiting' })).toMatchObject({ jobs: [], counts: [{ waiting: 0 }] })
     end()
     await eventually(() => worker.busy === 0)
-    // The key that is to wait for its time goes when that has come.
-    await eventually(async () => !(await it_.keys()).some(key => /:(line|running):/.test(key)))
+    await eventually(async () => !(await it_.keys()).some(key => /:(line:|running:|keyed|lined|later)/.test(key)))
     expect(of('a').map(({ n }) => n)).toEqual([1])
     it_.allowLeftovers()
   })
@@ -158,6 +161,29 @@ describe('jobs with a key', () => {
     expect(await hub.runJob(first.id, { queue: 'q' })).toBe(true)
     await eventually(() => of('a').length === 1)
     expect(of('a').map(({ n }) => n)).toEqual([1])
+  })
+
+  it('are freed where nobody runs them, however many other tasks have keys', async () => {
+    const { keyed, running } = queueKeys(it_)
+    for (let n = 0; n < 100; n++) await it_.redis.zadd(keyed, 1, `other-${n}:1.0`)
+    await it_.redis.zadd(keyed, '+inf', 'sync:1.0')
+    await it_.redis.hset(running('sync:1.0'), 'a', '1 nobody j')
+    await it_.hub().pause('q')
+    await it_.worker([noting().task])
+    await eventually(async () => (await it_.redis.exists(running('sync:1.0'))) === 0)
+    it_.allowStrangers()
+  })
+
+  it('keep the name of their queue known', async () => {
+    const worker = await it_.worker([noting().task], { queue: 'named' })
+    await worker.stop()
+    await it_.hub().enqueue('sync:1.0', { key: 'a', n: 1 }, { key: 'a', delayMs: 60_000 })
+    const names = `${it_.namespace}:queues`
+    await it_.redis.zadd(names, 1, 'named', 1, 'empty')
+    await it_.worker([noting().task])
+    await eventually(async () => (await it_.redis.zcard(names)) === 1)
+    expect(await it_.redis.zrange(names, '0', '-1')).toEqual(['named'])
+    it_.allowLeftovers()
   })
 
   it('are refused with what to do about it', async () => {

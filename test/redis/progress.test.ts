@@ -101,6 +101,26 @@ describe('progress', () => {
     it_.allowLeftovers()
   })
 
+  it('of a job that was given up is told no more', async () => {
+    let tell: (() => void) | undefined
+    const deaf = defineTask('deaf:1.0', { retries: 0, jobTimeoutMs: 50 }, (_, ctx) => {
+      tell = () => ctx.progress({ done: 1 })
+      tell()
+      return new Promise(() => {})
+    })
+    await it_.worker([deaf, defineTask('next:1.0', {}, () => 'next')])
+    const hub = it_.hub()
+    const job = await hub.enqueue(deaf, {}, { tracked: true })
+    await failure(job.result())
+    const written = async () => (await it_.keys()).some(name => name.includes(':progress:'))
+    await eventually(async () => !(await written()))
+    tell!()
+    // Sent behind what was told, over the same connection.
+    expect(await (await hub.enqueue('next:1.0', {}, { tracked: true })).result()).toBe('next')
+    expect(await written()).toBe(false)
+    it_.allowLeftovers()
+  })
+
   it('of a handler in a thread comes from there', async () => {
     const told: number[] = []
     await threads.startWorker()

@@ -129,6 +129,14 @@ describe('a schedule', () => {
         message: expect.stringMatching(message),
       })
     }
+    for (const own of [{ delayMs: 1000 }, { at: new Date() }]) {
+      // @ts-expect-error not of a schedule
+      const refused = await failure(hub.schedule('x', { cron: '* * * * *' }, 'tick:1.0', {}, own))
+      expect(refused).toMatchObject({
+        code: 'InvalidArgs',
+        message: expect.stringContaining('is no option of a schedule'),
+      })
+    }
     expect(await failure(hub.schedule('x', { cron: '* * * * *' }, 'nobody:1.0'))).toMatchObject({ code: 'NoSuchTask' })
   })
 })

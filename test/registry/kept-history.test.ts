@@ -63,7 +63,7 @@ describe('charts', () => {
     await fixture.redis.rpush(other(1), 'a list')
     await fixture.redis.set(other(2), '{"no":["record"')
     await fixture.redis.set(makeKeys(fixture.namespace).chart('hour', Math.floor(atMs / 3600_000) - 3), '\xff\0')
-    fixture.allowLeftovers()
+    fixture.allowStrangers()
     const again = registryOf(hubOf())
     await again.kept.restore()
     again.history.onReading(reading(atMs, 1))

@@ -61,7 +61,7 @@ describe('GET /api/search', () => {
   })
 
   it('finds keys by their text and by its beginning, where they wait for their time, wait or run', async () => {
-    fixture.allowLeftovers()
+    fixture.allowStrangers()
     const registry = await fixture.registry()
     const line = defineTask('line:1.0', { keyed: 'ordered' }, () => undefined)
     await (await fixture.worker([line])).stop()
@@ -80,7 +80,7 @@ describe('GET /api/search', () => {
   })
 
   it('looks at 10,000 keys and says so where there are more, finds the exact one all the same, and reads in pages', async () => {
-    fixture.allowLeftovers()
+    fixture.allowStrangers()
     const registry = await fixture.registry()
     await (await fixture.worker([defineTask('line:1.0', { keyed: 'ordered' }, () => undefined)])).stop()
     const { keyed, keysOf } = queueKeys(fixture)

@@ -4,6 +4,7 @@ import { Hub, type HubOptions, type Task, Worker, type WorkerOptions } from '../
 import { install } from '../../src/redis/library.ts'
 import { startServer } from '../../tools/redis-server.mjs'
 import { type Server, sharedServer } from './shared-server.ts'
+import { ownedByAll } from './unowned.ts'
 
 /** A redis-server that only this file uses now, and hubs and workers in a namespace of each test's own, all gone at its end. */
 export interface Fixture {
@@ -16,8 +17,10 @@ export interface Fixture {
   worker(tasks: Task<any, any>[], options?: Partial<WorkerOptions>): Promise<Worker>
   /** Names of all keys of this test, without the namespace. */
   keys(): Promise<string[]>
-  /** For a test that ends with something in Redis on purpose. */
+  /** For a test that ends with something in Redis on purpose: what has an end of life, or an owner. */
   allowLeftovers(): void
+  /** The same with what neither has: it was put there by hand, or Redis forgot what owned it. */
+  allowStrangers(): void
   /** Runs at the end of the test, last added first. */
   onEnd(cleanUp: () => unknown): void
 }
@@ -33,6 +36,7 @@ export const useRedis = (args: string[] = []): Fixture => {
   let server: Server
   let redis: Redis
   let leftoversAllowed = false
+  let allowsStrangers = false
   let cleanUps: (() => unknown)[] = []
   beforeAll(async () => {
     server = isOwn ? await startServer({ args }) : await sharedServer()
@@ -83,6 +87,10 @@ export const useRedis = (args: string[] = []): Fixture => {
     allowLeftovers() {
       leftoversAllowed = true
     },
+    allowStrangers() {
+      leftoversAllowed = true
+      allowsStrangers = true
+    },
     onEnd(cleanUp) {
       cleanUps.push(cleanUp)
     },
@@ -95,6 +103,8 @@ export const useRedis = (args: string[] = []): Fixture => {
     const ends = cleanUps.reverse()
     cleanUps = []
     leftoversAllowed = false
+    const strangersAllowed = allowsStrangers
+    allowsStrangers = false
     const problems: unknown[] = []
     for (const end of ends)
       await Promise.resolve()
@@ -102,7 +112,9 @@ export const useRedis = (args: string[] = []): Fixture => {
         .catch(problem => problems.push(problem))
     count++
     if (problems.length > 0) throw problems[0]
-    if (allowed || !hasPassed) return
+    if (!hasPassed) return
+    if (!strangersAllowed) await ownedByAll(redis, namespace)
+    if (allowed) return
     const prefix = `${namespace}:`
     const leftovers = async () =>
       (await redis.keys(`${prefix}*`))

@@ -10,6 +10,7 @@ import socket
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -30,6 +31,7 @@ __all__ = ["WorkerProcess", "eventually", "run_command"]
 ROOT = Path(__file__).resolve().parents[3]
 HERE = Path(__file__).resolve().parent
 T = TypeVar("T")
+_UNOWNED = (ROOT / "test/support/unowned.lua").read_text(encoding="utf-8")
 
 
 def vectors(name: str) -> Any:
@@ -135,10 +137,20 @@ def shared_server() -> Iterator[Server]:
 
 
 @pytest.fixture
-def server(shared_server: Server) -> Iterator[Server]:
+def server(request: pytest.FixtureRequest, shared_server: Server) -> Iterator[Server]:
     """Empty at the start, and at the end of what hubs and workers leave."""
     shared_server.client.flushall()
     yield shared_server
+    if not request.node.get_closest_marker("strangers"):
+        owned_by_all(shared_server)
+
+
+def owned_by_all(server: Server) -> None:
+    """Nothing lies there for ever that nobody owns: see test/support/unowned.lua. What was killed just now has come to its end soon."""
+    end = time.monotonic() + 2
+    while wrong := server.client.eval(_UNOWNED, 0, "pshub"):
+        assert time.monotonic() < end, "Nobody owns what is left for ever:\n" + "\n".join(wrong[:20])
+        delay(0.02, "the interval between two looks")
 
 
 def beats(server: Server, worker: Worker, count: int = 3) -> None:

@@ -223,6 +223,7 @@ def test_one_failing_adoption_holds_up_no_other(monkeypatch: pytest.MonkeyPatch)
     assert adopting.problems == ["ERR of this one"]
 
 
+@pytest.mark.strangers
 def test_what_is_no_hash_holds_up_no_adoption(server: Server) -> None:
     request = json.dumps({"id": "a", "task": "echo:1.0", "result_queue": "pshub:reply:{somebody}"})
     server.client.set("pshub:{default}:held:broken", "no hash")

@@ -119,6 +119,11 @@ def test_a_batch_over_two_queues(hub: Hub, serve: Serve) -> None:
     assert badly.failed is not None and badly.failed.result() == 0
     status = badly.status()
     assert status is not None and (status.total, status.done, status.dead) == (11, 10, 1)
+    first = hub.enqueue(double, {"was": 7}, unique=True, delay_ms=300)
+    twins = hub.batch([(double, {"was": 7}, {"unique": True})] * 2, then=after)
+    assert twins.after is not None and twins.after.result() == 101
+    status = twins.status()
+    assert status is not None and (status.total, status.done, first.status().state) == (1, 1, "done")
     with pytest.raises(InvalidArgs, match="A batch needs jobs"):
         hub.batch([])
     with pytest.raises(InvalidArgs, match="must be in one queue"):
@@ -151,6 +156,7 @@ def test_a_claim_whose_answer_was_lost_brings_back_a_job_that_was_tried_here_bef
 _MESSAGE = '"ttl":0,"id":"{id}","job":{{"keep":60000}},"task":"double:1.0","args":{{"was":4}}}}'
 
 
+@pytest.mark.strangers
 @pytest.mark.parametrize("holder", ["lost", "own"])
 def test_what_is_to_be_done_in_another_queue_survives(server: Server, hub: Hub, serve: Serve, holder: str) -> None:
     serve(double, queue="other")

@@ -83,6 +83,7 @@ def test_of_ordered_jobs(hub: Hub, serve: Serve) -> None:
     assert [job.args for job in key.dead()] == [{"n": 1}] and key.delete() == 0
 
 
+@pytest.mark.strangers
 def test_what_is_no_key_is_refused_and_what_others_put_there_counts_as_nothing(server: Server, hub: Hub, serve: Serve) -> None:
     merge = Merge()
     merge.declared(serve)

@@ -89,6 +89,9 @@ def test_its_job_and_queue_are_checked(hub: Hub) -> None:
         hub.schedule("x", {"cron": "* * * * *"}, "nobody:1.0")
     with pytest.raises(InvalidArgs, match="there is no option 'every'"):
         hub.schedule("x", {"cron": "* * * * *"}, "nobody:1.0", queue="q", every=5)  # type: ignore[call-arg]
+    for timed in ({"delay_ms": 1000}, {"at": 1}):
+        with pytest.raises(InvalidArgs, match="is no option of a schedule"):
+            hub.schedule("x", {"cron": "* * * * *"}, "nobody:1.0", queue="q", **timed)  # type: ignore[arg-type]
     for look in (hub.schedules, hub.dead):
         with pytest.raises(InvalidArgs, match="must be the name of a queue"):
             look("no queue")

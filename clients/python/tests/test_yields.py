@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import threading
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from typing import Any
 
@@ -227,6 +228,31 @@ def test_progress_of_a_call_comes_to_who_asks(server: Server, serve: Serve, hub:
             return heard
 
     assert asyncio.run(read()) == told + told
+
+
+def test_a_job_that_was_given_up_tells_nothing_more(server: Server, serve: Serve, hub: Hub) -> None:
+    contexts: list[Context] = []
+
+    @task("deaf:1.0", retries=0, job_timeout_ms=50)
+    def deaf(ctx: Context) -> None:
+        ctx.progress(1)
+        contexts.append(ctx)
+        goes_on.wait(PATIENCE_S)
+
+    @task("next:1.0")
+    def following() -> None:
+        pass
+
+    goes_on = threading.Event()
+    serve(deaf, following)
+    job = hub.enqueue(deaf, tracked=True)
+    with pytest.raises(Timeout):
+        job.result()
+    eventually(lambda: not server.client.keys("*:progress:*"))
+    contexts[0].progress(2)
+    hub.enqueue(following, tracked=True).result()
+    assert server.client.keys("*:progress:*") == []
+    goes_on.set()
 
 
 def test_what_hears_progress_may_fail_and_must_be_a_function(serve: Serve, hub: Hub) -> None:

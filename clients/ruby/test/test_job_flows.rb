@@ -160,6 +160,10 @@ class TestJobFlows < PshubTest
     bad.failed.result
     assert_equal [2, 1, 1], bad.status.to_h.values_at(:total, :done, :dead)
     assert_equal({ "n" => 5, "then" => 1, "failed" => 1 }, Array.new(@tries.size) { @tries.pop }.tally)
+    first = calling.enqueue("half:1.0", { n: 1 }, unique: true, delay_ms: 300)
+    twins = calling.batch([["half:1.0", { n: 1 }, { unique: true }]] * 2, then: ["after:1.0", "twins"])
+    twins.after.result
+    assert_equal [1, 1, "done"], [twins.status.total, twins.status.done, first.status.state]
     assert_raises(Pshub::InvalidArgs) { calling.batch([]) }
     eventually("what is done") { server.held.empty? }
   end

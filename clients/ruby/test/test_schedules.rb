@@ -85,6 +85,10 @@ class TestSchedules < PshubTest
     assert_raises(Pshub::NoSuchTask) { calling.schedule("x", { cron: "* * * * *" }, "nobody:1.0") }
     error = assert_raises(Pshub::InvalidArgs) { calling.schedule("x", { cron: "* * * * *" }, "nobody:1.0", {}, queue: "q", every: 5) }
     assert_includes error.message, "there is no option 'every'"
+    [{ delay_ms: 1000 }, { at: Time.now }].each do |timed|
+      error = assert_raises(Pshub::InvalidArgs) { calling.schedule("x", { cron: "* * * * *" }, "tick:1.0", {}, queue: "q", **timed) }
+      assert_includes error.message, "is no option of a schedule"
+    end
     %i[schedules dead].each do |look|
       assert_includes assert_raises(Pshub::InvalidArgs) { calling.public_send(look, "no queue") }.message, "must be the name of a queue"
       assert_raises(Pshub::InvalidArgs) { calling.public_send(look, nil) }

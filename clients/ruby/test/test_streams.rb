@@ -95,6 +95,20 @@ class TestStreams < PshubTest
 
   TOLD = [1, 2, 3].map { |n| [n, 3, "step #{n}"] }
 
+  def test_a_job_that_was_given_up_tells_nothing_more
+    contexts = Thread::Queue.new
+    goes_on = Thread::Queue.new
+    deaf = declare("deaf:1.0", retries: 0, job_timeout_ms: 50) { |_, ctx| (ctx.progress(1) || (contexts << ctx)) && goes_on.pop }
+    worker(deaf, declare("next:1.0") { "next" })
+    calling = hub
+    assert_raises(Pshub::Timeout) { calling.enqueue(deaf, {}, tracked: true).result }
+    eventually("what was told goes") { server.client.keys("*:progress:*").empty? }
+    contexts.pop.progress(2)
+    assert_equal "next", calling.enqueue("next:1.0", {}, tracked: true).result
+    assert_empty server.client.keys("*:progress:*")
+    goes_on << true
+  end
+
   def test_progress_comes_to_who_asks
     worker(steps)
     calling = hub

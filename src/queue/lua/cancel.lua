@@ -15,7 +15,10 @@ local reach = 1000
 if ARGV[2] ~= '' then
   for _, from in ipairs({ 1, -1 }) do
     if redis.call('LPOS', KEYS[1], ARGV[2], 'RANK', from, 'MAXLEN', reach) then
-      return redis.call('LREM', KEYS[1], from, ARGV[2])
+      local gone = redis.call('LREM', KEYS[1], from, ARGV[2])
+      -- Nobody may be there to take the token.
+      if redis.call('LLEN', KEYS[1]) == 0 then redis.pcall('UNLINK', string.sub(KEYS[1], 1, -6) .. 'bell') end
+      return gone
     end
   end
 end

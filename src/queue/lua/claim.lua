@@ -154,10 +154,7 @@ local function take_jobs(last)
       end
       note_job(KEYS[5], id, options, 'state', 'running', 'started', string.format('%d', now / 1000), 'worker', ARGV[1])
     end
-    if options['until'] == 'started' and type(options.unique) == 'string' then
-      local lock = beside(KEYS[5], 'unique:' .. options.unique)
-      if redis.pcall('GET', lock) == id then redis.pcall('DEL', lock) end
-    end
+    if options['until'] == 'started' then free_unique(KEYS[5], id, options) end
     return true
   end
 

@@ -1,16 +1,17 @@
--- key: a key is due now; what it is stuck at is skipped; or what waits of it, merged, is deleted.
+-- key: a key is due now; what it is stuck at is skipped; what waits of it, merged, is deleted; or one of its jobs is.
 --
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
 -- KEYS[2]  LIST  pshub:{<queue>}:jobbell
 -- ARGV[1]  task
--- ARGV[2]  key
+-- ARGV[2]  key; empty for a job without one, of `drop`
 -- ARGV[3]  run: it is due now; skip: its first job, or the payload with its lowest score, is given up, and what is behind it is due now;
---          delete: its payloads go; has: nothing is changed
--- ARGV[4]  how many dead jobs are kept; the oldest make room. Of `has` the epoch of the queue's shards, as the caller knows them
+--          delete: its payloads go; drop: one job of its line, or of its list, goes; has: nothing is changed
+-- ARGV[4]  how many dead jobs are kept; the oldest make room. Of `has` the epoch of the queue's shards, as the caller knows them; of `drop` the
+--          job exactly as it lies there
 -- ARGV[5]  ms for which they are kept
 -- ARGV[6]  of skip, if it is not whichever is first: the id of the job, or the score of the payload, that is to be given up
--- Returns  how many jobs or payloads this concerned, of `has` 1 where a job of the key waits in its line or runs, else 0, and -3 where the epoch is another one; -1 when nothing can be skipped because the key runs now; -2 when its first job is one of
---          a batch of another queue, which only a worker can tell; -4 when another one is first than the one that is named
+-- Returns  how many jobs or payloads this concerned, of `has` 1 where a job of the key waits in its line or runs, else 0, and -3 where the epoch is another one; -1 when nothing can be skipped because the key runs now; -2 when a batch of another queue waits
+--          for its first job, which only a worker can tell; -4 when another one is first than the one that is named
 --
 -- What runs goes on. Who waits for a job that is skipped finds that by looking again.
 local jobs, task, key = KEYS[1], ARGV[1], ARGV[2]
@@ -46,13 +47,13 @@ local function skip_job(message)
   local whole = with_lead(message, 'hand-' .. now_us_text(), now)
   local id, options = select(3, string.match(whole, leading)), options_of(whole)
   if named ~= '' and named ~= id then return -4 end
-  local queue, batch = string.match(options.batch or '', '^([%w_.-]+)/([%w_-]+)$')
-  if queue and queue ~= string.match(jobs, '{(.-)}') then return -2 end
+  local here, elsewhere = batches_of(jobs, id, options)
+  if elsewhere[1] then return -2 end
   redis.call('LPOP', line)
   count_lined(jobs, task, -1)
   local failed = with_failure(whole, id, failure, now)
   bury(jobs, failed, now, ARGV[4], ARGV[5])
-  if batch then tally(jobs, KEYS[2], batch, id, 'dead') end
+  for _, batch in ipairs(here) do tally(jobs, KEYS[2], batch, id, 'dead') end
   note_job(jobs, id, options, 'tries', options_of(failed).tries, 'error', string.format('{"at":%d,%s}', now, failure))
   end_job(jobs, id, options, 'dead', now)
   return 1
@@ -98,8 +99,18 @@ local function delete()
   return count
 end
 
+local function drop()
+  local from = key == '' and list_of(jobs, ARGV[4]) or line
+  local is_head = redis.pcall('LINDEX', from, 0) == ARGV[4]
+  if redis.pcall('LREM', from, 1, ARGV[4]) ~= 1 then return 0 end
+  if key ~= '' and is_head then leave_head(jobs, task, key) end
+  if key ~= '' and not is_head then count_lined(jobs, task, -1) end
+  return 1
+end
+
 local acts = {
   skip = skip,
+  drop = drop,
   delete = delete,
   run = function()
     local lined = redis.pcall('LLEN', line)
@@ -108,5 +119,6 @@ local acts = {
   end,
 }
 local count = acts[ARGV[3]]()
-if count >= 0 and ARGV[3] ~= 'delete' then due_now() end
+if count >= 0 and ARGV[3] ~= 'delete' and ARGV[3] ~= 'drop' then due_now() end
+ring_for_jobs(jobs, KEYS[2])
 return count

@@ -63,6 +63,5 @@ end
 end_turns(KEYS[5], KEYS[7], ARGV[1])
 -- A token without work wakes nobody any more and would stay.
 if redis.call('LLEN', KEYS[2]) == 0 then redis.call('DEL', KEYS[3]) else ring(KEYS[3]) end
-if jobs_waiting(KEYS[5]) == 0 then redis.call('DEL', KEYS[6]) else ring(KEYS[6]) end
-if not next_due(KEYS[5]) and not first_of(beside(KEYS[5], 'ticks')) then redis.call('DEL', beside(KEYS[5], 'duebell')) end
+ring_for_jobs(KEYS[5], KEYS[6])
 return returned

@@ -10,9 +10,9 @@
 --
 -- Entries are in pshub:{<queue>}:cron, their next times in pshub:{<queue>}:ticks. An entry that is written as it is keeps its next
 -- time, also one that has passed and was not taken yet: a deployment writes all of its schedules again, and must not skip what is due.
-local cron, ticks, bell = beside(KEYS[1], 'cron'), beside(KEYS[1], 'ticks'), beside(KEYS[1], 'duebell')
+local cron, ticks = beside(KEYS[1], 'cron'), beside(KEYS[1], 'ticks')
 redis.call('ZCARD', ticks)
-redis.call('LLEN', bell)
+redis.call('LLEN', beside(KEYS[1], 'duebell'))
 local before = redis.call('HGET', cron, ARGV[1])
 -- Somebody paused it, or wrote it, since it was read.
 if ARGV[4] and (before or '') ~= ARGV[4] then return -1 end
@@ -26,6 +26,6 @@ redis.call('HSET', cron, ARGV[1], ARGV[2])
 if ARGV[3] == '' then redis.call('ZREM', ticks, ARGV[1]) end
 if ARGV[3] ~= '' and (before ~= ARGV[2] or not redis.call('ZSCORE', ticks, ARGV[1])) then
   redis.call('ZADD', ticks, ARGV[3], ARGV[1])
-  ring(bell)
+  ring_due(KEYS[1])
 end
 return known

@@ -38,11 +38,11 @@ end
 
 -- Its time to be wanted goes on while it waits; what is over before its turn comes ends here.
 local function again(id, message, options, delay, state, waiting)
-  local due = now + (tonumber(delay) or 0)
+  local due = now + (ms_of(delay) or 0)
   local pushed, ttl = string.match(message, leading)
   local left = ttl ~= '0' and math.floor((pushed + ttl * 1000) / 1000) - due or 0
   if left < 0 or left == 0 and ttl ~= '0' then return finish(id, message, options, 'expired') end
-  note_job(KEYS[2], id, options, 'state', state, 'due', string.format('%d', due))
+  wait_again(KEYS[2], id, options, 'state', state, 'due', string.format('%d', due))
   local text = string.format('{"at":%d000,"ttl":%d', due, left) .. string.sub(message, (string.find(message, ',"id":"', 1, true)))
   if waiting then
     leaves(leaving, id, message, options)
@@ -57,14 +57,6 @@ local function again(id, message, options, delay, state, waiting)
   waiting[#waiting + 1] = due
   waiting[#waiting + 1] = text
   return {}
-end
-
--- What it kept from others until it started it keeps from them again, unless one of them came meanwhile.
-local function put_off(id, message, options, delay)
-  if options['until'] == 'started' and type(options.unique) == 'string' then
-    redis.pcall('SET', beside(KEYS[2], 'unique:' .. options.unique), id, 'NX', 'PX', unique_ms(options))
-  end
-  return again(id, with_lead(message, id, now), options, delay, 'scheduled', not options.key and later)
 end
 
 local function follow(following)
@@ -112,7 +104,9 @@ local function settle(id, message, outcome, delay, text, following)
     follow(following)
     return finish(id, message, options, 'done', 'result', text)
   end
-  if outcome == 'putoff' then return put_off(id, message, options, delay) end
+  if outcome == 'putoff' then
+    return again(id, with_lead(message, id, now), options, delay, 'scheduled', not options.key and later)
+  end
   if outcome ~= 'retry' and outcome ~= 'pass' and outcome ~= 'dead' then return finish(id, message, options, outcome) end
   local failure = with_start(id, options, text)
   local failed = with_failure(message, id, failure, now)
@@ -147,6 +141,6 @@ leave_lines(KEYS[2], runs_leaving, true)
 arrive(KEYS[2], KEYS[3], added)
 if later[1] then postpone(KEYS[2], 'scheduled', later) end
 if retries[1] then postpone(KEYS[2], 'retries', retries) end
-if held_back then ring(beside(KEYS[2], 'duebell')) end
+if held_back then ring_due(KEYS[2]) end
 if keys_due(KEYS[2]) > 0 then ring(KEYS[3]) end
 return { dropped, told, outs }

@@ -1,5 +1,11 @@
 -- How jobs come, wait and come back, as several functions use it; shared-jobs.lua and shared-keyed.lua come before it.
 
+-- A job waits again: until it starts it keeps others of its uniqueness away, unless one of them came while it ran. `...`: what its record says.
+local function wait_again(jobs, id, options, ...)
+  if options['until'] == 'started' then hold_unique(jobs, id, options) end
+  note_job(jobs, id, options, ...)
+end
+
 -- Puts a job back at the head of its list, as if it had not been taken; one with a key at the head of its line.
 local function return_job(jobs, id, message, side)
   local options = options_of(message)
@@ -7,7 +13,8 @@ local function return_job(jobs, id, message, side)
   if not options.key or not come_back(jobs, id, message, options) then
     redis.call(side or 'LPUSH', list_of(jobs, message), message)
   end
-  if not is_cancelled(jobs, id, options) then note_job(jobs, id, options, 'state', 'waiting') end
+  if is_cancelled(jobs, id, options) then return cancel_waiting(jobs, id, options) end
+  wait_again(jobs, id, options, 'state', 'waiting')
 end
 
 -- Puts a job behind all others of its list, or of its key.
@@ -32,6 +39,11 @@ local function jobs_waiting(jobs)
   return count
 end
 
+-- Wakes a worker for jobs that wait. Where none does nobody may be there to take a token, and it would stay.
+local function ring_for_jobs(jobs, bell)
+  if jobs_waiting(jobs) > 0 then ring(bell) else redis.call('DEL', bell) end
+end
+
 -- When the first of those jobs is due that wait for their time, Redis milliseconds; nil when none waits.
 local function next_due(jobs)
   local first
@@ -48,7 +60,7 @@ local function postpone(jobs, name, later)
   local first, before = later[1], next_due(jobs)
   for i = 3, #later, 2 do first = math.min(first, later[i]) end
   redis.call('ZADD', beside(jobs, name), unpack(later))
-  if not before or first < before then ring(beside(jobs, 'duebell')) end
+  if not before or first < before then ring_due(jobs) end
 end
 
 -- An error of these, which somebody else's keys cause, is to come before anything was changed.
@@ -82,28 +94,30 @@ local function begin_record(jobs, id, text, options, state, now, due)
   local task = string.match(text, '"job":%b{},"task":"([^"]*)"')
   note_job(jobs, id, options, 'state', state, 'task', task or '', 'enqueued', string.format('%d', now),
     'due', string.format('%d', due), 'unique', options.unique or '')
+  if options.key then note_job(jobs, id, options, 'key', options.key) end
+  note_expiry(jobs, id, options, due, text)
   if type(options.steps) == 'table' then note_job(jobs, id, options, 'chain', options.chain, 'steps', cjson.encode(options.steps)) end
   -- Somebody may wait for it already.
   redis.pcall('PERSIST', beside(jobs, 'job:' .. id))
 end
 
 -- Puts one job into its queue, unless one of the same uniqueness is there, whose id is returned, or it was cancelled before it came.
--- What is to be done with it its `job` says: `due` (Redis ms) or `delay` (ms), `priority`, `unique` with `uniqueMs`, `keep`. A job that is
--- not due yet has its due time as its `at`. `message`: without its `at`. `added`: those of one step, for which arrive() is to be called.
+-- The batch of one that is there waits for that one's end. What is to be done with a job its `job` says: `due` (Redis ms) or `delay` (ms),
+-- `priority`, `unique` with `uniqueMs`, `keep`. A job that is not due yet has its due time as its `at`. `message`: without its `at`.
+-- `added`: those of one step, for which arrive() is to be called; with `follows` where somebody may wait for them already.
 local function add_job(jobs, at, message, added)
   local text = '{"at":' .. at .. ',' .. message
   if not string.find(message, '^"ttl":%d+,"id":"[%w_-]+","job":{') then return waits(added, jobs, text) end
   local now, id, options = math.floor(at / 1000), string.match(message, '"id":"([%w_-]+)"'), options_of(text)
   if is_cancelled(jobs, id, options) then return nil end
-  if type(options.unique) == 'string' then
-    local there = redis.pcall('SET', beside(jobs, 'unique:' .. options.unique), id, 'NX', 'GET', 'PX', unique_ms(options))
-    if type(there) == 'string' and there ~= id then
-      -- Who waits for a step of a chain is not to wait for one that never comes.
-      if options.chain then end_job(jobs, id, { keep = options.keep }, 'cancelled', now) end
-      return there
-    end
+  local there = hold_unique(jobs, id, options)
+  if there then
+    -- Nobody is to wait for what never comes.
+    if options.chain or added.follows then end_job(jobs, id, { keep = options.keep }, 'cancelled', now) end
+    if type(options.batch) == 'string' then redis.pcall('HSET', beside(jobs, 'job:' .. there), 'batch:' .. options.batch, '1') end
+    return there
   end
-  local due = tonumber(options.due) or now + (tonumber(options.delay) or 0)
+  local due = ms_of(options.due) or now + (ms_of(options.delay) or 0)
   begin_record(jobs, id, text, options, due > now and 'scheduled' or 'waiting', now, due)
   if due > now then text = string.format('{"at":%d000,', due) .. message end
   if options.key and line_up_new(jobs, text, options, tonumber(at), due > now and due, added) then return nil end
@@ -122,7 +136,7 @@ local function arrive(jobs, bell, added)
   if added.waiting then ring(bell) end
   if added.is_due then ring(bell) end
   -- A worker sets its clock by the first of them.
-  if added.later and added.later <= (next_due(jobs) or 0) then ring(beside(jobs, 'duebell')) end
+  if added.later and added.later <= (next_due(jobs) or 0) then ring_due(jobs) end
   if added[1] then postpone(jobs, 'scheduled', added) end
 end
 
@@ -133,7 +147,7 @@ local function complete_batch(jobs, bell, batch)
   done, dead = tonumber(done or 0), tonumber(dead or 0)
   if not total or done + dead < tonumber(total) or redis.call('HSETNX', record, 'ended', now_ms()) == 0 then return end
   local message = dead > 0 and failed ~= '' and failed or after
-  local added = {}
+  local added = { follows = true }
   if message ~= '' then add_job(jobs, now_us_text(), message, added) end
   arrive(jobs, bell, added)
   redis.call('DEL', beside(jobs, 'ended:' .. batch))
@@ -163,12 +177,32 @@ local function send_out(held, outs, queue, id, text)
   outs[#outs + 1] = text
 end
 
--- Tells the batch of a job, here or in another queue, that it has ended.
+-- The batches that wait for the end of a job, its own and those of its twins: of this queue, and of others { queue, batch, what tells it }.
+local function batches_of(jobs, id, options)
+  local here, elsewhere = {}, {}
+  local function note(text, telling)
+    local queue, batch = string.match(text, '^([%w_.-]+)/([%w_-]+)$')
+    if queue == string.match(jobs, '{(.-)}') then
+      here[#here + 1] = batch
+    else
+      if queue then elsewhere[#elsewhere + 1] = { queue, batch, telling or id .. '-' .. batch } end
+    end
+  end
+  if type(options.batch) == 'string' then note(options.batch, id) end
+  local fields = lock_of(jobs, options) and redis.pcall('HKEYS', beside(jobs, 'job:' .. id)) or {}
+  for _, field in ipairs(fields) do
+    local other = string.match(field, '^batch:(.+)$')
+    if other and other ~= options.batch then note(other) end
+  end
+  return here, elsewhere
+end
+
+-- Tells the batches of a job, here or in other queues, that it has ended.
 local function tally_of(jobs, bell, held, outs, id, options, how)
-  if type(options.batch) ~= 'string' then return end
-  local queue, batch = string.match(options.batch, '^([%w_.-]+)/([%w_-]+)$')
-  if not queue then return end
-  if queue == string.match(jobs, '{(.-)}') then return tally(jobs, bell, batch, id, how) end
-  send_out(held, outs, queue, id, 'tally ' .. batch .. ' ' .. id .. ' ' .. how)
+  local here, elsewhere = batches_of(jobs, id, options)
+  for _, batch in ipairs(here) do tally(jobs, bell, batch, id, how) end
+  for _, each in ipairs(elsewhere) do
+    send_out(held, outs, each[1], each[3], 'tally ' .. each[2] .. ' ' .. id .. ' ' .. how)
+  end
 end
 

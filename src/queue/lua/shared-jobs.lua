@@ -13,6 +13,14 @@ local function end_turns(jobs, reporter, worker)
   end
 end
 
+-- Wakes the worker that looks after what is due. It is told with each beat, too: a token of which nobody takes notice goes by itself.
+local function ring_due(jobs)
+  local bell = beside(jobs, 'duebell')
+  if redis.call('LLEN', bell) > 0 then return end
+  redis.call('RPUSH', bell, '1')
+  redis.call('PEXPIRE', bell, 60000)
+end
+
 -- The record of the shards over which a queue is spread, as text; empty where it is not, or what is there is none.
 local function shards_of(jobs)
   local text = redis.pcall('GET', beside(jobs, 'shards'))
@@ -61,14 +69,26 @@ local function with_lead(message, id, now)
   return string.format('{"at":%d000,"ttl":0,"id":"%s",', now, id) .. (string.match(message, '^%s*{(.*)$') or '}')
 end
 
+-- Milliseconds that somebody wrote into a job, as a number that Redis takes for a time or a life.
+local function ms_of(value)
+  local ms = tonumber(value)
+  return ms and ms == ms and math.max(0, math.min(ms, 1e15)) or nil
+end
+
 -- For how long a job keeps others of its uniqueness away, as text.
 local function unique_ms(options)
-  return string.format('%d', tonumber(options.uniqueMs) or 86400000)
+  return string.format('%.0f', math.max(1, ms_of(options.uniqueMs) or 86400000))
 end
 
 -- Notes how a tracked job fares. Somebody else's key in the place of its record costs the record alone.
 local function note_job(jobs, id, options, ...)
   if options.keep then redis.pcall('HSET', beside(jobs, 'job:' .. id), ...) end
+end
+
+-- Notes when a job is not wanted any more that is due then (ms), of one that is not wanted for ever.
+local function note_expiry(jobs, id, options, due, message)
+  local _, ttl = string.match(message, leading)
+  if ttl ~= '0' then note_job(jobs, id, options, 'expires', string.format('%.0f', due + ttl)) end
 end
 
 -- Whether a tracked job is not wanted any more. One that waits or runs goes on as if nothing were, until somebody looks.
@@ -84,14 +104,34 @@ local function first_of(set)
   return time and time < 1e16 and math.max(0, time) or nil
 end
 
+-- The key that keeps others of its uniqueness away; nil for a job that has none.
+local function lock_of(jobs, options)
+  return type(options.unique) == 'string' and beside(jobs, 'unique:' .. options.unique) or nil
+end
+
+-- A job that is to wait holds its uniqueness. Returns the id of another one that does, which waits or runs: one without a record, that has
+-- ended, or whose time to be wanted was over before it started, holds nothing.
+local function hold_unique(jobs, id, options)
+  local lock = lock_of(jobs, options)
+  local there = lock and redis.pcall('SET', lock, id, 'NX', 'GET', 'PX', unique_ms(options))
+  if type(there) ~= 'string' or there == id then return nil end
+  local state, ended, expires = unpack(redis.pcall('HMGET', beside(jobs, 'job:' .. there), 'state', 'ended', 'expires'))
+  local is_late = state ~= 'running' and (tonumber(expires or nil) or math.huge) <= now_ms()
+  if state and not ended and not is_late then return there end
+  redis.pcall('SET', lock, id, 'PX', unique_ms(options))
+end
+
+-- Others of its uniqueness may come.
+local function free_unique(jobs, id, options)
+  local lock = lock_of(jobs, options)
+  if lock and redis.pcall('GET', lock) == id then redis.pcall('DEL', lock) end
+end
+
 -- A job has come to its end: what it kept from others is free again, and its record, if it has one, says so and goes in time.
 -- Returns who waits for it: ticket, hub, ticket, hub, ...
 local function end_job(jobs, id, options, state, now, ...)
-  if type(options.unique) == 'string' then
-    local lock = beside(jobs, 'unique:' .. options.unique)
-    if redis.pcall('GET', lock) == id then redis.pcall('DEL', lock) end
-  end
-  local keep = tonumber(options.keep)
+  free_unique(jobs, id, options)
+  local keep = ms_of(options.keep)
   if not keep then return {} end
   local record = beside(jobs, 'job:' .. id)
   local fields, waiters = redis.pcall('HGETALL', record), {}
@@ -105,8 +145,17 @@ local function end_job(jobs, id, options, state, now, ...)
     end
   end
   redis.call('HSET', record, 'state', state, 'ended', string.format('%d', now), ...)
-  redis.call('PEXPIRE', record, string.format('%d', math.max(1, keep)))
+  redis.call('PEXPIRE', record, string.format('%.0f', math.max(1, keep)))
   return waiters
+end
+
+-- A tracked job that waits is not wanted any more. Its record stays until it would be taken. Who waits for its end finds that by looking again.
+local function cancel_waiting(jobs, id, options)
+  local record = beside(jobs, 'job:' .. id)
+  -- A life of a millisecond would be over at times before it is taken back.
+  end_job(jobs, id, { keep = 60000, unique = options.unique }, 'cancelled', now_ms())
+  redis.pcall('HSET', record, 'cancel', '1')
+  redis.pcall('PERSIST', record)
 end
 
 -- A job with one more failure in it: how many there were, and the last ten of them. `failure` is JSON without its time and braces.

@@ -155,7 +155,7 @@ local function free_keys(jobs, task, freed, is_run)
       -- What came before the clock was set back has to wait for nothing.
       if options.due or options.delay or options.tries then
         stand(jobs, task, key, now, math.ceil(at / 1000))
-        ring(beside(jobs, 'duebell'))
+        ring_due(jobs)
       else
         due[#due + 1] = string.format('%.0f', now)
         due[#due + 1] = key
@@ -165,12 +165,21 @@ local function free_keys(jobs, task, freed, is_run)
         local at = tonumber(redis.pcall('HGET', beside(jobs, 'next:' .. task), key) or nil)
         redis.pcall('HDEL', beside(jobs, 'next:' .. task), key)
         stand(jobs, task, key, now, at and at * 1000 > now and at or nil)
-        if at then ring(beside(jobs, 'duebell')) end
+        if at then ring_due(jobs) end
       end
     end
   end
   if due[1] then redis.pcall('ZADD', beside(jobs, 'keys:' .. task), 'NX', unpack(due)) end
   note_first(jobs, task)
+end
+
+-- The first job of a key is not in its line any more, and was not taken either: the next one is due when that says so.
+local function leave_head(jobs, task, key)
+  count_lined(jobs, task, -1)
+  if redis.pcall('HEXISTS', beside(jobs, 'running:' .. task), key) == 1 then return end
+  redis.pcall('ZREM', beside(jobs, 'later'), task .. ' ' .. key)
+  redis.pcall('ZREM', beside(jobs, 'keys:' .. task), key)
+  free_keys(jobs, task, { key })
 end
 
 -- Jobs with keys have come to their ends, or let others pass: by task, { id, key, id, key, ... }. Some after the other: see `most_words`.
@@ -242,7 +251,7 @@ local checked_after = 5000000
 -- Frees keys that run in nobody's hands: what was held is no message, or somebody deleted it. Returns how many.
 local function free_orphans(jobs)
   local freed, before = 0, tonumber(now_us_text()) - checked_after
-  local tasks = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, 99)
+  local tasks = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, -1)
   for _, task in ipairs(tasks.err and {} or tasks) do
     local running = redis.pcall('HGETALL', beside(jobs, 'running:' .. task))
     for i = 1, running.err and 0 or #running, 2 do
@@ -270,7 +279,7 @@ end
 local function key_figures(jobs)
   local waiting, running, first = redis.pcall('ZCARD', beside(jobs, 'later')), 0, nil
   waiting = (type(waiting) == 'number' and waiting or 0) + keys_due(jobs)
-  local tasks = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, 99)
+  local tasks = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, -1)
   for _, task in ipairs(tasks.err and {} or tasks) do
     local runs = redis.pcall('HVALS', beside(jobs, 'running:' .. task))
     for i = 1, runs.err and 0 or #runs do

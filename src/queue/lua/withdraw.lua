@@ -8,27 +8,64 @@
 -- flags:   allow-oom
 -- Returns  its state before, or empty when there is no record of it
 --
--- What waits stays where it is until it would be taken: to look for it would make all of Redis wait. Its record stays until then. Who
--- waits for its end finds that by looking again.
-local record = beside(KEYS[1], 'job:' .. ARGV[1])
-local state = redis.call('HGET', record, 'state')
+-- What waits for its time or its next try, or is the first of its key, goes at once; what else waits stays until it would be taken: to look
+-- for it would make all of Redis wait. So does what only a worker may end, because a batch of another queue waits for it. Whoever waits for
+-- the end finds that by looking again.
+local jobs, id, now = KEYS[1], ARGV[1], now_ms()
+local record = beside(jobs, 'job:' .. id)
+local state, task, key, due, expires, unique =
+  unpack(redis.call('HMGET', record, 'state', 'task', 'key', 'due', 'expires', 'unique'))
 if not state then
   if ARGV[3] ~= '0' then
-    redis.call('HSET', record, 'state', 'cancelled', 'ended', now_ms(), 'cancel', '1')
+    redis.call('HSET', record, 'state', 'cancelled', 'ended', now, 'cancel', '1')
     redis.call('PEXPIRE', record, ARGV[3])
   end
   return ''
 end
 if state == 'running' then
   redis.call('HSET', record, 'cancel', '1')
-  redis.call('ZADD', KEYS[2], now_ms(), 'job:' .. ARGV[1])
+  redis.call('ZADD', KEYS[2], now, 'job:' .. id)
   redis.call('PEXPIRE', KEYS[2], ARGV[2])
   return state
 end
 if state ~= 'waiting' and state ~= 'scheduled' and state ~= 'retrying' then return state end
-local unique = redis.call('HGET', record, 'unique')
--- A life of a millisecond would be over at times before it is taken back.
-end_job(KEYS[1], ARGV[1], { keep = 60000, unique = unique or nil }, 'cancelled', now_ms())
-redis.call('HSET', record, 'cancel', '1')
-redis.call('PERSIST', record)
+
+-- Takes it out of the set of those that wait for their times. The beginning of a text that has its time stands right before it.
+local function take_from(set)
+  local ttl = expires and math.max(0, expires - due) or 0
+  local begin = string.format('{"at":%s000,"ttl":%.0f,"id":"%s"', due, ttl, id)
+  redis.pcall('ZADD', set, due, begin)
+  local place = redis.pcall('ZRANK', set, begin)
+  redis.pcall('ZREM', set, begin)
+  local text = type(place) == 'number' and redis.pcall('ZRANGE', set, place, place)[1]
+  if not text or string.sub(text, 1, #begin + 1) ~= begin .. ',' then return nil end
+  redis.call('ZREM', set, text)
+  return text
+end
+
+-- Takes it out of the line of its key, where it is the first there.
+local function take_from_line()
+  local text = redis.pcall('LINDEX', line_of(jobs, task, key), 0)
+  if type(text) ~= 'string' or select(3, string.match(text, leading)) ~= id then return nil end
+  redis.call('LPOP', line_of(jobs, task, key))
+  leave_head(jobs, task, key)
+  ring_for_jobs(jobs, beside(jobs, 'jobbell'))
+  return text
+end
+
+local text = key and task and take_from_line()
+if not text and state == 'scheduled' then text = take_from(beside(jobs, 'scheduled')) end
+if not text and state == 'retrying' then text = take_from(beside(jobs, 'retries')) end
+local options = text and options_of(text) or {}
+local here, elsewhere = batches_of(jobs, id, options)
+if text and not elsewhere[1] then
+  for _, batch in ipairs(here) do tally(jobs, beside(jobs, 'jobbell'), batch, id, 'cancelled') end
+  end_job(jobs, id, options, 'cancelled', now)
+  return state
+end
+cancel_waiting(jobs, id, { unique = unique })
+if text then
+  redis.call('RPUSH', list_of(jobs, text), text)
+  ring(beside(jobs, 'jobbell'))
+end
 return state

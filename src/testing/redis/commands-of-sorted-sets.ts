@@ -102,6 +102,13 @@ export const commandsOfSortedSets: Commands = {
   zcard: [1, (keys, [key]) => keys.get(key!, 'zset')?.size ?? 0],
   zcount: [3, (keys, [key, low, high]) => betweenIn(keys.get(key!, 'zset'), low!, high!).length],
   zscore: [2, (keys, [key, member]) => scoreReply(keys.get(key!, 'zset')?.score(member!))],
+  zrank: [
+    2,
+    (keys, [key, member]) => {
+      const place = keys.get(key!, 'zset')?.sorted.findIndex(each => each.member === member) ?? -1
+      return place < 0 ? null : place
+    },
+  ],
   zrange: [3, zrange],
   zrangebyscore: [3, zrangebyscore],
   zrem: [2, (keys, [key, ...members]) => removed(keys, key!, members)],

@@ -150,6 +150,9 @@ class Enqueuing:
 
     async def schedule(self, name: Any, times: Any, called: Any, args: Any, options: Mapping[str, Any], hosts: Callable[[], JobHost]) -> Schedule:
         checked = check_times(name, times)
+        timed = next((option for option in ("delay_ms", "at") if options.get(option) is not None), None)
+        if timed is not None:
+            raise InvalidArgs(f"schedule {name}: {timed} is no option of a schedule, whose times say when its jobs are due. Leave it out.")
         check_of_one(_checked_name(called), options)
         [step] = await self.prepare([(called, args)], options)
         return await AsyncSchedules(hosts, step.queue).write(name, checked, step, self._name)

@@ -115,8 +115,8 @@ async def start_batch(
     steps = [step._replace(job={**(step.job or {}), "batch": f"{home}/{id}"}) for step in placed]
     following = [enqueuing.message_of([step]) if step else "" for step in (after, failed)]
     await _until_known(host, False, lambda connection: queue.open_batch(connection, id, *following))
-    ids, twins = await enqueuing.send_all(steps, [enqueuing.message_of([step]) for step in steps], own)
-    await _until_known(host, True, lambda connection: queue.close_batch(connection, id, len(ids) - twins))
+    ids, _ = await enqueuing.send_all(steps, [enqueuing.message_of([step]) for step in steps], own)
+    await _until_known(host, True, lambda connection: queue.close_batch(connection, id, len(set(ids))))
 
     def job_of(step: Step | None) -> AsyncJob[Any] | None:
         return step and AsyncJob(hosts, home, step.id, step.task, is_to_come=True)

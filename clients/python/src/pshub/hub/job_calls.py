@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from ..jobs.batch import AsyncBatch
 from ..jobs.blocking import Batch, Chain, DeadJobs, Job, JobKey, Schedules
 from ..jobs.dead import AsyncDeadJobs
-from ..jobs.enqueue_options import EnqueueOptions
+from ..jobs.enqueue_options import EnqueueOptions, ScheduleOptions
 from ..jobs.job import AsyncChain, AsyncJob
 from ..jobs.job_key import AsyncJobKey
 from ..jobs.schedule_entry import ScheduleTimes
@@ -119,7 +119,7 @@ class JobCalls:
         found = self._run(lambda dispatch: start_batch(dispatch.enqueuing, dispatch, lambda: dispatch, entries, given), math.inf)
         return Batch(self._run, found)
 
-    def schedule(self, name: str, times: ScheduleTimes, task: Called, args: Any = {}, /, **options: Unpack[EnqueueOptions]) -> Schedule:
+    def schedule(self, name: str, times: ScheduleTimes, task: Called, args: Any = {}, /, **options: Unpack[ScheduleOptions]) -> Schedule:
         """
         Has a job enqueued at its times, once each, however many workers there are. Workers of its queue keep that up. A schedule of the
         same name in that queue is replaced; one that is paused stays so.
@@ -205,7 +205,7 @@ class AsyncJobCalls:
         given = {"then": then, "failed": failed, **options}
         return await start_batch(dispatch.enqueuing, dispatch, self._asked, entries, given)
 
-    async def schedule(self, name: str, times: ScheduleTimes, task: Called, args: Any = {}, /, **options: Unpack[EnqueueOptions]) -> Schedule:
+    async def schedule(self, name: str, times: ScheduleTimes, task: Called, args: Any = {}, /, **options: Unpack[ScheduleOptions]) -> Schedule:
         """As of Hub."""
         return await self._asked().enqueuing.schedule(name, times, task, args, options, self._asked)
 
@@ -228,7 +228,7 @@ class AsyncJobCalls:
         return await self._asked().enqueuing.job(id, queue, self._asked)
 
 
-def _seconds_of(options: EnqueueOptions) -> float:
+def _seconds_of(options: ScheduleOptions) -> float:
     """How long Redis may take; what is no number is told of where it is read."""
     timeout_ms = options.get("timeout_ms")
     return timeout_ms / 1000 if isinstance(timeout_ms, (int, float)) and timeout_ms > 0 else 5.0

@@ -31,7 +31,24 @@ class UniqueOptions(TypedDict, total=False):
     for_ms: float
 
 
-class EnqueueOptions(TypedDict, total=False):
+class ScheduleOptions(TypedDict, total=False):
+    """Of the jobs of a schedule, whose times say when they are due: see EnqueueOptions."""
+
+    queue: str | None
+    forward: str | None
+    retries: int | None
+    backoff: Backoff | None
+    key: str | None
+    score: float | None
+    priority: str | None
+    expires_ms: float | None
+    tracked: bool | None
+    keep_result_ms: float | None
+    unique: bool | str | UniqueOptions | None
+    timeout_ms: float | None
+
+
+class EnqueueOptions(ScheduleOptions, total=False):
     """
     :ivar queue: queue that it goes to. Default: the one that its task is known in; has to be named where no worker ever declared the task
     :ivar forward: the forwarder that takes it out of the hub, in the place of a worker. Nothing here need know its task or what its
@@ -56,21 +73,9 @@ class EnqueueOptions(TypedDict, total=False):
     :ivar timeout_ms: how long Redis may take to confirm it. Default 5000
     """
 
-    queue: str | None
-    forward: str | None
     delay_ms: float | None
     at: datetime.datetime | float | None
-    retries: int | None
-    backoff: Backoff | None
-    key: str | None
-    score: float | None
-    priority: str | None
-    expires_ms: float | None
-    tracked: bool | None
-    keep_result_ms: float | None
-    unique: bool | str | UniqueOptions | None
     durable: str | None
-    timeout_ms: float | None
 
 
 DEFAULT_ENQUEUE_MS = 5000

@@ -249,7 +249,7 @@ class AsyncJob(Generic[R_co]):
         raise from_wire(reply["error"], task=self.task, id=self.id)
 
     def _unknown(self) -> HubError:
-        why = "It was not tracked, or its record has gone"
+        why = "It was not tracked (enqueue it with tracked=True), or its record has gone"
         message = f"Nothing is known of job {self.id} in queue {self.queue}. {why}."
         return NoSuchJob(message, task=self.task, id=self.id)
 

@@ -1,7 +1,7 @@
 #!lua name=pshub_1
 -- pshub, the part of it that runs in Redis. Made of src/queue/lua; PROTOCOL.md says what each function does.
 local revision = 7
-local rights = {hub={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"CLIENT","INFO"},{"CLIENT","KILL","ID","0"},{"CLUSTER","SLOTS"},{"FCALL","_","1","<namespace>:{<queue>}:moving"},{"GET","<namespace>:{<queue>}:shards"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"ZCOUNT","<namespace>:{<queue>}:leases","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOS","<namespace>:{<queue>}:calls","_"},{"LREM","<namespace>:{<queue>}:calls","1","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"SET","<namespace>:{<queue>}:args:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:args:*"},{"FCALL","_","1","<namespace>:{<queue>}:pushed:*"},{"SET","<namespace>:{<queue>}:pushed:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:pushed:*"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"PEXPIRE","<namespace>:{<queue>}:cancelled","1"},{"ZADD","<namespace>:{<queue>}:cancelled","0","_"},{"BLMOVE","<namespace>:reply:{*}","<namespace>:reply:{*}","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}","0","0"},{"LTRIM","<namespace>:reply:{*}","0","0"},{"UNLINK","<namespace>:reply:{*}"},{"BLMOVE","<namespace>:reply:{*}:read","<namespace>:reply:{*}:read","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}:read","0","0"},{"LTRIM","<namespace>:reply:{*}:read","0","0"},{"PEXPIRE","<namespace>:reply:{*}:read","1"},{"RPUSH","<namespace>:reply:{*}:read","_"},{"UNLINK","<namespace>:reply:{*}:read"},{"SET","<namespace>:reply:{*}:taken:*","_","NX","XX","GET"},{"UNLINK","<namespace>:reply:{*}:taken:*"},{"PEXPIRE","<namespace>:refusing","1"},{"ZADD","<namespace>:refusing","0","_"},{"ZREMRANGEBYRANK","<namespace>:refusing","0","0"},{"ZREMRANGEBYSCORE","<namespace>:refusing","0","0"},{"SET","<namespace>:refused:*","_","NX","XX","GET"}},jobs={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"CLIENT","INFO"},{"CLIENT","KILL","ID","0"},{"CLUSTER","SLOTS"},{"WAIT","0","1"},{"FCALL","_","1","<namespace>:{<queue>}:moving"},{"GET","<namespace>:{<queue>}:shards"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"ZCOUNT","<namespace>:{<queue>}:leases","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOS","<namespace>:{<queue>}:calls","_"},{"LREM","<namespace>:{<queue>}:calls","1","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"SET","<namespace>:{<queue>}:args:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:args:*"},{"FCALL","_","1","<namespace>:{<queue>}:pushed:*"},{"SET","<namespace>:{<queue>}:pushed:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:pushed:*"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"PEXPIRE","<namespace>:{<queue>}:cancelled","1"},{"ZADD","<namespace>:{<queue>}:cancelled","0","_"},{"BLMOVE","<namespace>:reply:{*}","<namespace>:reply:{*}","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}","0","0"},{"LTRIM","<namespace>:reply:{*}","0","0"},{"UNLINK","<namespace>:reply:{*}"},{"BLMOVE","<namespace>:reply:{*}:read","<namespace>:reply:{*}:read","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}:read","0","0"},{"LTRIM","<namespace>:reply:{*}:read","0","0"},{"PEXPIRE","<namespace>:reply:{*}:read","1"},{"RPUSH","<namespace>:reply:{*}:read","_"},{"UNLINK","<namespace>:reply:{*}:read"},{"SET","<namespace>:reply:{*}:taken:*","_","NX","XX","GET"},{"UNLINK","<namespace>:reply:{*}:taken:*"},{"PEXPIRE","<namespace>:refusing","1"},{"ZADD","<namespace>:refusing","0","_"},{"ZREMRANGEBYRANK","<namespace>:refusing","0","0"},{"ZREMRANGEBYSCORE","<namespace>:refusing","0","0"},{"SET","<namespace>:refused:*","_","NX","XX","GET"},{"ZADD","<namespace>:queues","0","_"},{"ZRANGE","<namespace>:queues","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:jobs"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LREM","<namespace>:{<queue>}:jobs","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs","_"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LREM","<namespace>:{<queue>}:jobs:high","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs:high","_"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"LREM","<namespace>:{<queue>}:jobs:low","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs:low","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobbell"},{"LLEN","<namespace>:{<queue>}:jobbell"},{"RPUSH","<namespace>:{<queue>}:jobbell","_"},{"ZADD","<namespace>:{<queue>}:scheduled","0","_"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZREM","<namespace>:{<queue>}:scheduled","_"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZREM","<namespace>:{<queue>}:retries","_"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"LLEN","<namespace>:{<queue>}:duebell"},{"RPUSH","<namespace>:{<queue>}:duebell","_"},{"ZADD","<namespace>:{<queue>}:dead","0","_"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"ZREM","<namespace>:{<queue>}:dead","_"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:dead","0","0"},{"ZREMRANGEBYSCORE","<namespace>:{<queue>}:dead","0","0"},{"EXISTS","<namespace>:{<queue>}:line:*:*"},{"LINDEX","<namespace>:{<queue>}:line:*:*","0"},{"LLEN","<namespace>:{<queue>}:line:*:*"},{"LPOP","<namespace>:{<queue>}:line:*:*","1"},{"LRANGE","<namespace>:{<queue>}:line:*:*","0","0"},{"LREM","<namespace>:{<queue>}:line:*:*","1","_"},{"RPUSH","<namespace>:{<queue>}:line:*:*","_"},{"EXISTS","<namespace>:{<queue>}:merged:*:*"},{"UNLINK","<namespace>:{<queue>}:merged:*:*"},{"ZADD","<namespace>:{<queue>}:merged:*:*","0","_"},{"ZCARD","<namespace>:{<queue>}:merged:*:*"},{"ZPOPMIN","<namespace>:{<queue>}:merged:*:*"},{"ZRANGE","<namespace>:{<queue>}:merged:*:*","0","0"},{"HDEL","<namespace>:{<queue>}:tried:*","_"},{"HGET","<namespace>:{<queue>}:tried:*","_"},{"HDEL","<namespace>:{<queue>}:next:*","_"},{"HSET","<namespace>:{<queue>}:next:*","_","_"},{"HGET","<namespace>:{<queue>}:scores","_"},{"HSET","<namespace>:{<queue>}:scores","_","_"},{"ZADD","<namespace>:{<queue>}:keys:*","0","_"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZREM","<namespace>:{<queue>}:keys:*","_"},{"ZSCORE","<namespace>:{<queue>}:keys:*","_"},{"EXISTS","<namespace>:{<queue>}:running:*"},{"HEXISTS","<namespace>:{<queue>}:running:*","_"},{"HGET","<namespace>:{<queue>}:running:*","_"},{"HKEYS","<namespace>:{<queue>}:running:*"},{"ZADD","<namespace>:{<queue>}:later","0","_"},{"ZRANGE","<namespace>:{<queue>}:later","0","0"},{"ZREM","<namespace>:{<queue>}:later","_"},{"ZSCORE","<namespace>:{<queue>}:later","_"},{"ZADD","<namespace>:{<queue>}:keyed","0","_"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"ZREM","<namespace>:{<queue>}:keyed","_"},{"HDEL","<namespace>:{<queue>}:lined","_"},{"HGET","<namespace>:{<queue>}:lined","_"},{"HINCRBY","<namespace>:{<queue>}:lined","_","1"},{"HVALS","<namespace>:{<queue>}:lined"},{"FCALL","_","1","<namespace>:{<queue>}:job:*"},{"EXISTS","<namespace>:{<queue>}:job:*"},{"HDEL","<namespace>:{<queue>}:job:*","_"},{"HGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HSET","<namespace>:{<queue>}:job:*","_","_"},{"PERSIST","<namespace>:{<queue>}:job:*"},{"PEXPIRE","<namespace>:{<queue>}:job:*","1"},{"GET","<namespace>:{<queue>}:progress:*"},{"HEXISTS","<namespace>:{<queue>}:batch:*","_"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HINCRBY","<namespace>:{<queue>}:batch:*","_","1"},{"HMGET","<namespace>:{<queue>}:batch:*","_"},{"HSET","<namespace>:{<queue>}:batch:*","_","_"},{"HSETNX","<namespace>:{<queue>}:batch:*","_","_"},{"PERSIST","<namespace>:{<queue>}:batch:*"},{"PEXPIRE","<namespace>:{<queue>}:batch:*","1"},{"PTTL","<namespace>:{<queue>}:batch:*"},{"DEL","<namespace>:{<queue>}:ended:*"},{"PERSIST","<namespace>:{<queue>}:ended:*"},{"PEXPIRE","<namespace>:{<queue>}:ended:*","1"},{"SADD","<namespace>:{<queue>}:ended:*","_"},{"DEL","<namespace>:{<queue>}:unique:*"},{"GET","<namespace>:{<queue>}:unique:*"},{"SET","<namespace>:{<queue>}:unique:*","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:enqueued:*"},{"GET","<namespace>:{<queue>}:enqueued:*"},{"PEXPIRE","<namespace>:{<queue>}:enqueued:*","1"},{"SET","<namespace>:{<queue>}:enqueued:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:enqueued:*"},{"SET","<namespace>:{<queue>}:came:*","_","NX","XX","GET"},{"HDEL","<namespace>:{<queue>}:cron","_"},{"HGET","<namespace>:{<queue>}:cron","_"},{"HGETALL","<namespace>:{<queue>}:cron"},{"HSET","<namespace>:{<queue>}:cron","_","_"},{"ZADD","<namespace>:{<queue>}:ticks","0","_"},{"ZCARD","<namespace>:{<queue>}:ticks"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"ZREM","<namespace>:{<queue>}:ticks","_"},{"ZSCORE","<namespace>:{<queue>}:ticks","_"}},worker={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"CLIENT","INFO"},{"CLIENT","KILL","ID","0"},{"CLIENT","ID"},{"CLIENT","UNBLOCK","0"},{"CLUSTER","SLOTS"},{"FCALL","_","1","<namespace>:{<queue>}:moving"},{"FCALL","_","1","<namespace>:{<queue>}:shards"},{"GET","<namespace>:{<queue>}:shards"},{"SET","<namespace>:{<queue>}:shards","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:tasks"},{"HDEL","<namespace>:tasks","_"},{"HGET","<namespace>:tasks","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSET","<namespace>:tasks","_","_"},{"HSTRLEN","<namespace>:tasks","_"},{"ZRANGE","<namespace>:queues","0","0"},{"ZRANGEBYSCORE","<namespace>:queues","0","0"},{"ZREM","<namespace>:queues","_"},{"HDEL","<namespace>:workers","_"},{"HMGET","<namespace>:workers","_"},{"HSET","<namespace>:workers","_","_"},{"HSTRLEN","<namespace>:workers","_"},{"HDEL","<namespace>:stats","_"},{"HKEYS","<namespace>:stats"},{"HMGET","<namespace>:stats","_"},{"HSET","<namespace>:stats","_","_"},{"HSTRLEN","<namespace>:stats","_"},{"HDEL","<namespace>:taskstats","_"},{"HSET","<namespace>:taskstats","_","_"},{"HDEL","<namespace>:slow","_"},{"HSET","<namespace>:slow","_","_"},{"HDEL","<namespace>:failures","_"},{"HSET","<namespace>:failures","_","_"},{"FCALL","_","1","<namespace>:{<queue>}:leases"},{"ZADD","<namespace>:{<queue>}:leases","0","_"},{"ZCOUNT","<namespace>:{<queue>}:leases","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"ZREM","<namespace>:{<queue>}:leases","_"},{"ZSCORE","<namespace>:{<queue>}:leases","_"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LINDEX","<namespace>:{<queue>}:calls","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOP","<namespace>:{<queue>}:calls","1"},{"LPUSH","<namespace>:{<queue>}:calls","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"GET","<namespace>:{<queue>}:args:*"},{"MGET","<namespace>:{<queue>}:args:*"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"BLPOP","<namespace>:{<queue>}:bell","0.001"},{"DEL","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobs"},{"EXISTS","<namespace>:{<queue>}:jobs"},{"LINDEX","<namespace>:{<queue>}:jobs","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LPOP","<namespace>:{<queue>}:jobs","1"},{"LPUSH","<namespace>:{<queue>}:jobs","_"},{"RPUSH","<namespace>:{<queue>}:jobs","_"},{"EXISTS","<namespace>:{<queue>}:jobs:high"},{"LINDEX","<namespace>:{<queue>}:jobs:high","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LPOP","<namespace>:{<queue>}:jobs:high","1"},{"LPUSH","<namespace>:{<queue>}:jobs:high","_"},{"RPUSH","<namespace>:{<queue>}:jobs:high","_"},{"EXISTS","<namespace>:{<queue>}:jobs:low"},{"LINDEX","<namespace>:{<queue>}:jobs:low","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LPOP","<namespace>:{<queue>}:jobs:low","1"},{"LPUSH","<namespace>:{<queue>}:jobs:low","_"},{"RPUSH","<namespace>:{<queue>}:jobs:low","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobbell"},{"BLPOP","<namespace>:{<queue>}:jobbell","0.001"},{"DEL","<namespace>:{<queue>}:jobbell"},{"LLEN","<namespace>:{<queue>}:jobbell"},{"RPUSH","<namespace>:{<queue>}:jobbell","_"},{"ZADD","<namespace>:{<queue>}:scheduled","0","_"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:scheduled","0","0"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:scheduled","0","0"},{"ZADD","<namespace>:{<queue>}:retries","0","_"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:retries","0","0"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:retries","0","0"},{"BLPOP","<namespace>:{<queue>}:duebell","0.001"},{"DEL","<namespace>:{<queue>}:duebell"},{"LLEN","<namespace>:{<queue>}:duebell"},{"RPUSH","<namespace>:{<queue>}:duebell","_"},{"DEL","<namespace>:{<queue>}:turn"},{"GET","<namespace>:{<queue>}:turn"},{"SET","<namespace>:{<queue>}:turn","_","NX","XX","GET"},{"HMGET","<namespace>:{<queue>}:cron","_"},{"HSET","<namespace>:{<queue>}:cron","_","_"},{"ZADD","<namespace>:{<queue>}:ticks","0","_"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:ticks","0","0"},{"ZREM","<namespace>:{<queue>}:ticks","_"},{"ZSCORE","<namespace>:{<queue>}:ticks","_"},{"DEL","<namespace>:{<queue>}:ticker"},{"GET","<namespace>:{<queue>}:ticker"},{"SET","<namespace>:{<queue>}:ticker","_","NX","XX","GET"},{"ZADD","<namespace>:{<queue>}:dead","0","_"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:dead","0","0"},{"ZREMRANGEBYSCORE","<namespace>:{<queue>}:dead","0","0"},{"EXISTS","<namespace>:{<queue>}:line:*:*"},{"LINDEX","<namespace>:{<queue>}:line:*:*","0"},{"LPOP","<namespace>:{<queue>}:line:*:*","1"},{"LPUSH","<namespace>:{<queue>}:line:*:*","_"},{"RPUSH","<namespace>:{<queue>}:line:*:*","_"},{"EXISTS","<namespace>:{<queue>}:merged:*:*"},{"ZADD","<namespace>:{<queue>}:merged:*:*","0","_"},{"ZCARD","<namespace>:{<queue>}:merged:*:*"},{"ZPOPMIN","<namespace>:{<queue>}:merged:*:*"},{"HDEL","<namespace>:{<queue>}:tried:*","_"},{"HGET","<namespace>:{<queue>}:tried:*","_"},{"HMGET","<namespace>:{<queue>}:tried:*","_"},{"HSET","<namespace>:{<queue>}:tried:*","_","_"},{"HDEL","<namespace>:{<queue>}:next:*","_"},{"HGET","<namespace>:{<queue>}:next:*","_"},{"HGET","<namespace>:{<queue>}:scores","_"},{"HSET","<namespace>:{<queue>}:scores","_","_"},{"ZADD","<namespace>:{<queue>}:keys:*","0","_"},{"ZCARD","<namespace>:{<queue>}:keys:*"},{"ZPOPMIN","<namespace>:{<queue>}:keys:*"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZSCORE","<namespace>:{<queue>}:keys:*","_"},{"EXISTS","<namespace>:{<queue>}:running:*"},{"HDEL","<namespace>:{<queue>}:running:*","_"},{"HEXISTS","<namespace>:{<queue>}:running:*","_"},{"HGET","<namespace>:{<queue>}:running:*","_"},{"HGETALL","<namespace>:{<queue>}:running:*"},{"HMGET","<namespace>:{<queue>}:running:*","_"},{"HSET","<namespace>:{<queue>}:running:*","_","_"},{"HVALS","<namespace>:{<queue>}:running:*"},{"ZADD","<namespace>:{<queue>}:later","0","_"},{"ZCARD","<namespace>:{<queue>}:later"},{"ZRANGE","<namespace>:{<queue>}:later","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:later","0","0"},{"ZREM","<namespace>:{<queue>}:later","_"},{"ZSCORE","<namespace>:{<queue>}:later","_"},{"EXISTS","<namespace>:{<queue>}:keyed"},{"ZADD","<namespace>:{<queue>}:keyed","0","_"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"ZREM","<namespace>:{<queue>}:keyed","_"},{"HDEL","<namespace>:{<queue>}:lined","_"},{"HGET","<namespace>:{<queue>}:lined","_"},{"HINCRBY","<namespace>:{<queue>}:lined","_","1"},{"HVALS","<namespace>:{<queue>}:lined"},{"GET","<namespace>:{<queue>}:fence"},{"SET","<namespace>:{<queue>}:fence","_","NX","XX","GET"},{"HDEL","<namespace>:{<queue>}:job:*","_"},{"HGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HSET","<namespace>:{<queue>}:job:*","_","_"},{"PERSIST","<namespace>:{<queue>}:job:*"},{"PEXPIRE","<namespace>:{<queue>}:job:*","1"},{"HEXISTS","<namespace>:{<queue>}:batch:*","_"},{"HINCRBY","<namespace>:{<queue>}:batch:*","_","1"},{"HMGET","<namespace>:{<queue>}:batch:*","_"},{"HSETNX","<namespace>:{<queue>}:batch:*","_","_"},{"PEXPIRE","<namespace>:{<queue>}:batch:*","1"},{"PTTL","<namespace>:{<queue>}:batch:*"},{"DEL","<namespace>:{<queue>}:ended:*"},{"PEXPIRE","<namespace>:{<queue>}:ended:*","1"},{"SADD","<namespace>:{<queue>}:ended:*","_"},{"DEL","<namespace>:{<queue>}:came:*"},{"SET","<namespace>:{<queue>}:came:*","_","NX","XX","GET"},{"DEL","<namespace>:{<queue>}:unique:*"},{"GET","<namespace>:{<queue>}:unique:*"},{"SET","<namespace>:{<queue>}:unique:*","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"ZRANGE","<namespace>:{<queue>}:cancelled","0","0"},{"ZREMRANGEBYSCORE","<namespace>:{<queue>}:cancelled","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:reporter"},{"DEL","<namespace>:{<queue>}:reporter"},{"GET","<namespace>:{<queue>}:reporter"},{"SET","<namespace>:{<queue>}:reporter","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:paused"},{"GET","<namespace>:{<queue>}:paused"},{"FCALL","_","1","<namespace>:{<queue>}:held:*"},{"HDEL","<namespace>:{<queue>}:held:*","_"},{"HEXISTS","<namespace>:{<queue>}:held:*","_"},{"HGET","<namespace>:{<queue>}:held:*","_"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HRANDFIELD","<namespace>:{<queue>}:held:*"},{"HSET","<namespace>:{<queue>}:held:*","_","_"},{"FCALL","_","1","<namespace>:reply:{*}"},{"PEXPIRE","<namespace>:reply:{*}","1"},{"RPUSH","<namespace>:reply:{*}","_"},{"GET","<namespace>:reply:{*}:taken:*"},{"DEL","<namespace>:{<queue>}:progress:*"},{"SET","<namespace>:{<queue>}:progress:*","_","NX","XX","GET"},{"DEL","<namespace>:{<queue>}:inspect:*"},{"GET","<namespace>:{<queue>}:inspect:*"},{"PEXPIRE","<namespace>:{<queue>}:shown:*","1"},{"RPUSH","<namespace>:{<queue>}:shown:*","_"},{"FCALL","_","1","<namespace>:lock:{*}"},{"HDEL","<namespace>:lock:{*}","_"},{"HMGET","<namespace>:lock:{*}","_"},{"HSET","<namespace>:lock:{*}","_","_"},{"PEXPIRE","<namespace>:lock:{*}","1"},{"FCALL","_","1","<namespace>:rate:{*}"},{"LINDEX","<namespace>:rate:{*}","0"},{"LTRIM","<namespace>:rate:{*}","0","0"},{"PEXPIRE","<namespace>:rate:{*}","1"},{"RPUSH","<namespace>:rate:{*}","_"},{"FCALL","_","1","<namespace>:told:{*}"},{"GET","<namespace>:told:{*}"},{"SET","<namespace>:told:{*}","_","NX","XX","GET"}},view={{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"CLIENT","INFO"},{"CLIENT","KILL","ID","0"},{"CLUSTER","SLOTS"},{"SCAN","0"},{"HKEYS","<namespace>:workers"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"ZRANGE","<namespace>:queues","0","0"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"HMGET","<namespace>:taskstats","_"},{"HSTRLEN","<namespace>:taskstats","_"},{"HMGET","<namespace>:slow","_"},{"HSTRLEN","<namespace>:slow","_"},{"HMGET","<namespace>:failures","_"},{"HSTRLEN","<namespace>:failures","_"},{"ZRANGE","<namespace>:refusing","0","0"},{"GETRANGE","<namespace>:refused:*","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LRANGE","<namespace>:{<queue>}:calls","0","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HMGET","<namespace>:{<queue>}:job:*","_"},{"GET","<namespace>:{<queue>}:progress:*"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HGETALL","<namespace>:{<queue>}:cron"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"LLEN","<namespace>:{<queue>}:line:*:*"},{"LRANGE","<namespace>:{<queue>}:line:*:*","0","0"},{"ZCARD","<namespace>:{<queue>}:keys:*"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZSCORE","<namespace>:{<queue>}:keys:*","_"},{"ZCARD","<namespace>:{<queue>}:later"},{"ZRANGE","<namespace>:{<queue>}:later","0","0"},{"ZSCORE","<namespace>:{<queue>}:later","_"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"HGET","<namespace>:{<queue>}:running:*","_"},{"HKEYS","<namespace>:{<queue>}:running:*"},{"HVALS","<namespace>:{<queue>}:running:*"},{"ZCARD","<namespace>:{<queue>}:merged:*:*"},{"ZRANGE","<namespace>:{<queue>}:merged:*:*","0","0"},{"HGET","<namespace>:{<queue>}:tried:*","_"},{"HVALS","<namespace>:{<queue>}:lined"},{"GET","<namespace>:{<queue>}:shards"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"GET","<namespace>:{<queue>}:paused"}},admin={{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"CLIENT","INFO"},{"CLIENT","KILL","ID","0"},{"CLUSTER","SLOTS"},{"SCAN","0"},{"HKEYS","<namespace>:workers"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"ZRANGE","<namespace>:queues","0","0"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"HMGET","<namespace>:taskstats","_"},{"HSTRLEN","<namespace>:taskstats","_"},{"HMGET","<namespace>:slow","_"},{"HSTRLEN","<namespace>:slow","_"},{"HMGET","<namespace>:failures","_"},{"HSTRLEN","<namespace>:failures","_"},{"ZRANGE","<namespace>:refusing","0","0"},{"GETRANGE","<namespace>:refused:*","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LRANGE","<namespace>:{<queue>}:calls","0","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HMGET","<namespace>:{<queue>}:job:*","_"},{"GET","<namespace>:{<queue>}:progress:*"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HGETALL","<namespace>:{<queue>}:cron"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"LLEN","<namespace>:{<queue>}:line:*:*"},{"LRANGE","<namespace>:{<queue>}:line:*:*","0","0"},{"ZCARD","<namespace>:{<queue>}:keys:*"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZSCORE","<namespace>:{<queue>}:keys:*","_"},{"ZCARD","<namespace>:{<queue>}:later"},{"ZRANGE","<namespace>:{<queue>}:later","0","0"},{"ZSCORE","<namespace>:{<queue>}:later","_"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"HGET","<namespace>:{<queue>}:running:*","_"},{"HKEYS","<namespace>:{<queue>}:running:*"},{"HVALS","<namespace>:{<queue>}:running:*"},{"ZCARD","<namespace>:{<queue>}:merged:*:*"},{"ZRANGE","<namespace>:{<queue>}:merged:*:*","0","0"},{"HGET","<namespace>:{<queue>}:tried:*","_"},{"HVALS","<namespace>:{<queue>}:lined"},{"GET","<namespace>:{<queue>}:shards"},{"HDEL","<namespace>:tasks","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"GET","<namespace>:{<queue>}:paused"},{"GETEX","<namespace>:{<queue>}:paused"},{"SET","<namespace>:{<queue>}:paused","_","NX","XX","GET"},{"SET","<namespace>:{<queue>}:inspect:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:inspect:*"},{"BLPOP","<namespace>:{<queue>}:shown:*","0.001"}},registry={{"INFO"},{"CLIENT","SETNAME","_"},{"CLIENT","INFO"},{"CLIENT","KILL","ID","0"},{"CLUSTER","SLOTS"},{"GETRANGE","<namespace>:session:*","0","0"},{"SET","<namespace>:session:*","_","NX","XX","GET"},{"UNLINK","<namespace>:session:*"},{"GETRANGE","<namespace>:chart:*:*","0","0"},{"SET","<namespace>:chart:*:*","_","NX","XX","GET"},{"GETRANGE","<namespace>:template:*:*","0","0"},{"SET","<namespace>:template:*:*","_","NX","XX","GET"},{"UNLINK","<namespace>:template:*:*"}},install={{"FCALL","_","0"},{"FUNCTION","LOAD","_"},{"INFO"},{"CLIENT","SETNAME","_"},{"CLUSTER","SLOTS"}}}
+local rights = {hub={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"CLIENT","INFO"},{"CLIENT","KILL","ID","0"},{"CLUSTER","SLOTS"},{"FCALL","_","1","<namespace>:{<queue>}:moving"},{"GET","<namespace>:{<queue>}:shards"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"ZCOUNT","<namespace>:{<queue>}:leases","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOS","<namespace>:{<queue>}:calls","_"},{"LREM","<namespace>:{<queue>}:calls","1","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"UNLINK","<namespace>:{<queue>}:bell"},{"SET","<namespace>:{<queue>}:args:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:args:*"},{"FCALL","_","1","<namespace>:{<queue>}:pushed:*"},{"SET","<namespace>:{<queue>}:pushed:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:pushed:*"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"PEXPIRE","<namespace>:{<queue>}:cancelled","1"},{"ZADD","<namespace>:{<queue>}:cancelled","0","_"},{"BLMOVE","<namespace>:reply:{*}","<namespace>:reply:{*}","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}","0","0"},{"LTRIM","<namespace>:reply:{*}","0","0"},{"UNLINK","<namespace>:reply:{*}"},{"BLMOVE","<namespace>:reply:{*}:read","<namespace>:reply:{*}:read","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}:read","0","0"},{"LTRIM","<namespace>:reply:{*}:read","0","0"},{"PEXPIRE","<namespace>:reply:{*}:read","1"},{"RPUSH","<namespace>:reply:{*}:read","_"},{"UNLINK","<namespace>:reply:{*}:read"},{"SET","<namespace>:reply:{*}:taken:*","_","NX","XX","GET"},{"UNLINK","<namespace>:reply:{*}:taken:*"},{"PEXPIRE","<namespace>:refusing","1"},{"ZADD","<namespace>:refusing","0","_"},{"ZREMRANGEBYRANK","<namespace>:refusing","0","0"},{"ZREMRANGEBYSCORE","<namespace>:refusing","0","0"},{"SET","<namespace>:refused:*","_","NX","XX","GET"}},jobs={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"CLIENT","INFO"},{"CLIENT","KILL","ID","0"},{"CLUSTER","SLOTS"},{"WAIT","0","1"},{"FCALL","_","1","<namespace>:{<queue>}:moving"},{"GET","<namespace>:{<queue>}:shards"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"ZCOUNT","<namespace>:{<queue>}:leases","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOS","<namespace>:{<queue>}:calls","_"},{"LREM","<namespace>:{<queue>}:calls","1","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"UNLINK","<namespace>:{<queue>}:bell"},{"SET","<namespace>:{<queue>}:args:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:args:*"},{"FCALL","_","1","<namespace>:{<queue>}:pushed:*"},{"SET","<namespace>:{<queue>}:pushed:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:pushed:*"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"PEXPIRE","<namespace>:{<queue>}:cancelled","1"},{"ZADD","<namespace>:{<queue>}:cancelled","0","_"},{"BLMOVE","<namespace>:reply:{*}","<namespace>:reply:{*}","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}","0","0"},{"LTRIM","<namespace>:reply:{*}","0","0"},{"UNLINK","<namespace>:reply:{*}"},{"BLMOVE","<namespace>:reply:{*}:read","<namespace>:reply:{*}:read","LEFT","RIGHT","1"},{"LRANGE","<namespace>:reply:{*}:read","0","0"},{"LTRIM","<namespace>:reply:{*}:read","0","0"},{"PEXPIRE","<namespace>:reply:{*}:read","1"},{"RPUSH","<namespace>:reply:{*}:read","_"},{"UNLINK","<namespace>:reply:{*}:read"},{"SET","<namespace>:reply:{*}:taken:*","_","NX","XX","GET"},{"UNLINK","<namespace>:reply:{*}:taken:*"},{"PEXPIRE","<namespace>:refusing","1"},{"ZADD","<namespace>:refusing","0","_"},{"ZREMRANGEBYRANK","<namespace>:refusing","0","0"},{"ZREMRANGEBYSCORE","<namespace>:refusing","0","0"},{"SET","<namespace>:refused:*","_","NX","XX","GET"},{"ZADD","<namespace>:queues","0","_"},{"ZRANGE","<namespace>:queues","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:jobs"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LREM","<namespace>:{<queue>}:jobs","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs","_"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LREM","<namespace>:{<queue>}:jobs:high","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs:high","_"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"LREM","<namespace>:{<queue>}:jobs:low","1","_"},{"RPUSH","<namespace>:{<queue>}:jobs:low","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobbell"},{"DEL","<namespace>:{<queue>}:jobbell"},{"LLEN","<namespace>:{<queue>}:jobbell"},{"RPUSH","<namespace>:{<queue>}:jobbell","_"},{"ZADD","<namespace>:{<queue>}:scheduled","0","_"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZRANK","<namespace>:{<queue>}:scheduled","_"},{"ZREM","<namespace>:{<queue>}:scheduled","_"},{"ZADD","<namespace>:{<queue>}:retries","0","_"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZRANK","<namespace>:{<queue>}:retries","_"},{"ZREM","<namespace>:{<queue>}:retries","_"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"LLEN","<namespace>:{<queue>}:duebell"},{"PEXPIRE","<namespace>:{<queue>}:duebell","1"},{"RPUSH","<namespace>:{<queue>}:duebell","_"},{"ZADD","<namespace>:{<queue>}:dead","0","_"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"ZREM","<namespace>:{<queue>}:dead","_"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:dead","0","0"},{"ZREMRANGEBYSCORE","<namespace>:{<queue>}:dead","0","0"},{"EXISTS","<namespace>:{<queue>}:line:*:*"},{"LINDEX","<namespace>:{<queue>}:line:*:*","0"},{"LLEN","<namespace>:{<queue>}:line:*:*"},{"LPOP","<namespace>:{<queue>}:line:*:*","1"},{"LRANGE","<namespace>:{<queue>}:line:*:*","0","0"},{"LREM","<namespace>:{<queue>}:line:*:*","1","_"},{"RPUSH","<namespace>:{<queue>}:line:*:*","_"},{"EXISTS","<namespace>:{<queue>}:merged:*:*"},{"UNLINK","<namespace>:{<queue>}:merged:*:*"},{"ZADD","<namespace>:{<queue>}:merged:*:*","0","_"},{"ZCARD","<namespace>:{<queue>}:merged:*:*"},{"ZPOPMIN","<namespace>:{<queue>}:merged:*:*"},{"ZRANGE","<namespace>:{<queue>}:merged:*:*","0","0"},{"HDEL","<namespace>:{<queue>}:tried:*","_"},{"HGET","<namespace>:{<queue>}:tried:*","_"},{"HDEL","<namespace>:{<queue>}:next:*","_"},{"HGET","<namespace>:{<queue>}:next:*","_"},{"HSET","<namespace>:{<queue>}:next:*","_","_"},{"HGET","<namespace>:{<queue>}:scores","_"},{"HSET","<namespace>:{<queue>}:scores","_","_"},{"ZADD","<namespace>:{<queue>}:keys:*","0","_"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZREM","<namespace>:{<queue>}:keys:*","_"},{"ZSCORE","<namespace>:{<queue>}:keys:*","_"},{"EXISTS","<namespace>:{<queue>}:running:*"},{"HDEL","<namespace>:{<queue>}:running:*","_"},{"HEXISTS","<namespace>:{<queue>}:running:*","_"},{"HGET","<namespace>:{<queue>}:running:*","_"},{"HKEYS","<namespace>:{<queue>}:running:*"},{"ZADD","<namespace>:{<queue>}:later","0","_"},{"ZRANGE","<namespace>:{<queue>}:later","0","0"},{"ZREM","<namespace>:{<queue>}:later","_"},{"ZSCORE","<namespace>:{<queue>}:later","_"},{"ZADD","<namespace>:{<queue>}:keyed","0","_"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"ZREM","<namespace>:{<queue>}:keyed","_"},{"HDEL","<namespace>:{<queue>}:lined","_"},{"HGET","<namespace>:{<queue>}:lined","_"},{"HINCRBY","<namespace>:{<queue>}:lined","_","1"},{"HVALS","<namespace>:{<queue>}:lined"},{"FCALL","_","1","<namespace>:{<queue>}:job:*"},{"EXISTS","<namespace>:{<queue>}:job:*"},{"HDEL","<namespace>:{<queue>}:job:*","_"},{"HGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HKEYS","<namespace>:{<queue>}:job:*"},{"HMGET","<namespace>:{<queue>}:job:*","_"},{"HSET","<namespace>:{<queue>}:job:*","_","_"},{"PERSIST","<namespace>:{<queue>}:job:*"},{"PEXPIRE","<namespace>:{<queue>}:job:*","1"},{"PTTL","<namespace>:{<queue>}:job:*"},{"GET","<namespace>:{<queue>}:progress:*"},{"HEXISTS","<namespace>:{<queue>}:batch:*","_"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HINCRBY","<namespace>:{<queue>}:batch:*","_","1"},{"HMGET","<namespace>:{<queue>}:batch:*","_"},{"HSET","<namespace>:{<queue>}:batch:*","_","_"},{"HSETNX","<namespace>:{<queue>}:batch:*","_","_"},{"PERSIST","<namespace>:{<queue>}:batch:*"},{"PEXPIRE","<namespace>:{<queue>}:batch:*","1"},{"PTTL","<namespace>:{<queue>}:batch:*"},{"DEL","<namespace>:{<queue>}:ended:*"},{"PERSIST","<namespace>:{<queue>}:ended:*"},{"PEXPIRE","<namespace>:{<queue>}:ended:*","1"},{"SADD","<namespace>:{<queue>}:ended:*","_"},{"DEL","<namespace>:{<queue>}:unique:*"},{"GET","<namespace>:{<queue>}:unique:*"},{"SET","<namespace>:{<queue>}:unique:*","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:enqueued:*"},{"GET","<namespace>:{<queue>}:enqueued:*"},{"PEXPIRE","<namespace>:{<queue>}:enqueued:*","1"},{"SET","<namespace>:{<queue>}:enqueued:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:enqueued:*"},{"SET","<namespace>:{<queue>}:came:*","_","NX","XX","GET"},{"HDEL","<namespace>:{<queue>}:cron","_"},{"HGET","<namespace>:{<queue>}:cron","_"},{"HGETALL","<namespace>:{<queue>}:cron"},{"HSET","<namespace>:{<queue>}:cron","_","_"},{"ZADD","<namespace>:{<queue>}:ticks","0","_"},{"ZCARD","<namespace>:{<queue>}:ticks"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"ZREM","<namespace>:{<queue>}:ticks","_"},{"ZSCORE","<namespace>:{<queue>}:ticks","_"}},worker={{"FCALL","_","0"},{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"CLIENT","INFO"},{"CLIENT","KILL","ID","0"},{"CLIENT","ID"},{"CLIENT","UNBLOCK","0"},{"CLUSTER","SLOTS"},{"FCALL","_","1","<namespace>:{<queue>}:moving"},{"FCALL","_","1","<namespace>:{<queue>}:shards"},{"GET","<namespace>:{<queue>}:shards"},{"SET","<namespace>:{<queue>}:shards","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:tasks"},{"HDEL","<namespace>:tasks","_"},{"HGET","<namespace>:tasks","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSET","<namespace>:tasks","_","_"},{"HSTRLEN","<namespace>:tasks","_"},{"ZRANGE","<namespace>:queues","0","0"},{"ZRANGEBYSCORE","<namespace>:queues","0","0"},{"ZREM","<namespace>:queues","_"},{"HDEL","<namespace>:workers","_"},{"HMGET","<namespace>:workers","_"},{"HSET","<namespace>:workers","_","_"},{"HSTRLEN","<namespace>:workers","_"},{"HDEL","<namespace>:stats","_"},{"HKEYS","<namespace>:stats"},{"HMGET","<namespace>:stats","_"},{"HSET","<namespace>:stats","_","_"},{"HSTRLEN","<namespace>:stats","_"},{"HDEL","<namespace>:taskstats","_"},{"HSET","<namespace>:taskstats","_","_"},{"HDEL","<namespace>:slow","_"},{"HSET","<namespace>:slow","_","_"},{"HDEL","<namespace>:failures","_"},{"HSET","<namespace>:failures","_","_"},{"FCALL","_","1","<namespace>:{<queue>}:leases"},{"ZADD","<namespace>:{<queue>}:leases","0","_"},{"ZCOUNT","<namespace>:{<queue>}:leases","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"ZREM","<namespace>:{<queue>}:leases","_"},{"ZSCORE","<namespace>:{<queue>}:leases","_"},{"FCALL","_","1","<namespace>:{<queue>}:calls"},{"LINDEX","<namespace>:{<queue>}:calls","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LPOP","<namespace>:{<queue>}:calls","1"},{"LPUSH","<namespace>:{<queue>}:calls","_"},{"RPUSH","<namespace>:{<queue>}:calls","_"},{"GET","<namespace>:{<queue>}:args:*"},{"MGET","<namespace>:{<queue>}:args:*"},{"FCALL","_","1","<namespace>:{<queue>}:bell"},{"BLPOP","<namespace>:{<queue>}:bell","0.001"},{"DEL","<namespace>:{<queue>}:bell"},{"LLEN","<namespace>:{<queue>}:bell"},{"RPUSH","<namespace>:{<queue>}:bell","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobs"},{"EXISTS","<namespace>:{<queue>}:jobs"},{"LINDEX","<namespace>:{<queue>}:jobs","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LPOP","<namespace>:{<queue>}:jobs","1"},{"LPUSH","<namespace>:{<queue>}:jobs","_"},{"RPUSH","<namespace>:{<queue>}:jobs","_"},{"EXISTS","<namespace>:{<queue>}:jobs:high"},{"LINDEX","<namespace>:{<queue>}:jobs:high","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LPOP","<namespace>:{<queue>}:jobs:high","1"},{"LPUSH","<namespace>:{<queue>}:jobs:high","_"},{"RPUSH","<namespace>:{<queue>}:jobs:high","_"},{"EXISTS","<namespace>:{<queue>}:jobs:low"},{"LINDEX","<namespace>:{<queue>}:jobs:low","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LPOP","<namespace>:{<queue>}:jobs:low","1"},{"LPUSH","<namespace>:{<queue>}:jobs:low","_"},{"RPUSH","<namespace>:{<queue>}:jobs:low","_"},{"FCALL","_","1","<namespace>:{<queue>}:jobbell"},{"BLPOP","<namespace>:{<queue>}:jobbell","0.001"},{"DEL","<namespace>:{<queue>}:jobbell"},{"LLEN","<namespace>:{<queue>}:jobbell"},{"RPUSH","<namespace>:{<queue>}:jobbell","_"},{"ZADD","<namespace>:{<queue>}:scheduled","0","_"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:scheduled","0","0"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:scheduled","0","0"},{"ZADD","<namespace>:{<queue>}:retries","0","_"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:retries","0","0"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:retries","0","0"},{"BLPOP","<namespace>:{<queue>}:duebell","0.001"},{"LLEN","<namespace>:{<queue>}:duebell"},{"PEXPIRE","<namespace>:{<queue>}:duebell","1"},{"RPUSH","<namespace>:{<queue>}:duebell","_"},{"DEL","<namespace>:{<queue>}:turn"},{"GET","<namespace>:{<queue>}:turn"},{"SET","<namespace>:{<queue>}:turn","_","NX","XX","GET"},{"HMGET","<namespace>:{<queue>}:cron","_"},{"HSET","<namespace>:{<queue>}:cron","_","_"},{"ZADD","<namespace>:{<queue>}:ticks","0","_"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:ticks","0","0"},{"ZREM","<namespace>:{<queue>}:ticks","_"},{"ZSCORE","<namespace>:{<queue>}:ticks","_"},{"DEL","<namespace>:{<queue>}:ticker"},{"GET","<namespace>:{<queue>}:ticker"},{"SET","<namespace>:{<queue>}:ticker","_","NX","XX","GET"},{"ZADD","<namespace>:{<queue>}:dead","0","_"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZREMRANGEBYRANK","<namespace>:{<queue>}:dead","0","0"},{"ZREMRANGEBYSCORE","<namespace>:{<queue>}:dead","0","0"},{"EXISTS","<namespace>:{<queue>}:line:*:*"},{"LINDEX","<namespace>:{<queue>}:line:*:*","0"},{"LPOP","<namespace>:{<queue>}:line:*:*","1"},{"LPUSH","<namespace>:{<queue>}:line:*:*","_"},{"RPUSH","<namespace>:{<queue>}:line:*:*","_"},{"EXISTS","<namespace>:{<queue>}:merged:*:*"},{"ZADD","<namespace>:{<queue>}:merged:*:*","0","_"},{"ZCARD","<namespace>:{<queue>}:merged:*:*"},{"ZPOPMIN","<namespace>:{<queue>}:merged:*:*"},{"HDEL","<namespace>:{<queue>}:tried:*","_"},{"HGET","<namespace>:{<queue>}:tried:*","_"},{"HMGET","<namespace>:{<queue>}:tried:*","_"},{"HSET","<namespace>:{<queue>}:tried:*","_","_"},{"HDEL","<namespace>:{<queue>}:next:*","_"},{"HGET","<namespace>:{<queue>}:next:*","_"},{"HGET","<namespace>:{<queue>}:scores","_"},{"HSET","<namespace>:{<queue>}:scores","_","_"},{"ZADD","<namespace>:{<queue>}:keys:*","0","_"},{"ZCARD","<namespace>:{<queue>}:keys:*"},{"ZPOPMIN","<namespace>:{<queue>}:keys:*"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZSCORE","<namespace>:{<queue>}:keys:*","_"},{"EXISTS","<namespace>:{<queue>}:running:*"},{"HDEL","<namespace>:{<queue>}:running:*","_"},{"HEXISTS","<namespace>:{<queue>}:running:*","_"},{"HGET","<namespace>:{<queue>}:running:*","_"},{"HGETALL","<namespace>:{<queue>}:running:*"},{"HMGET","<namespace>:{<queue>}:running:*","_"},{"HSET","<namespace>:{<queue>}:running:*","_","_"},{"HVALS","<namespace>:{<queue>}:running:*"},{"ZADD","<namespace>:{<queue>}:later","0","_"},{"ZCARD","<namespace>:{<queue>}:later"},{"ZRANGE","<namespace>:{<queue>}:later","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:later","0","0"},{"ZREM","<namespace>:{<queue>}:later","_"},{"ZSCORE","<namespace>:{<queue>}:later","_"},{"EXISTS","<namespace>:{<queue>}:keyed"},{"ZADD","<namespace>:{<queue>}:keyed","0","_"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"ZREM","<namespace>:{<queue>}:keyed","_"},{"HDEL","<namespace>:{<queue>}:lined","_"},{"HGET","<namespace>:{<queue>}:lined","_"},{"HINCRBY","<namespace>:{<queue>}:lined","_","1"},{"HVALS","<namespace>:{<queue>}:lined"},{"GET","<namespace>:{<queue>}:fence"},{"SET","<namespace>:{<queue>}:fence","_","NX","XX","GET"},{"HDEL","<namespace>:{<queue>}:job:*","_"},{"HGET","<namespace>:{<queue>}:job:*","_"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HKEYS","<namespace>:{<queue>}:job:*"},{"HMGET","<namespace>:{<queue>}:job:*","_"},{"HSET","<namespace>:{<queue>}:job:*","_","_"},{"PERSIST","<namespace>:{<queue>}:job:*"},{"PEXPIRE","<namespace>:{<queue>}:job:*","1"},{"HEXISTS","<namespace>:{<queue>}:batch:*","_"},{"HINCRBY","<namespace>:{<queue>}:batch:*","_","1"},{"HMGET","<namespace>:{<queue>}:batch:*","_"},{"HSETNX","<namespace>:{<queue>}:batch:*","_","_"},{"PEXPIRE","<namespace>:{<queue>}:batch:*","1"},{"PTTL","<namespace>:{<queue>}:batch:*"},{"DEL","<namespace>:{<queue>}:ended:*"},{"PEXPIRE","<namespace>:{<queue>}:ended:*","1"},{"SADD","<namespace>:{<queue>}:ended:*","_"},{"DEL","<namespace>:{<queue>}:came:*"},{"SET","<namespace>:{<queue>}:came:*","_","NX","XX","GET"},{"DEL","<namespace>:{<queue>}:unique:*"},{"GET","<namespace>:{<queue>}:unique:*"},{"SET","<namespace>:{<queue>}:unique:*","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:cancelled"},{"ZRANGE","<namespace>:{<queue>}:cancelled","0","0"},{"ZREMRANGEBYSCORE","<namespace>:{<queue>}:cancelled","0","0"},{"FCALL","_","1","<namespace>:{<queue>}:reporter"},{"DEL","<namespace>:{<queue>}:reporter"},{"GET","<namespace>:{<queue>}:reporter"},{"SET","<namespace>:{<queue>}:reporter","_","NX","XX","GET"},{"FCALL","_","1","<namespace>:{<queue>}:paused"},{"GET","<namespace>:{<queue>}:paused"},{"FCALL","_","1","<namespace>:{<queue>}:held:*"},{"HDEL","<namespace>:{<queue>}:held:*","_"},{"HEXISTS","<namespace>:{<queue>}:held:*","_"},{"HGET","<namespace>:{<queue>}:held:*","_"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HRANDFIELD","<namespace>:{<queue>}:held:*"},{"HSET","<namespace>:{<queue>}:held:*","_","_"},{"FCALL","_","1","<namespace>:reply:{*}"},{"PEXPIRE","<namespace>:reply:{*}","1"},{"RPUSH","<namespace>:reply:{*}","_"},{"GET","<namespace>:reply:{*}:taken:*"},{"DEL","<namespace>:{<queue>}:progress:*"},{"SET","<namespace>:{<queue>}:progress:*","_","NX","XX","GET"},{"DEL","<namespace>:{<queue>}:inspect:*"},{"GET","<namespace>:{<queue>}:inspect:*"},{"PEXPIRE","<namespace>:{<queue>}:shown:*","1"},{"RPUSH","<namespace>:{<queue>}:shown:*","_"},{"FCALL","_","1","<namespace>:lock:{*}"},{"HDEL","<namespace>:lock:{*}","_"},{"HMGET","<namespace>:lock:{*}","_"},{"HSET","<namespace>:lock:{*}","_","_"},{"PEXPIRE","<namespace>:lock:{*}","1"},{"FCALL","_","1","<namespace>:rate:{*}"},{"LINDEX","<namespace>:rate:{*}","0"},{"LTRIM","<namespace>:rate:{*}","0","0"},{"PEXPIRE","<namespace>:rate:{*}","1"},{"RPUSH","<namespace>:rate:{*}","_"},{"FCALL","_","1","<namespace>:told:{*}"},{"GET","<namespace>:told:{*}"},{"SET","<namespace>:told:{*}","_","NX","XX","GET"}},view={{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"CLIENT","INFO"},{"CLIENT","KILL","ID","0"},{"CLUSTER","SLOTS"},{"SCAN","0"},{"HKEYS","<namespace>:workers"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"ZRANGE","<namespace>:queues","0","0"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"HMGET","<namespace>:taskstats","_"},{"HSTRLEN","<namespace>:taskstats","_"},{"HMGET","<namespace>:slow","_"},{"HSTRLEN","<namespace>:slow","_"},{"HMGET","<namespace>:failures","_"},{"HSTRLEN","<namespace>:failures","_"},{"ZRANGE","<namespace>:refusing","0","0"},{"GETRANGE","<namespace>:refused:*","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LRANGE","<namespace>:{<queue>}:calls","0","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HMGET","<namespace>:{<queue>}:job:*","_"},{"GET","<namespace>:{<queue>}:progress:*"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HGETALL","<namespace>:{<queue>}:cron"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"LLEN","<namespace>:{<queue>}:line:*:*"},{"LRANGE","<namespace>:{<queue>}:line:*:*","0","0"},{"ZCARD","<namespace>:{<queue>}:keys:*"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZSCORE","<namespace>:{<queue>}:keys:*","_"},{"ZCARD","<namespace>:{<queue>}:later"},{"ZRANGE","<namespace>:{<queue>}:later","0","0"},{"ZSCORE","<namespace>:{<queue>}:later","_"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"HGET","<namespace>:{<queue>}:running:*","_"},{"HKEYS","<namespace>:{<queue>}:running:*"},{"HVALS","<namespace>:{<queue>}:running:*"},{"ZCARD","<namespace>:{<queue>}:merged:*:*"},{"ZRANGE","<namespace>:{<queue>}:merged:*:*","0","0"},{"HGET","<namespace>:{<queue>}:tried:*","_"},{"HVALS","<namespace>:{<queue>}:lined"},{"GET","<namespace>:{<queue>}:shards"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"GET","<namespace>:{<queue>}:paused"}},admin={{"TIME"},{"INFO"},{"CLIENT","SETNAME","_"},{"CLIENT","INFO"},{"CLIENT","KILL","ID","0"},{"CLUSTER","SLOTS"},{"SCAN","0"},{"HKEYS","<namespace>:workers"},{"HMGET","<namespace>:workers","_"},{"HSTRLEN","<namespace>:workers","_"},{"ZRANGE","<namespace>:queues","0","0"},{"HMGET","<namespace>:stats","_"},{"HSTRLEN","<namespace>:stats","_"},{"HMGET","<namespace>:taskstats","_"},{"HSTRLEN","<namespace>:taskstats","_"},{"HMGET","<namespace>:slow","_"},{"HSTRLEN","<namespace>:slow","_"},{"HMGET","<namespace>:failures","_"},{"HSTRLEN","<namespace>:failures","_"},{"ZRANGE","<namespace>:refusing","0","0"},{"GETRANGE","<namespace>:refused:*","0","0"},{"ZRANGEBYSCORE","<namespace>:{<queue>}:leases","0","0"},{"LLEN","<namespace>:{<queue>}:calls"},{"LRANGE","<namespace>:{<queue>}:calls","0","0"},{"LLEN","<namespace>:{<queue>}:jobs"},{"LRANGE","<namespace>:{<queue>}:jobs","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:high"},{"LRANGE","<namespace>:{<queue>}:jobs:high","0","0"},{"LLEN","<namespace>:{<queue>}:jobs:low"},{"LRANGE","<namespace>:{<queue>}:jobs:low","0","0"},{"ZCARD","<namespace>:{<queue>}:scheduled"},{"ZRANGE","<namespace>:{<queue>}:scheduled","0","0"},{"ZCARD","<namespace>:{<queue>}:retries"},{"ZRANGE","<namespace>:{<queue>}:retries","0","0"},{"ZCARD","<namespace>:{<queue>}:dead"},{"ZRANGE","<namespace>:{<queue>}:dead","0","0"},{"HGETALL","<namespace>:{<queue>}:job:*"},{"HMGET","<namespace>:{<queue>}:job:*","_"},{"GET","<namespace>:{<queue>}:progress:*"},{"HGETALL","<namespace>:{<queue>}:batch:*"},{"HGETALL","<namespace>:{<queue>}:cron"},{"ZRANGE","<namespace>:{<queue>}:ticks","0","0"},{"HKEYS","<namespace>:{<queue>}:held:*"},{"HLEN","<namespace>:{<queue>}:held:*"},{"HMGET","<namespace>:{<queue>}:held:*","_"},{"LLEN","<namespace>:{<queue>}:line:*:*"},{"LRANGE","<namespace>:{<queue>}:line:*:*","0","0"},{"ZCARD","<namespace>:{<queue>}:keys:*"},{"ZRANGE","<namespace>:{<queue>}:keys:*","0","0"},{"ZSCORE","<namespace>:{<queue>}:keys:*","_"},{"ZCARD","<namespace>:{<queue>}:later"},{"ZRANGE","<namespace>:{<queue>}:later","0","0"},{"ZSCORE","<namespace>:{<queue>}:later","_"},{"ZRANGE","<namespace>:{<queue>}:keyed","0","0"},{"HGET","<namespace>:{<queue>}:running:*","_"},{"HKEYS","<namespace>:{<queue>}:running:*"},{"HVALS","<namespace>:{<queue>}:running:*"},{"ZCARD","<namespace>:{<queue>}:merged:*:*"},{"ZRANGE","<namespace>:{<queue>}:merged:*:*","0","0"},{"HGET","<namespace>:{<queue>}:tried:*","_"},{"HVALS","<namespace>:{<queue>}:lined"},{"GET","<namespace>:{<queue>}:shards"},{"HDEL","<namespace>:tasks","_"},{"HKEYS","<namespace>:tasks"},{"HMGET","<namespace>:tasks","_"},{"HSTRLEN","<namespace>:tasks","_"},{"GET","<namespace>:{<queue>}:paused"},{"GETEX","<namespace>:{<queue>}:paused"},{"SET","<namespace>:{<queue>}:paused","_","NX","XX","GET"},{"SET","<namespace>:{<queue>}:inspect:*","_","NX","XX","GET"},{"UNLINK","<namespace>:{<queue>}:inspect:*"},{"BLPOP","<namespace>:{<queue>}:shown:*","0.001"}},registry={{"INFO"},{"CLIENT","SETNAME","_"},{"CLIENT","INFO"},{"CLIENT","KILL","ID","0"},{"CLUSTER","SLOTS"},{"GETRANGE","<namespace>:session:*","0","0"},{"SET","<namespace>:session:*","_","NX","XX","GET"},{"UNLINK","<namespace>:session:*"},{"GETRANGE","<namespace>:chart:*:*","0","0"},{"SET","<namespace>:chart:*:*","_","NX","XX","GET"},{"GETRANGE","<namespace>:template:*:*","0","0"},{"SET","<namespace>:template:*:*","_","NX","XX","GET"},{"UNLINK","<namespace>:template:*:*"}},install={{"FCALL","_","0"},{"FUNCTION","LOAD","_"},{"INFO"},{"CLIENT","SETNAME","_"},{"CLUSTER","SLOTS"}}}
 -- What several functions of the library use. Each of them has the text of a file of its own, of the operation's name, and gets
 -- KEYS and ARGV as that file's header says. A line `-- flags:` there names how Redis is to run it: `allow-oom` on a full Redis
 -- too, with all that it writes; without it a full Redis refuses it before its first line. `no-writes` changes nothing.
@@ -87,6 +87,14 @@ local function end_turns(jobs, reporter, worker)
   end
 end
 
+-- Wakes the worker that looks after what is due. It is told with each beat, too: a token of which nobody takes notice goes by itself.
+local function ring_due(jobs)
+  local bell = beside(jobs, 'duebell')
+  if redis.call('LLEN', bell) > 0 then return end
+  redis.call('RPUSH', bell, '1')
+  redis.call('PEXPIRE', bell, 60000)
+end
+
 -- The record of the shards over which a queue is spread, as text; empty where it is not, or what is there is none.
 local function shards_of(jobs)
   local text = redis.pcall('GET', beside(jobs, 'shards'))
@@ -135,14 +143,26 @@ local function with_lead(message, id, now)
   return string.format('{"at":%d000,"ttl":0,"id":"%s",', now, id) .. (string.match(message, '^%s*{(.*)$') or '}')
 end
 
+-- Milliseconds that somebody wrote into a job, as a number that Redis takes for a time or a life.
+local function ms_of(value)
+  local ms = tonumber(value)
+  return ms and ms == ms and math.max(0, math.min(ms, 1e15)) or nil
+end
+
 -- For how long a job keeps others of its uniqueness away, as text.
 local function unique_ms(options)
-  return string.format('%d', tonumber(options.uniqueMs) or 86400000)
+  return string.format('%.0f', math.max(1, ms_of(options.uniqueMs) or 86400000))
 end
 
 -- Notes how a tracked job fares. Somebody else's key in the place of its record costs the record alone.
 local function note_job(jobs, id, options, ...)
   if options.keep then redis.pcall('HSET', beside(jobs, 'job:' .. id), ...) end
+end
+
+-- Notes when a job is not wanted any more that is due then (ms), of one that is not wanted for ever.
+local function note_expiry(jobs, id, options, due, message)
+  local _, ttl = string.match(message, leading)
+  if ttl ~= '0' then note_job(jobs, id, options, 'expires', string.format('%.0f', due + ttl)) end
 end
 
 -- Whether a tracked job is not wanted any more. One that waits or runs goes on as if nothing were, until somebody looks.
@@ -158,14 +178,34 @@ local function first_of(set)
   return time and time < 1e16 and math.max(0, time) or nil
 end
 
+-- The key that keeps others of its uniqueness away; nil for a job that has none.
+local function lock_of(jobs, options)
+  return type(options.unique) == 'string' and beside(jobs, 'unique:' .. options.unique) or nil
+end
+
+-- A job that is to wait holds its uniqueness. Returns the id of another one that does, which waits or runs: one without a record, that has
+-- ended, or whose time to be wanted was over before it started, holds nothing.
+local function hold_unique(jobs, id, options)
+  local lock = lock_of(jobs, options)
+  local there = lock and redis.pcall('SET', lock, id, 'NX', 'GET', 'PX', unique_ms(options))
+  if type(there) ~= 'string' or there == id then return nil end
+  local state, ended, expires = unpack(redis.pcall('HMGET', beside(jobs, 'job:' .. there), 'state', 'ended', 'expires'))
+  local is_late = state ~= 'running' and (tonumber(expires or nil) or math.huge) <= now_ms()
+  if state and not ended and not is_late then return there end
+  redis.pcall('SET', lock, id, 'PX', unique_ms(options))
+end
+
+-- Others of its uniqueness may come.
+local function free_unique(jobs, id, options)
+  local lock = lock_of(jobs, options)
+  if lock and redis.pcall('GET', lock) == id then redis.pcall('DEL', lock) end
+end
+
 -- A job has come to its end: what it kept from others is free again, and its record, if it has one, says so and goes in time.
 -- Returns who waits for it: ticket, hub, ticket, hub, ...
 local function end_job(jobs, id, options, state, now, ...)
-  if type(options.unique) == 'string' then
-    local lock = beside(jobs, 'unique:' .. options.unique)
-    if redis.pcall('GET', lock) == id then redis.pcall('DEL', lock) end
-  end
-  local keep = tonumber(options.keep)
+  free_unique(jobs, id, options)
+  local keep = ms_of(options.keep)
   if not keep then return {} end
   local record = beside(jobs, 'job:' .. id)
   local fields, waiters = redis.pcall('HGETALL', record), {}
@@ -179,8 +219,17 @@ local function end_job(jobs, id, options, state, now, ...)
     end
   end
   redis.call('HSET', record, 'state', state, 'ended', string.format('%d', now), ...)
-  redis.call('PEXPIRE', record, string.format('%d', math.max(1, keep)))
+  redis.call('PEXPIRE', record, string.format('%.0f', math.max(1, keep)))
   return waiters
+end
+
+-- A tracked job that waits is not wanted any more. Its record stays until it would be taken. Who waits for its end finds that by looking again.
+local function cancel_waiting(jobs, id, options)
+  local record = beside(jobs, 'job:' .. id)
+  -- A life of a millisecond would be over at times before it is taken back.
+  end_job(jobs, id, { keep = 60000, unique = options.unique }, 'cancelled', now_ms())
+  redis.pcall('HSET', record, 'cancel', '1')
+  redis.pcall('PERSIST', record)
 end
 
 -- A job with one more failure in it: how many there were, and the last ten of them. `failure` is JSON without its time and braces.
@@ -376,7 +425,7 @@ local function free_keys(jobs, task, freed, is_run)
       -- What came before the clock was set back has to wait for nothing.
       if options.due or options.delay or options.tries then
         stand(jobs, task, key, now, math.ceil(at / 1000))
-        ring(beside(jobs, 'duebell'))
+        ring_due(jobs)
       else
         due[#due + 1] = string.format('%.0f', now)
         due[#due + 1] = key
@@ -386,12 +435,21 @@ local function free_keys(jobs, task, freed, is_run)
         local at = tonumber(redis.pcall('HGET', beside(jobs, 'next:' .. task), key) or nil)
         redis.pcall('HDEL', beside(jobs, 'next:' .. task), key)
         stand(jobs, task, key, now, at and at * 1000 > now and at or nil)
-        if at then ring(beside(jobs, 'duebell')) end
+        if at then ring_due(jobs) end
       end
     end
   end
   if due[1] then redis.pcall('ZADD', beside(jobs, 'keys:' .. task), 'NX', unpack(due)) end
   note_first(jobs, task)
+end
+
+-- The first job of a key is not in its line any more, and was not taken either: the next one is due when that says so.
+local function leave_head(jobs, task, key)
+  count_lined(jobs, task, -1)
+  if redis.pcall('HEXISTS', beside(jobs, 'running:' .. task), key) == 1 then return end
+  redis.pcall('ZREM', beside(jobs, 'later'), task .. ' ' .. key)
+  redis.pcall('ZREM', beside(jobs, 'keys:' .. task), key)
+  free_keys(jobs, task, { key })
 end
 
 -- Jobs with keys have come to their ends, or let others pass: by task, { id, key, id, key, ... }. Some after the other: see `most_words`.
@@ -463,7 +521,7 @@ local checked_after = 5000000
 -- Frees keys that run in nobody's hands: what was held is no message, or somebody deleted it. Returns how many.
 local function free_orphans(jobs)
   local freed, before = 0, tonumber(now_us_text()) - checked_after
-  local tasks = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, 99)
+  local tasks = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, -1)
   for _, task in ipairs(tasks.err and {} or tasks) do
     local running = redis.pcall('HGETALL', beside(jobs, 'running:' .. task))
     for i = 1, running.err and 0 or #running, 2 do
@@ -491,7 +549,7 @@ end
 local function key_figures(jobs)
   local waiting, running, first = redis.pcall('ZCARD', beside(jobs, 'later')), 0, nil
   waiting = (type(waiting) == 'number' and waiting or 0) + keys_due(jobs)
-  local tasks = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, 99)
+  local tasks = redis.pcall('ZRANGE', beside(jobs, 'keyed'), 0, -1)
   for _, task in ipairs(tasks.err and {} or tasks) do
     local runs = redis.pcall('HVALS', beside(jobs, 'running:' .. task))
     for i = 1, runs.err and 0 or #runs do
@@ -827,6 +885,12 @@ end
 
 -- How jobs come, wait and come back, as several functions use it; shared-jobs.lua and shared-keyed.lua come before it.
 
+-- A job waits again: until it starts it keeps others of its uniqueness away, unless one of them came while it ran. `...`: what its record says.
+local function wait_again(jobs, id, options, ...)
+  if options['until'] == 'started' then hold_unique(jobs, id, options) end
+  note_job(jobs, id, options, ...)
+end
+
 -- Puts a job back at the head of its list, as if it had not been taken; one with a key at the head of its line.
 local function return_job(jobs, id, message, side)
   local options = options_of(message)
@@ -834,7 +898,8 @@ local function return_job(jobs, id, message, side)
   if not options.key or not come_back(jobs, id, message, options) then
     redis.call(side or 'LPUSH', list_of(jobs, message), message)
   end
-  if not is_cancelled(jobs, id, options) then note_job(jobs, id, options, 'state', 'waiting') end
+  if is_cancelled(jobs, id, options) then return cancel_waiting(jobs, id, options) end
+  wait_again(jobs, id, options, 'state', 'waiting')
 end
 
 -- Puts a job behind all others of its list, or of its key.
@@ -859,6 +924,11 @@ local function jobs_waiting(jobs)
   return count
 end
 
+-- Wakes a worker for jobs that wait. Where none does nobody may be there to take a token, and it would stay.
+local function ring_for_jobs(jobs, bell)
+  if jobs_waiting(jobs) > 0 then ring(bell) else redis.call('DEL', bell) end
+end
+
 -- When the first of those jobs is due that wait for their time, Redis milliseconds; nil when none waits.
 local function next_due(jobs)
   local first
@@ -875,7 +945,7 @@ local function postpone(jobs, name, later)
   local first, before = later[1], next_due(jobs)
   for i = 3, #later, 2 do first = math.min(first, later[i]) end
   redis.call('ZADD', beside(jobs, name), unpack(later))
-  if not before or first < before then ring(beside(jobs, 'duebell')) end
+  if not before or first < before then ring_due(jobs) end
 end
 
 -- An error of these, which somebody else's keys cause, is to come before anything was changed.
@@ -909,28 +979,30 @@ local function begin_record(jobs, id, text, options, state, now, due)
   local task = string.match(text, '"job":%b{},"task":"([^"]*)"')
   note_job(jobs, id, options, 'state', state, 'task', task or '', 'enqueued', string.format('%d', now),
     'due', string.format('%d', due), 'unique', options.unique or '')
+  if options.key then note_job(jobs, id, options, 'key', options.key) end
+  note_expiry(jobs, id, options, due, text)
   if type(options.steps) == 'table' then note_job(jobs, id, options, 'chain', options.chain, 'steps', cjson.encode(options.steps)) end
   -- Somebody may wait for it already.
   redis.pcall('PERSIST', beside(jobs, 'job:' .. id))
 end
 
 -- Puts one job into its queue, unless one of the same uniqueness is there, whose id is returned, or it was cancelled before it came.
--- What is to be done with it its `job` says: `due` (Redis ms) or `delay` (ms), `priority`, `unique` with `uniqueMs`, `keep`. A job that is
--- not due yet has its due time as its `at`. `message`: without its `at`. `added`: those of one step, for which arrive() is to be called.
+-- The batch of one that is there waits for that one's end. What is to be done with a job its `job` says: `due` (Redis ms) or `delay` (ms),
+-- `priority`, `unique` with `uniqueMs`, `keep`. A job that is not due yet has its due time as its `at`. `message`: without its `at`.
+-- `added`: those of one step, for which arrive() is to be called; with `follows` where somebody may wait for them already.
 local function add_job(jobs, at, message, added)
   local text = '{"at":' .. at .. ',' .. message
   if not string.find(message, '^"ttl":%d+,"id":"[%w_-]+","job":{') then return waits(added, jobs, text) end
   local now, id, options = math.floor(at / 1000), string.match(message, '"id":"([%w_-]+)"'), options_of(text)
   if is_cancelled(jobs, id, options) then return nil end
-  if type(options.unique) == 'string' then
-    local there = redis.pcall('SET', beside(jobs, 'unique:' .. options.unique), id, 'NX', 'GET', 'PX', unique_ms(options))
-    if type(there) == 'string' and there ~= id then
-      -- Who waits for a step of a chain is not to wait for one that never comes.
-      if options.chain then end_job(jobs, id, { keep = options.keep }, 'cancelled', now) end
-      return there
-    end
+  local there = hold_unique(jobs, id, options)
+  if there then
+    -- Nobody is to wait for what never comes.
+    if options.chain or added.follows then end_job(jobs, id, { keep = options.keep }, 'cancelled', now) end
+    if type(options.batch) == 'string' then redis.pcall('HSET', beside(jobs, 'job:' .. there), 'batch:' .. options.batch, '1') end
+    return there
   end
-  local due = tonumber(options.due) or now + (tonumber(options.delay) or 0)
+  local due = ms_of(options.due) or now + (ms_of(options.delay) or 0)
   begin_record(jobs, id, text, options, due > now and 'scheduled' or 'waiting', now, due)
   if due > now then text = string.format('{"at":%d000,', due) .. message end
   if options.key and line_up_new(jobs, text, options, tonumber(at), due > now and due, added) then return nil end
@@ -949,7 +1021,7 @@ local function arrive(jobs, bell, added)
   if added.waiting then ring(bell) end
   if added.is_due then ring(bell) end
   -- A worker sets its clock by the first of them.
-  if added.later and added.later <= (next_due(jobs) or 0) then ring(beside(jobs, 'duebell')) end
+  if added.later and added.later <= (next_due(jobs) or 0) then ring_due(jobs) end
   if added[1] then postpone(jobs, 'scheduled', added) end
 end
 
@@ -960,7 +1032,7 @@ local function complete_batch(jobs, bell, batch)
   done, dead = tonumber(done or 0), tonumber(dead or 0)
   if not total or done + dead < tonumber(total) or redis.call('HSETNX', record, 'ended', now_ms()) == 0 then return end
   local message = dead > 0 and failed ~= '' and failed or after
-  local added = {}
+  local added = { follows = true }
   if message ~= '' then add_job(jobs, now_us_text(), message, added) end
   arrive(jobs, bell, added)
   redis.call('DEL', beside(jobs, 'ended:' .. batch))
@@ -990,13 +1062,33 @@ local function send_out(held, outs, queue, id, text)
   outs[#outs + 1] = text
 end
 
--- Tells the batch of a job, here or in another queue, that it has ended.
+-- The batches that wait for the end of a job, its own and those of its twins: of this queue, and of others { queue, batch, what tells it }.
+local function batches_of(jobs, id, options)
+  local here, elsewhere = {}, {}
+  local function note(text, telling)
+    local queue, batch = string.match(text, '^([%w_.-]+)/([%w_-]+)$')
+    if queue == string.match(jobs, '{(.-)}') then
+      here[#here + 1] = batch
+    else
+      if queue then elsewhere[#elsewhere + 1] = { queue, batch, telling or id .. '-' .. batch } end
+    end
+  end
+  if type(options.batch) == 'string' then note(options.batch, id) end
+  local fields = lock_of(jobs, options) and redis.pcall('HKEYS', beside(jobs, 'job:' .. id)) or {}
+  for _, field in ipairs(fields) do
+    local other = string.match(field, '^batch:(.+)$')
+    if other and other ~= options.batch then note(other) end
+  end
+  return here, elsewhere
+end
+
+-- Tells the batches of a job, here or in other queues, that it has ended.
 local function tally_of(jobs, bell, held, outs, id, options, how)
-  if type(options.batch) ~= 'string' then return end
-  local queue, batch = string.match(options.batch, '^([%w_.-]+)/([%w_-]+)$')
-  if not queue then return end
-  if queue == string.match(jobs, '{(.-)}') then return tally(jobs, bell, batch, id, how) end
-  send_out(held, outs, queue, id, 'tally ' .. batch .. ' ' .. id .. ' ' .. how)
+  local here, elsewhere = batches_of(jobs, id, options)
+  for _, batch in ipairs(here) do tally(jobs, bell, batch, id, how) end
+  for _, each in ipairs(elsewhere) do
+    send_out(held, outs, each[1], each[3], 'tally ' .. each[2] .. ' ' .. id .. ' ' .. how)
+  end
 end
 
 
@@ -1213,10 +1305,7 @@ local function take_jobs(last)
       end
       note_job(KEYS[5], id, options, 'state', 'running', 'started', string.format('%d', now / 1000), 'worker', ARGV[1])
     end
-    if options['until'] == 'started' and type(options.unique) == 'string' then
-      local lock = beside(KEYS[5], 'unique:' .. options.unique)
-      if redis.pcall('GET', lock) == id then redis.pcall('DEL', lock) end
-    end
+    if options['until'] == 'started' then free_unique(KEYS[5], id, options) end
     return true
   end
 
@@ -1641,8 +1730,7 @@ end
 end_turns(KEYS[5], KEYS[7], ARGV[1])
 -- A token without work wakes nobody any more and would stay.
 if redis.call('LLEN', KEYS[2]) == 0 then redis.call('DEL', KEYS[3]) else ring(KEYS[3]) end
-if jobs_waiting(KEYS[5]) == 0 then redis.call('DEL', KEYS[6]) else ring(KEYS[6]) end
-if not next_due(KEYS[5]) and not first_of(beside(KEYS[5], 'ticks')) then redis.call('DEL', beside(KEYS[5], 'duebell')) end
+ring_for_jobs(KEYS[5], KEYS[6])
 return returned
 end }
 
@@ -1805,7 +1893,10 @@ local reach = 1000
 if ARGV[2] ~= '' then
   for _, from in ipairs({ 1, -1 }) do
     if redis.call('LPOS', KEYS[1], ARGV[2], 'RANK', from, 'MAXLEN', reach) then
-      return redis.call('LREM', KEYS[1], from, ARGV[2])
+      local gone = redis.call('LREM', KEYS[1], from, ARGV[2])
+      -- Nobody may be there to take the token.
+      if redis.call('LLEN', KEYS[1]) == 0 then redis.pcall('UNLINK', string.sub(KEYS[1], 1, -6) .. 'bell') end
+      return gone
     end
   end
 end
@@ -1944,11 +2035,11 @@ end
 
 -- Its time to be wanted goes on while it waits; what is over before its turn comes ends here.
 local function again(id, message, options, delay, state, waiting)
-  local due = now + (tonumber(delay) or 0)
+  local due = now + (ms_of(delay) or 0)
   local pushed, ttl = string.match(message, leading)
   local left = ttl ~= '0' and math.floor((pushed + ttl * 1000) / 1000) - due or 0
   if left < 0 or left == 0 and ttl ~= '0' then return finish(id, message, options, 'expired') end
-  note_job(KEYS[2], id, options, 'state', state, 'due', string.format('%d', due))
+  wait_again(KEYS[2], id, options, 'state', state, 'due', string.format('%d', due))
   local text = string.format('{"at":%d000,"ttl":%d', due, left) .. string.sub(message, (string.find(message, ',"id":"', 1, true)))
   if waiting then
     leaves(leaving, id, message, options)
@@ -1963,14 +2054,6 @@ local function again(id, message, options, delay, state, waiting)
   waiting[#waiting + 1] = due
   waiting[#waiting + 1] = text
   return {}
-end
-
--- What it kept from others until it started it keeps from them again, unless one of them came meanwhile.
-local function put_off(id, message, options, delay)
-  if options['until'] == 'started' and type(options.unique) == 'string' then
-    redis.pcall('SET', beside(KEYS[2], 'unique:' .. options.unique), id, 'NX', 'PX', unique_ms(options))
-  end
-  return again(id, with_lead(message, id, now), options, delay, 'scheduled', not options.key and later)
 end
 
 local function follow(following)
@@ -2018,7 +2101,9 @@ local function settle(id, message, outcome, delay, text, following)
     follow(following)
     return finish(id, message, options, 'done', 'result', text)
   end
-  if outcome == 'putoff' then return put_off(id, message, options, delay) end
+  if outcome == 'putoff' then
+    return again(id, with_lead(message, id, now), options, delay, 'scheduled', not options.key and later)
+  end
   if outcome ~= 'retry' and outcome ~= 'pass' and outcome ~= 'dead' then return finish(id, message, options, outcome) end
   local failure = with_start(id, options, text)
   local failed = with_failure(message, id, failure, now)
@@ -2053,7 +2138,7 @@ leave_lines(KEYS[2], runs_leaving, true)
 arrive(KEYS[2], KEYS[3], added)
 if later[1] then postpone(KEYS[2], 'scheduled', later) end
 if retries[1] then postpone(KEYS[2], 'retries', retries) end
-if held_back then ring(beside(KEYS[2], 'duebell')) end
+if held_back then ring_due(KEYS[2]) end
 if keys_due(KEYS[2]) > 0 then ring(KEYS[3]) end
 return { dropped, told, outs }
 end }
@@ -2127,29 +2212,66 @@ redis.register_function{ function_name = 'pshub_1_withdraw', flags = { 'allow-oo
 -- flags:   allow-oom
 -- Returns  its state before, or empty when there is no record of it
 --
--- What waits stays where it is until it would be taken: to look for it would make all of Redis wait. Its record stays until then. Who
--- waits for its end finds that by looking again.
-local record = beside(KEYS[1], 'job:' .. ARGV[1])
-local state = redis.call('HGET', record, 'state')
+-- What waits for its time or its next try, or is the first of its key, goes at once; what else waits stays until it would be taken: to look
+-- for it would make all of Redis wait. So does what only a worker may end, because a batch of another queue waits for it. Whoever waits for
+-- the end finds that by looking again.
+local jobs, id, now = KEYS[1], ARGV[1], now_ms()
+local record = beside(jobs, 'job:' .. id)
+local state, task, key, due, expires, unique =
+  unpack(redis.call('HMGET', record, 'state', 'task', 'key', 'due', 'expires', 'unique'))
 if not state then
   if ARGV[3] ~= '0' then
-    redis.call('HSET', record, 'state', 'cancelled', 'ended', now_ms(), 'cancel', '1')
+    redis.call('HSET', record, 'state', 'cancelled', 'ended', now, 'cancel', '1')
     redis.call('PEXPIRE', record, ARGV[3])
   end
   return ''
 end
 if state == 'running' then
   redis.call('HSET', record, 'cancel', '1')
-  redis.call('ZADD', KEYS[2], now_ms(), 'job:' .. ARGV[1])
+  redis.call('ZADD', KEYS[2], now, 'job:' .. id)
   redis.call('PEXPIRE', KEYS[2], ARGV[2])
   return state
 end
 if state ~= 'waiting' and state ~= 'scheduled' and state ~= 'retrying' then return state end
-local unique = redis.call('HGET', record, 'unique')
--- A life of a millisecond would be over at times before it is taken back.
-end_job(KEYS[1], ARGV[1], { keep = 60000, unique = unique or nil }, 'cancelled', now_ms())
-redis.call('HSET', record, 'cancel', '1')
-redis.call('PERSIST', record)
+
+-- Takes it out of the set of those that wait for their times. The beginning of a text that has its time stands right before it.
+local function take_from(set)
+  local ttl = expires and math.max(0, expires - due) or 0
+  local begin = string.format('{"at":%s000,"ttl":%.0f,"id":"%s"', due, ttl, id)
+  redis.pcall('ZADD', set, due, begin)
+  local place = redis.pcall('ZRANK', set, begin)
+  redis.pcall('ZREM', set, begin)
+  local text = type(place) == 'number' and redis.pcall('ZRANGE', set, place, place)[1]
+  if not text or string.sub(text, 1, #begin + 1) ~= begin .. ',' then return nil end
+  redis.call('ZREM', set, text)
+  return text
+end
+
+-- Takes it out of the line of its key, where it is the first there.
+local function take_from_line()
+  local text = redis.pcall('LINDEX', line_of(jobs, task, key), 0)
+  if type(text) ~= 'string' or select(3, string.match(text, leading)) ~= id then return nil end
+  redis.call('LPOP', line_of(jobs, task, key))
+  leave_head(jobs, task, key)
+  ring_for_jobs(jobs, beside(jobs, 'jobbell'))
+  return text
+end
+
+local text = key and task and take_from_line()
+if not text and state == 'scheduled' then text = take_from(beside(jobs, 'scheduled')) end
+if not text and state == 'retrying' then text = take_from(beside(jobs, 'retries')) end
+local options = text and options_of(text) or {}
+local here, elsewhere = batches_of(jobs, id, options)
+if text and not elsewhere[1] then
+  for _, batch in ipairs(here) do tally(jobs, beside(jobs, 'jobbell'), batch, id, 'cancelled') end
+  end_job(jobs, id, options, 'cancelled', now)
+  return state
+end
+cancel_waiting(jobs, id, { unique = unique })
+if text then
+  redis.call('RPUSH', list_of(jobs, text), text)
+  ring(beside(jobs, 'jobbell'))
+end
 return state
 end }
 
@@ -2159,20 +2281,25 @@ redis.register_function{ function_name = 'pshub_1_await', flags = { 'allow-oom' 
 -- KEYS[1]  HASH  pshub:{<queue>}:job:<job>
 -- ARGV[1]  ticket: the id that the answer is to carry
 -- ARGV[2]  hub id
--- ARGV[3]  the most that may wait for one job; further ones look again by themselves
+-- ARGV[3]  the most that may wait for one job; the one that has waited longest makes room, and looks again by itself
 -- ARGV[4]  ms for which it is noted where there is no record, of a job that is to come yet; 0 for any other
 -- flags:   allow-oom
 -- Returns  the fields of its record, as HGETALL does; empty when there is none
 --
 -- Who asks again about the same ticket waits once.
 local fields = redis.call('HGETALL', KEYS[1])
-local waiting, has_ended = 0, false
+local own, waiting, has_ended, oldest = 'wait:' .. ARGV[1], 0, false, nil
 for i = 1, #fields, 2 do
-  if string.sub(fields[i], 1, 5) == 'wait:' then waiting = waiting + 1 end
+  if string.sub(fields[i], 1, 5) == 'wait:' and fields[i] ~= own then
+    waiting = waiting + 1
+    oldest = oldest or fields[i]
+  end
   if fields[i] == 'ended' then has_ended = true end
 end
-if (#fields > 0 or ARGV[4] ~= '0') and not has_ended and waiting < tonumber(ARGV[3]) then
-  redis.call('HSET', KEYS[1], 'wait:' .. ARGV[1], ARGV[2])
+if (#fields > 0 or ARGV[4] ~= '0') and not has_ended then
+  -- Those that gave up, or died, do not say so: they must not keep others out.
+  if waiting >= tonumber(ARGV[3]) then redis.call('HDEL', KEYS[1], oldest) end
+  redis.call('HSET', KEYS[1], own, ARGV[2])
   if #fields == 0 then redis.call('PEXPIRE', KEYS[1], ARGV[4]) end
 end
 return fields
@@ -2187,6 +2314,7 @@ redis.register_function{ function_name = 'pshub_1_revive', callback = function(K
 -- ARGV[1], ARGV[2], ARGV[3], ...  pairs: a job exactly as it lies; what it is to be from now on, without its `at`
 -- Returns  how many of them were there and wait to be taken now
 --
+-- A dead one stays where it is while another one of its uniqueness waits or runs.
 -- A full Redis refuses it: they are safe where they are.
 for _, list in ipairs(lists_of(KEYS[1])) do redis.call('LLEN', list) end
 redis.call('LLEN', KEYS[2])
@@ -2197,26 +2325,33 @@ local function take(text, name)
   return redis.pcall('ZREM', beside(KEYS[1], name), text) == 1
 end
 
+-- A dead one that may come back, now that it holds its uniqueness again.
+local function take_dead(lying, id, options)
+  if type(redis.pcall('ZSCORE', beside(KEYS[1], 'dead'), lying)) ~= 'string' then return false end
+  return not hold_unique(KEYS[1], id, options) and take(lying, 'dead')
+end
+
 for i = 1, #ARGV, 2 do
-  local was_dead = take(ARGV[i], 'dead')
-  if was_dead or take(ARGV[i], 'scheduled') or take(ARGV[i], 'retries') then
-    local text = '{"at":' .. now_us_text() .. ',' .. ARGV[i + 1]
-    local id, options = string.match(text, '"id":"([%w_-]+)"') or '', options_of(text)
-    if was_dead then
-      line_up_again(KEYS[1], text, options)
-      local record = beside(KEYS[1], 'job:' .. id)
-      -- It may have been dead for longer than its record lasts.
-      if not redis.pcall('HGET', record, 'task') then begin_record(KEYS[1], id, text, options, 'waiting', now_ms(), now_ms()) end
-      note_job(KEYS[1], id, options, 'state', 'waiting', 'tries', '0')
-      if options.keep then
-        redis.pcall('PERSIST', record)
-        redis.pcall('HDEL', record, 'ended', 'error', 'cancel')
-      end
-    else
+  local text = '{"at":' .. now_us_text() .. ',' .. ARGV[i + 1]
+  local id, options = string.match(text, '"id":"([%w_-]+)"') or '', options_of(text)
+  if take_dead(ARGV[i], id, options) then
+    revived = revived + 1
+    line_up_again(KEYS[1], text, options)
+    local record = beside(KEYS[1], 'job:' .. id)
+    -- It may have been dead for longer than its record lasts.
+    if not redis.pcall('HGET', record, 'task') then begin_record(KEYS[1], id, text, options, 'waiting', now_ms(), now_ms()) end
+    note_job(KEYS[1], id, options, 'state', 'waiting', 'tries', '0')
+    if options.keep then
+      redis.pcall('PERSIST', record)
+      redis.pcall('HDEL', record, 'ended', 'error', 'cancel', 'expires')
+    end
+  else
+    if take(ARGV[i], 'scheduled') or take(ARGV[i], 'retries') then
+      revived = revived + 1
       arrive_late(KEYS[1], id, text)
       note_job(KEYS[1], id, options, 'due', string.format('%d', now_ms()))
+      note_expiry(KEYS[1], id, options, now_ms(), text)
     end
-    revived = revived + 1
   end
 end
 if revived > 0 then ring(KEYS[2]) end
@@ -2242,19 +2377,20 @@ return 1
 end }
 
 redis.register_function{ function_name = 'pshub_1_key', callback = function(KEYS, ARGV)
--- key: a key is due now; what it is stuck at is skipped; or what waits of it, merged, is deleted.
+-- key: a key is due now; what it is stuck at is skipped; what waits of it, merged, is deleted; or one of its jobs is.
 --
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
 -- KEYS[2]  LIST  pshub:{<queue>}:jobbell
 -- ARGV[1]  task
--- ARGV[2]  key
+-- ARGV[2]  key; empty for a job without one, of `drop`
 -- ARGV[3]  run: it is due now; skip: its first job, or the payload with its lowest score, is given up, and what is behind it is due now;
---          delete: its payloads go; has: nothing is changed
--- ARGV[4]  how many dead jobs are kept; the oldest make room. Of `has` the epoch of the queue's shards, as the caller knows them
+--          delete: its payloads go; drop: one job of its line, or of its list, goes; has: nothing is changed
+-- ARGV[4]  how many dead jobs are kept; the oldest make room. Of `has` the epoch of the queue's shards, as the caller knows them; of `drop` the
+--          job exactly as it lies there
 -- ARGV[5]  ms for which they are kept
 -- ARGV[6]  of skip, if it is not whichever is first: the id of the job, or the score of the payload, that is to be given up
--- Returns  how many jobs or payloads this concerned, of `has` 1 where a job of the key waits in its line or runs, else 0, and -3 where the epoch is another one; -1 when nothing can be skipped because the key runs now; -2 when its first job is one of
---          a batch of another queue, which only a worker can tell; -4 when another one is first than the one that is named
+-- Returns  how many jobs or payloads this concerned, of `has` 1 where a job of the key waits in its line or runs, else 0, and -3 where the epoch is another one; -1 when nothing can be skipped because the key runs now; -2 when a batch of another queue waits
+--          for its first job, which only a worker can tell; -4 when another one is first than the one that is named
 --
 -- What runs goes on. Who waits for a job that is skipped finds that by looking again.
 local jobs, task, key = KEYS[1], ARGV[1], ARGV[2]
@@ -2290,13 +2426,13 @@ local function skip_job(message)
   local whole = with_lead(message, 'hand-' .. now_us_text(), now)
   local id, options = select(3, string.match(whole, leading)), options_of(whole)
   if named ~= '' and named ~= id then return -4 end
-  local queue, batch = string.match(options.batch or '', '^([%w_.-]+)/([%w_-]+)$')
-  if queue and queue ~= string.match(jobs, '{(.-)}') then return -2 end
+  local here, elsewhere = batches_of(jobs, id, options)
+  if elsewhere[1] then return -2 end
   redis.call('LPOP', line)
   count_lined(jobs, task, -1)
   local failed = with_failure(whole, id, failure, now)
   bury(jobs, failed, now, ARGV[4], ARGV[5])
-  if batch then tally(jobs, KEYS[2], batch, id, 'dead') end
+  for _, batch in ipairs(here) do tally(jobs, KEYS[2], batch, id, 'dead') end
   note_job(jobs, id, options, 'tries', options_of(failed).tries, 'error', string.format('{"at":%d,%s}', now, failure))
   end_job(jobs, id, options, 'dead', now)
   return 1
@@ -2342,8 +2478,18 @@ local function delete()
   return count
 end
 
+local function drop()
+  local from = key == '' and list_of(jobs, ARGV[4]) or line
+  local is_head = redis.pcall('LINDEX', from, 0) == ARGV[4]
+  if redis.pcall('LREM', from, 1, ARGV[4]) ~= 1 then return 0 end
+  if key ~= '' and is_head then leave_head(jobs, task, key) end
+  if key ~= '' and not is_head then count_lined(jobs, task, -1) end
+  return 1
+end
+
 local acts = {
   skip = skip,
+  drop = drop,
   delete = delete,
   run = function()
     local lined = redis.pcall('LLEN', line)
@@ -2352,7 +2498,8 @@ local acts = {
   end,
 }
 local count = acts[ARGV[3]]()
-if count >= 0 and ARGV[3] ~= 'delete' then due_now() end
+if count >= 0 and ARGV[3] ~= 'delete' and ARGV[3] ~= 'drop' then due_now() end
+ring_for_jobs(jobs, KEYS[2])
 return count
 end }
 
@@ -2369,9 +2516,9 @@ redis.register_function{ function_name = 'pshub_1_schedule', flags = { 'allow-oo
 --
 -- Entries are in pshub:{<queue>}:cron, their next times in pshub:{<queue>}:ticks. An entry that is written as it is keeps its next
 -- time, also one that has passed and was not taken yet: a deployment writes all of its schedules again, and must not skip what is due.
-local cron, ticks, bell = beside(KEYS[1], 'cron'), beside(KEYS[1], 'ticks'), beside(KEYS[1], 'duebell')
+local cron, ticks = beside(KEYS[1], 'cron'), beside(KEYS[1], 'ticks')
 redis.call('ZCARD', ticks)
-redis.call('LLEN', bell)
+redis.call('LLEN', beside(KEYS[1], 'duebell'))
 local before = redis.call('HGET', cron, ARGV[1])
 -- Somebody paused it, or wrote it, since it was read.
 if ARGV[4] and (before or '') ~= ARGV[4] then return -1 end
@@ -2385,7 +2532,7 @@ redis.call('HSET', cron, ARGV[1], ARGV[2])
 if ARGV[3] == '' then redis.call('ZREM', ticks, ARGV[1]) end
 if ARGV[3] ~= '' and (before ~= ARGV[2] or not redis.call('ZSCORE', ticks, ARGV[1])) then
   redis.call('ZADD', ticks, ARGV[3], ARGV[1])
-  ring(bell)
+  ring_due(KEYS[1])
 end
 return known
 end }

@@ -23,7 +23,7 @@ NestedCall = Callable[["Context", Called, Any, float | None, str | None], Pendin
 class Context(TaskContext):
     """What a handler is told about its call; give it a parameter named ``ctx``, or one with this class as its hint."""
 
-    def __init__(self, request: Request, end: float, nested_call: NestedCall, tell: Callable[[Request, Progress], None]) -> None:
+    def __init__(self, request: Request, end: float, nested_call: NestedCall, tell: Callable[[Request, Context, Progress], None]) -> None:
         self._tell = tell
         self._request = request
         self._end = end
@@ -32,6 +32,8 @@ class Context(TaskContext):
         self._lock = threading.Lock()
         #: Why it was told to stop, once it was.
         self.reason: HubError | None = None
+        #: Its end was told: what a handler says that was given up concerns nobody any more.
+        self.is_over = False
         #: What goes when this call does: its nested ones, and its coroutine.
         self._bound: set[Any] = set()
         #: The thread whose event loop runs the handler, of one that is a coroutine.
@@ -111,7 +113,7 @@ class Context(TaskContext):
         :param message: what it is at, for people; at most 200 characters, the rest is cut
         :raises ConfigError: for what is none
         """
-        self._tell(self._request, check_progress(done, total, message))
+        self._tell(self._request, self, check_progress(done, total, message))
 
     @overload
     def call(

@@ -94,7 +94,7 @@ class Crew:
         self._executor = Executor(
             common.tasks, settings.slots, settings.max_payload_bytes, common.post, common.nested_call, common.async_runs,
             lambda request, context: self._hearing.open(request, context),
-            lambda request, progress: self._hearing.tell(request, progress),
+            lambda request, context, progress: self._hearing.tell(request, context, progress),
         )  # fmt: skip
         self._make_roles(common.tasks)
 

@@ -73,7 +73,7 @@ class Executor:
         nested_call: NestedCall,
         async_runs: AsyncRuns,
         open_stream: OpenStreamOf,
-        tell: Callable[[Request, Progress], None],
+        tell: Callable[[Request, Context, Progress], None],
     ) -> None:
         """``tell`` is told how far runs are."""
         self._tasks = tasks
@@ -139,7 +139,7 @@ class Executor:
     def _end(self, run: _Run, execution: Execution) -> None:
         if run.over:
             return
-        run.over = True
+        run.over = run.context.is_over = True
         del self._running[run.request.held_id]
         self.deadlines.delete(run)
         reason = run.context.reason

@@ -98,6 +98,11 @@ module Pshub
       checked = ScheduleEntry.check_times(name, times)
       raise InvalidArgs, "schedule #{name}: durable is no option of a schedule, whose jobs workers enqueue." if options.key?(:durable)
 
+      timed = %i[delay_ms at].find { |option| !options[option].nil? }
+      if timed
+        raise InvalidArgs, "schedule #{name}: #{timed} is no option of a schedule, whose times say when its jobs are due. Leave it out."
+      end
+
       step = prepare([[task, args]], options).first
       schedules(step.queue).write(name, checked, step, @settings.name)
     end

@@ -85,8 +85,8 @@ module Pshub
       queue = host.queue_of(home)
       behind = [after, failed].map { |step| step ? enqueuing.message_of([step]) : "" }
       until_known(host, false) { |connection| queue.open_batch(connection, id, *behind) }
-      ids, twins = enqueuing.send_all(steps, steps.map { |step| enqueuing.message_of([step]) }, options).to_a
-      until_known(host, true) { |connection| queue.close_batch(connection, id, ids.size - twins) }
+      ids, = enqueuing.send_all(steps, steps.map { |step| enqueuing.message_of([step]) }, options).to_a
+      until_known(host, true) { |connection| queue.close_batch(connection, id, ids.uniq.size) }
       ids
     end
 

@@ -162,7 +162,7 @@ module Pshub
     end
 
     def unknown
-      why = "It was not tracked, or its record has gone"
+      why = "It was not tracked (enqueue it with tracked: true), or its record has gone"
       error(NoSuchJob, "Nothing is known of job #{@id} in queue #{@queue}. #{why}.")
     end
 

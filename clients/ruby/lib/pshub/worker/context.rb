@@ -13,6 +13,8 @@ module Pshub
   class Context
     # Why it was told to stop, once it was: a HubError.
     attr_reader :reason
+    # Its end was told: what a handler says that was given up concerns nobody any more.
+    attr_accessor :over
 
     # +nested+ are the worker's NestedCalls; +hearing+ is told how far it is.
     def initialize(request, finish, nested, hearing)
@@ -56,7 +58,7 @@ module Pshub
     # Says how far it is: to a caller that gave +on_progress+, and of a job to whoever looks at its status. Some four times a second the last
     # one is told. +message+ is what it is at, for people. Raises ConfigError for what is none.
     def progress(done, total = nil, message = nil)
-      @hearing.call.tell(@request, Streams.check_progress(done, total, message))
+      @hearing.call.tell(@request, self, Streams.check_progress(done, total, message))
       nil
     end
 

@@ -119,6 +119,7 @@ module Pshub
     def conclude(run, execution)
       return unless @lock.synchronize { run.over ? false : run.over = true }
 
+      run.context.over = true
       deadlines.delete(run)
       execution.aborted = run.context.reason.is_a?(Aborted)
       begin

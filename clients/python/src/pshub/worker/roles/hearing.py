@@ -84,13 +84,13 @@ class Hearing:
             request.id, request.asked.window, context, self._post, push,
             lambda: self._queue.taken(self._connection, hub_id, request.id), gone,
         )  # fmt: skip
-        self._open[request.held_id] = stream
+        self._post(self._opened, request, context, stream)
         return stream
 
-    def tell(self, request: Request, progress: Progress) -> None:
+    def tell(self, request: Request, context: Context, progress: Progress) -> None:
         """A handler says how far it is. On its thread."""
         if is_held_job(request.held_id) or (request.asked is not None and request.asked.progress):
-            self._post(self._note, request, progress)
+            self._post(self._note, request, context, progress)
 
     def end(self, request: Request) -> None:
         """A run has ended: its reply, or its job's record, says more."""
@@ -114,7 +114,13 @@ class Hearing:
     def stop(self) -> None:
         self._patience.stop()
 
-    def _note(self, request: Request, latest: Progress) -> None:
+    def _opened(self, request: Request, context: Context, stream: OpenStream) -> None:
+        if not context.is_over:
+            self._open[request.held_id] = stream
+
+    def _note(self, request: Request, context: Context, latest: Progress) -> None:
+        if context.is_over:
+            return
         told = self._told.get(request.held_id)
         if told is None:
             told = self._told[request.held_id] = _Told(request, latest)

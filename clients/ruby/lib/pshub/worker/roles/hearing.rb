@@ -79,10 +79,12 @@ module Pshub
       def open(request, context) = OpenStream.new(request, context, Way.new(@crew, @queue, @replies, request, context))
 
       # A handler says how far it is.
-      def tell(request, progress)
+      def tell(request, context, progress)
         return unless Held.job?(request.held_id) || request.asked&.progress
 
         @lock.synchronize do
+          return if context.over
+
           told = @told[request.held_id] ||= Told.new(request, nil, false, -Float::INFINITY)
           told.latest = progress
           told.fresh = true
