@@ -72,6 +72,7 @@ for (const name of ['once', 'skip'])
   tasks.push(defineTask(`${queue}-${name}:1.0`, { retries: 8, backoff: 50, jobTimeoutMs: 15_000 }, handler))
 const options = { redis, queue, tasks, slots: 8, jobSlots: 8, leaseMs, graceMs, logLevel: 'silent' }
 const all = Array.from({ length: workers }, () => new Worker(options))
+for (const worker of all) worker.events.on('lease:lost', () => note({ e: 'lease-lost', by: name, at: Date.now() }))
 await Promise.all(all.map(worker => worker.start()))
 // The stage is gone: nobody would ever end this process.
 process.stdin.once('end', () => process.exit(1)).resume()
