@@ -69,7 +69,7 @@ export class JobsModel {
   readonly lastNumber = new Map<string, number>()
   /** Jobs that handlers run, and where; Redis knows nothing of it. */
   readonly runs = new Map<string, { queue: string; worker: string }>()
-  /** Jobs that ended in a worker, which does not know whether they were settled: it does not run them. */
+  /** Jobs that ended in a worker, which does not know whether they were settled. */
   readonly doubted = new Map<string, { queue: string; worker: string }>()
   readonly situations = new Set<string>()
 
@@ -157,10 +157,9 @@ export class JobsModel {
   /** A claim was answered. */
   start(queue: string, worker: string, ids: readonly string[]): void {
     for (const id of ids) {
-      if (this.#isAt(this.doubted, id, queue, worker)) {
+      // It was, and this is another time of holding it.
+      if (this.#isAt(this.doubted, id, queue, worker))
         this.situations.add('a job came back to a worker that knew not whether it was settled')
-        continue
-      }
       assert(!this.runs.has(id), `${id} runs twice at once`)
       this.runs.set(id, { queue, worker })
     }
@@ -187,7 +186,10 @@ export class JobsModel {
   handback(queue: string, worker: string, ids: readonly string[]): number {
     const held = this.heldBy(queue, worker)
     const returned = ids.filter(id => held.delete(`job:${id}`))
-    for (const id of returned.toReversed()) this.#push(this.jobs.get(id)!, 'head')
+    for (const id of returned.toReversed()) {
+      this.#waitAgain(this.jobs.get(id)!)
+      this.#push(this.jobs.get(id)!, 'head')
+    }
     return returned.length
   }
 

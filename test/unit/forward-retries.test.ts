@@ -18,7 +18,7 @@ it('what was done in another queue is not done again when the answer of the last
   const forward = new Forward({
     queue: { release: async () => void sent.push('release') },
     commands: { send: (act: (given: unknown) => unknown) => act(client), whenReady: async () => undefined },
-    slots: { know: () => true, forget: () => undefined },
+    slots: { know: () => true, forget: () => undefined, sendOut: () => undefined },
     settings: { namespace: 'pshub' },
     workerId: () => 'w',
     problem: () => () => undefined,

@@ -42,7 +42,7 @@ import { jobQueue, sentBy } from '../support/sent-commands.ts'
 const guardsOf = (client: Redis) => new RedisGuards({ send: work => work(client) }, makeKeys('pshub'))
 
 /** How many arguments an entry of a function's list is. */
-const entryLength = (list: string): number => ({ pairs: 2, threes: 3, triples: 3, fives: 5 })[list.split(' ')[0]!] ?? 1
+const entryLength = (list: string): number => ({ pairs: 2, threes: 3, triples: 3, sixes: 6 })[list.split(' ')[0]!] ?? 1
 
 describe('PROTOCOL.md', () => {
   it('has the error table of the code', () => {
@@ -127,7 +127,7 @@ describe('PROTOCOL.md', () => {
       const keyShapes = header.flatMap(line => /^-- KEYS\[\d+\] +\w+ +(\S.*)$/.exec(line)?.[1] ?? [])
       const argLines = header.filter(line => /^-- ARGV\[\d+\] /.test(line))
       const listLines = header.filter(line =>
-        /^-- ARGV\[\d+(\.\.\] |\], ARGV.*(pairs|triples|threes|fives))/.test(line),
+        /^-- ARGV\[\d+(\.\.\] |\], ARGV.*(pairs|triples|threes|sixes))/.test(line),
       )
       expect([String(keyShapes.length), String(argLines.length)], file).toEqual([keyCount, argCount])
       expect(listLines.length, `${file} takes a list`).toBe(list === 'none' ? 0 : 1)

@@ -2002,7 +2002,7 @@ redis.register_function{ function_name = 'pshub_1_settle', flags = { 'allow-oom'
 -- KEYS[3]  LIST  pshub:{<queue>}:jobbell
 -- ARGV[1]  how many dead jobs are kept; the oldest make room
 -- ARGV[2]  ms for which they are kept
--- ARGV[3], ARGV[4], ...  sixes, one for each job: its held id; its leading `at`, or empty where it has none; how it ended; ms from now until it is tried
+-- ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], ...  sixes, one for each job: its held id; its leading `at`, or empty where it has none; how it ended; ms from now until it is tried
 --          again, or 0, of a run of merged jobs a word for each of its keys; its result as JSON, or the failure as JSON without its braces; the job that follows it, without its `at`, if there
 --          is one: behind the name of its queue and a space, where that is another one
 -- flags:   allow-oom
