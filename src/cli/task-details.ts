@@ -52,22 +52,32 @@ export const writeTask = (task: TaskOverview, { workers }: Overview, sink: Sink)
 const writeLoad = ({ load, totals, workers }: TaskOverview, sink: Sink): void => {
   sink.line()
   sink.line('last minute:')
-  if (load.callsPerSecond === 0) sink.line('  no calls ended')
+  const [failed, rejected] = [codesOf(load.failed), codesOf(load.rejected)]
+  if (load.callsPerSecond === 0 && `${failed}${rejected}` === '') sink.line('  no calls ended')
   else {
-    const failed = Object.entries(load.errors).map(([code, count]) => `${count} ${code}`)
-    const errors = failed.length === 0 ? '' : ` (${failed.join(', ')})`
-    sink.line(`  ${formatRate(load.callsPerSecond)} calls/s, errors ${formatShare(load.errorRate)}${errors}`)
+    const errors = failed === '' ? '' : ` (${failed})`
+    const turnedAway = rejected === '' ? '' : `, rejected ${rejected}`
+    sink.line(
+      `  ${formatRate(load.callsPerSecond)} calls/s, errors ${formatShare(load.errorRate)}${errors}${turnedAway}`,
+    )
     const rows = phaseNames.map(phase => ({ phase, waits: load.us[phase] }))
     sink.line()
     writeTable(indented(sink), waitColumns, rows)
   }
   const all = countOf(totals)
   if (all === 0) return
-  const failed = Object.entries(totals.errors).map(([code, count]) => `, ${count} ${code}`)
+  const parts = { failed: codesOf(totals.failed), rejected: codesOf(totals.rejected) }
+  const told = Object.entries(parts).map(([outcome, codes]) => (codes === '' ? '' : `, ${outcome} ${codes}`))
   sink.line()
   sink.line(`${workers.length === 1 ? "since its worker's start" : "since its workers' start"}:`)
-  sink.line(`  ${all} ${all === 1 ? 'call' : 'calls'}: ${totals.ok} ok${failed.join('')}`)
+  sink.line(`  ${all} ${all === 1 ? 'call' : 'calls'}: ${totals.ok} ok${told.join('')}`)
 }
+
+/** `3 TaskFailed, 1 WorkerLost` */
+const codesOf = (counts: Record<string, number>): string =>
+  Object.entries(counts)
+    .map(([code, count]) => `${count} ${code}`)
+    .join(', ')
 
 /** Who calls it, busiest first. */
 const writeCallers = ({ callers }: TaskOverview, sink: Sink): void => {

@@ -35,7 +35,6 @@ export const failureOf = (thrown: unknown, wasStarted = true): ToldError => {
     }
     if (thrown instanceof TaskError)
       return {
-        code: 'TaskFailed',
         ...chosenOf(thrown),
         message,
         retryable: thrown.retryable === true,
@@ -50,8 +49,8 @@ export const failureOf = (thrown: unknown, wasStarted = true): ToldError => {
 }
 
 /** What the handler said of it, as far as it is still that: both can have been assigned since. */
-const chosenOf = ({ code, status }: TaskError): Pick<ToldError, 'own' | 'status'> => ({
-  ...(isOwnCode(code) ? { own: code } : {}),
+const chosenOf = ({ code, status }: TaskError): Pick<ToldError, 'code' | 'status'> => ({
+  code: isOwnCode(code) ? code : 'TaskFailed',
   ...(isFailedStatus(status) ? { status } : {}),
 })
 

@@ -18,24 +18,32 @@ describe('what tasks did', () => {
   it('is counted since the start, and of the last minute with its waits', () => {
     const stats = new TaskStats(1000)
     stats.ran('a:1.0', undefined, us(1200, 30, 5), 1000)
-    stats.ran('a:1.0', 'TaskFailed', us(400), 31_000)
+    stats.ran('a:1.0', { code: 'TaskFailed' }, us(400), 31_000)
     stats.expired('a:1.0', 60_999)
     const early = readAt(stats, 60_999)
     expect(early.ms).toBe(59_999)
-    expect(early.tasks['a:1.0']).toMatchObject({ ok: 1, errors: { TaskFailed: 1, Expired: 1 } })
-    expect(early.tasks['a:1.0']!.window).toMatchObject({ ok: 1, errors: { TaskFailed: 1, Expired: 1 } })
+    expect(early.tasks['a:1.0']).toMatchObject({ ok: 1, rejected: { Expired: 1 }, failed: { TaskFailed: 1 } })
+    expect(early.tasks['a:1.0']!.window).toMatchObject({ ok: 1, rejected: { Expired: 1 }, failed: { TaskFailed: 1 } })
     expect(early.tasks['a:1.0']!.window!.us.exec).toMatchObject({ sum: 1600, max: 1200 })
     expect(early.tasks['a:1.0']!.window!.us.queue).toEqual({ counts: [0, 1, 5, 1], sum: 5, max: 5 })
     // The first slice leaves as a whole.
     const later = readAt(stats, 61_000)
     expect(later.ms).toBe(50_000)
-    expect(later.tasks['a:1.0']).toMatchObject({ ok: 1, window: { ok: 0, errors: { TaskFailed: 1, Expired: 1 } } })
+    expect(later.tasks['a:1.0']).toMatchObject({
+      ok: 1,
+      window: { ok: 0, rejected: { Expired: 1 }, failed: { TaskFailed: 1 } },
+    })
     expect(stats.isChanged).toBe(true)
     const quiet = readAt(stats, 120_999)
-    expect(quiet.tasks['a:1.0']).toEqual({ ok: 1, errors: { TaskFailed: 1, Expired: 1 }, callers: { '': 3 } })
+    expect(quiet.tasks['a:1.0']).toEqual({
+      ok: 1,
+      rejected: { Expired: 1 },
+      failed: { TaskFailed: 1 },
+      callers: { '': 3 },
+    })
     expect(stats.isChanged).toBe(false)
     stats.ran('a:1.0', undefined, us(1), 130_000)
-    expect(readAt(stats, 130_000).tasks['a:1.0']).toMatchObject({ ok: 2, window: { ok: 1, errors: {} } })
+    expect(readAt(stats, 130_000).tasks['a:1.0']).toMatchObject({ ok: 2, window: { ok: 1, rejected: {}, failed: {} } })
   })
 
   it('is the same as looking through the calls, whenever one looks', () => {
@@ -101,17 +109,18 @@ describe('the load', () => {
   it('adds up workers whose windows cover different times', () => {
     const windowOf = (calls: number, code: string | undefined, startedAt: number) => {
       const stats = new TaskStats(startedAt)
-      for (let n = 0; n < calls; n++) stats.ran('a:1.0', code, us(1000 * (n + 1)), 20_000)
+      for (let n = 0; n < calls; n++)
+        stats.ran('a:1.0', code === undefined ? undefined : { code }, us(1000 * (n + 1)), 20_000)
       return parseWorkerRecord(readAt(stats, 20_000), allOwn)!
     }
     const sum = new LoadSum()
     for (const record of [windowOf(30, undefined, 10_000), windowOf(10, 'TaskFailed', 15_000)])
       sum.add(record.tasks.get('a:1.0')!.window, record.ms)
-    const { callsPerSecond, errorRate, errors, us: waits } = sum.load()
-    expect({ callsPerSecond, errorRate, errors }).toEqual({
+    const { callsPerSecond, errorRate, failed, us: waits } = sum.load()
+    expect({ callsPerSecond, errorRate, failed }).toEqual({
       callsPerSecond: 5,
       errorRate: 0.25,
-      errors: { TaskFailed: 10 },
+      failed: { TaskFailed: 10 },
     })
     expect(waits.exec).toMatchObject({ count: 40, max: 30_000 })
     // Exactly: the 20th of 40 values is 10 ms, the 38th 28 ms.

@@ -10,8 +10,8 @@ const told = async (pair, code, count) => {
   try {
     let found
     const isThere = async () => {
-      const { refusals } = await reader.overview()
-      found = refusals.find(refusal => refusal.code === code)
+      const { unanswered } = await reader.overview()
+      found = unanswered.find(each => each.code === code)
       return found?.count === count
     }
     await eventually(isThere, `the record of ${count} calls that were refused as ${code}`)

@@ -83,8 +83,8 @@ const Tiles = () => {
         <Tile name="Errors" value={percent(load.errorRate)}>
           of calls
         </Tile>
-        <Tile name="Refused" value={count(Object.values(now.refused).reduce((sum, calls) => sum + calls, 0))}>
-          by callers, last minute
+        <Tile name="Rejected" value={count(rejectedCount(now))}>
+          calls, last minute
         </Tile>
         <Tile name="Wait p95" value={us(load.us.backlog?.p95)}>
           p50 {us(load.us.backlog?.p50)}
