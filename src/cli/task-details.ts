@@ -55,22 +55,19 @@ const writeLoad = ({ load, totals, workers }: TaskOverview, sink: Sink): void =>
   const [failed, rejected] = [codesOf(load.failed), codesOf(load.rejected)]
   if (load.callsPerSecond === 0 && `${failed}${rejected}` === '') sink.line('  no calls ended')
   else {
-    const errors = failed === '' ? '' : ` (${failed})`
-    const turnedAway = rejected === '' ? '' : `, rejected ${rejected}`
-    sink.line(
-      `  ${formatRate(load.callsPerSecond)} calls/s, errors ${formatShare(load.errorRate)}${errors}${turnedAway}`,
-    )
+    const told = `${failed && ` (${failed})`}${rejected && `, rejected ${rejected}`}`
+    sink.line(`  ${formatRate(load.callsPerSecond)} calls/s, errors ${formatShare(load.errorRate)}${told}`)
     const rows = phaseNames.map(phase => ({ phase, waits: load.us[phase] }))
     sink.line()
     writeTable(indented(sink), waitColumns, rows)
   }
   const all = countOf(totals)
   if (all === 0) return
-  const parts = { failed: codesOf(totals.failed), rejected: codesOf(totals.rejected) }
-  const told = Object.entries(parts).map(([outcome, codes]) => (codes === '' ? '' : `, ${outcome} ${codes}`))
+  const [failed, rejected] = [codesOf(totals.failed), codesOf(totals.rejected)]
+  const told = `${failed && `, ${failed}`}${rejected && `, rejected ${rejected}`}`
   sink.line()
   sink.line(`${workers.length === 1 ? "since its worker's start" : "since its workers' start"}:`)
-  sink.line(`  ${all} ${all === 1 ? 'call' : 'calls'}: ${totals.ok} ok${told.join('')}`)
+  sink.line(`  ${all} ${all === 1 ? 'call' : 'calls'}: ${totals.ok} ok${told}`)
 }
 
 /** `3 TaskFailed, 1 WorkerLost` */

@@ -13,9 +13,9 @@ beforeAll(async () => {
 })
 afterAll(() => daemon.stop())
 
-const pay = defineTask('pay:1.0', {}, async (args: { code: string; status?: number }) => {
+const pay = defineTask('pay:1.0', {}, async args => {
   await delay(2, 'a run that is slow enough to be kept')
-  throw new TaskError('no', args)
+  throw new TaskError('no', args as { code: string; status?: number })
 })
 
 describe('a code that a handler chose', () => {
