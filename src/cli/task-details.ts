@@ -1,7 +1,7 @@
 import type { Overview, TaskOverview } from '../catalogue/overview.ts'
 import { otherCallers } from '../figures/callers.ts'
 import type { TaskCaller, Waits } from '../figures/load.ts'
-import { countOf, phaseNames } from '../figures/task-stats.ts'
+import { type Counts, countOf, phaseNames } from '../figures/task-stats.ts'
 import type { Phases } from '../wire/phases.ts'
 import { aboutDanger } from './danger.ts'
 import { formatDuration } from './duration.ts'
@@ -52,10 +52,10 @@ export const writeTask = (task: TaskOverview, { workers }: Overview, sink: Sink)
 const writeLoad = ({ load, totals, workers }: TaskOverview, sink: Sink): void => {
   sink.line()
   sink.line('last minute:')
-  const [failed, rejected] = [codesOf(load.failed), codesOf(load.rejected)]
-  if (load.callsPerSecond === 0 && `${failed}${rejected}` === '') sink.line('  no calls ended')
+  const codes = codesOf(load)
+  if (load.callsPerSecond === 0 && codes === '') sink.line('  no calls ended')
   else {
-    const told = `${failed && ` (${failed})`}${rejected && `, rejected ${rejected}`}`
+    const told = codes === '' ? '' : ` (${codes})`
     sink.line(`  ${formatRate(load.callsPerSecond)} calls/s, errors ${formatShare(load.errorRate)}${told}`)
     const rows = phaseNames.map(phase => ({ phase, waits: load.us[phase] }))
     sink.line()
@@ -63,18 +63,19 @@ const writeLoad = ({ load, totals, workers }: TaskOverview, sink: Sink): void =>
   }
   const all = countOf(totals)
   if (all === 0) return
-  const [failed, rejected] = [codesOf(totals.failed), codesOf(totals.rejected)]
-  const told = `${failed && `, ${failed}`}${rejected && `, rejected ${rejected}`}`
   sink.line()
   sink.line(`${workers.length === 1 ? "since its worker's start" : "since its workers' start"}:`)
-  sink.line(`  ${all} ${all === 1 ? 'call' : 'calls'}: ${totals.ok} ok${told}`)
+  sink.line(
+    `  ${all} ${all === 1 ? 'call' : 'calls'}: ${[`${totals.ok} ok`, codesOf(totals)].filter(Boolean).join(', ')}`,
+  )
 }
 
-/** `3 TaskFailed, 1 WorkerLost` */
-const codesOf = (counts: Record<string, number>): string =>
-  Object.entries(counts)
-    .map(([code, count]) => `${count} ${code}`)
-    .join(', ')
+/** `3 TaskFailed, 1 rejected as CardDeclined` */
+const codesOf = ({ failed, rejected }: Pick<Counts, 'failed' | 'rejected'>): string =>
+  [
+    ...Object.entries(failed).map(([code, count]) => `${count} ${code}`),
+    ...Object.entries(rejected).map(([code, count]) => `${count} rejected as ${code}`),
+  ].join(', ')
 
 /** Who calls it, busiest first. */
 const writeCallers = ({ callers }: TaskOverview, sink: Sink): void => {
