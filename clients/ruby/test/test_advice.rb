@@ -47,7 +47,7 @@ class TestAdvice < PshubTest
     problems = %w[/secret /other].map { |pointer| { "pointer" => pointer, "message" => "is not a known field" } }
     event = { task: "a:1.0", queue: "q", id: "1", ok: false, code: "InvalidArgs", message: "/secret is not", problems: problems }
     (level, message, fields), = lines_of("task:settled", **event)
-    assert_equal ["warn", "task failed", "is not a known field"], [level, message, fields["reason"]]
+    assert_equal ["warn", "task rejected", "is not a known field"], [level, message, fields["reason"]]
     refute_includes fields.to_s, "secret"
   end
 
