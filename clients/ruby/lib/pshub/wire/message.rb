@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "errors"
-require_relative "failures"
 require_relative "job_part"
 require_relative "keys"
 require_relative "payload"

@@ -3,6 +3,7 @@
 require "monitor"
 require_relative "../../jobs/verdict"
 require_relative "../../wire/clock"
+require_relative "../../wire/errors"
 require_relative "../../wire/failures"
 require_relative "../../wire/message"
 require_relative "../../wire/payload"
