@@ -108,8 +108,8 @@ describe('golden files', () => {
     }
   })
 
-  it('refused-calls.json', () => {
-    const { cases, name, host, pid } = vectors('refused-calls.json')
+  it('unanswered-calls.json', () => {
+    const { cases, name, host, pid } = vectors('unanswered-calls.json')
     for (const { title, steps } of cases) {
       const unanswered = new Unanswered()
       for (const { at, code, series, redisMs, ...step } of steps) {

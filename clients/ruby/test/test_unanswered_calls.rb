@@ -3,7 +3,7 @@
 require_relative "helper"
 
 # What a hub tells of the calls that no worker ended: PROTOCOL.md, section 11.5.
-class TestRefusedCalls < PshubTest
+class TestUnansweredCalls < PshubTest
   ARGS = { type: "object", properties: { x: { type: "integer" } }, required: ["x"] }.freeze
 
   def adder = declare("add:1.0", args: ARGS) { |args| args["x"] + 2 }
@@ -14,7 +14,7 @@ class TestRefusedCalls < PshubTest
   end
 
   def test_golden_records
-    golden = vectors("refused-calls.json")
+    golden = vectors("unanswered-calls.json")
     golden["cases"].each do |each|
       calls = Pshub::Unanswered.new
       each["steps"].each { |step| follow(calls, step, golden, "#{each['title']}, at #{step['at']}") }

@@ -21,7 +21,7 @@ const told = async (pair, code, count) => {
   }
 }
 
-export const refusedCallChecks = [
+export const unansweredCallChecks = [
   {
     name: 'Overloaded: the list is at the limit that its worker declared; a caller tells which of its calls were refused so, and which as NoWorkers',
     side: 'both',

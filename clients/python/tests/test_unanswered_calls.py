@@ -29,7 +29,7 @@ def codes_of(server: Server, hub_id: str) -> dict[str, dict[str, int]]:
 
 
 def test_golden_records() -> None:
-    golden = vectors("refused-calls.json")
+    golden = vectors("unanswered-calls.json")
     for case in golden["cases"]:
         refusals = Unanswered()
         for step in case["steps"]:
