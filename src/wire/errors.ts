@@ -70,6 +70,9 @@ export interface WireError {
   data?: unknown
 }
 
+/** As much of an error as says how its call counts. */
+export type Judged = Pick<WireError, 'code' | 'status'>
+
 /** An error before it travels. */
 export type ToldError = WireError & { code: ErrorCode | OwnCode }
 
@@ -209,9 +212,6 @@ export const kindOf = (code: string): ErrorCode => (isErrorCode(code) ? code : '
 /** A code that others wrote: `TaskFailed` for what has not the form of one. */
 export const codeOf = (code: unknown): ErrorCode | OwnCode =>
   isErrorCode(code) || isOwnCode(code) ? code : 'TaskFailed'
-
-/** As much of an error as says how its call counts. */
-export type Judged = { code: string; status?: number | undefined }
 
 /** Of an error with this code, and the status that its handler chose; undefined: it ended well. */
 export const outcomeOf = (error: Judged | undefined): CallOutcome => {

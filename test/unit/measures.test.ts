@@ -71,7 +71,7 @@ describe('what tasks did', () => {
     for (let n = 0; n < count; n++)
       for (let call = 0; call <= n; call++) stats.ran(`task${n}:1.0`, undefined, us(2 ** (call % 30)), 5)
     const text = stats.text(10)
-    expect(text.length).toBeLessThan(maxWindowsLength + count * 60 + 2000)
+    expect(text.length).toBeLessThan(maxWindowsLength + count * 80 + 2000)
     const { tasks, others, ms } = JSON.parse(text) as WorkerTasksJson
     const windows = Object.values(tasks).flatMap(({ window }) => window ?? [])
     expect(windows.length).toBeGreaterThan(50)
@@ -129,30 +129,32 @@ describe('the load', () => {
     expect(new LoadSum().load()).toEqual({
       callsPerSecond: 0,
       errorRate: 0,
-      errors: {},
+      failed: {},
+      rejected: {},
+      notRun: {},
       us: { backlog: undefined, queue: undefined, exec: undefined },
     })
   })
 
   it('takes of a stranger what is right, and never throws', () => {
     const histogram = { counts: [5, 1], sum: 5, max: 5 }
-    const window = { ok: 1, errors: {}, us: { backlog: histogram, queue: histogram, exec: histogram } }
+    const window = { ok: 1, failed: {}, us: { backlog: histogram, queue: histogram, exec: histogram } }
     const own = { 'a:1.0': '', 'b:1.0': '', __proto__: null }
     const hostile = JSON.parse(
-      `{"ms":1000,"tasks":{"a:1.0":{"ok":1,"errors":{"__proto__":3,"Strange":2,"Timeout":1}},"b:1.0":{"ok":"1","errors":{}},"c:1.0":{"ok":1,"errors":{}},"__proto__":{"ok":1,"errors":{}}}}`,
+      `{"ms":1000,"tasks":{"a:1.0":{"ok":1,"failed":{"__proto__":3,"not a code":2,"Timeout":1}},"b:1.0":{"ok":"1","failed":{}},"c:1.0":{"ok":1,"failed":{}},"__proto__":{"ok":1,"failed":{}}}}`,
     )
     hostile.tasks['a:1.0'].window = window
     const record = parseWorkerRecord(hostile, own)!
     expect([...record.tasks.keys()]).toEqual(['a:1.0'])
-    expect(record.tasks.get('a:1.0')!.totals).toEqual({ ok: 1, errors: { TaskFailed: 5, Timeout: 1 } })
-    expect(record.tasks.get('a:1.0')!.window).toMatchObject({ ok: 1, errors: {} })
+    expect(record.tasks.get('a:1.0')!.totals).toEqual({ ok: 1, rejected: {}, failed: { TaskFailed: 5, Timeout: 1 } })
+    expect(record.tasks.get('a:1.0')!.window).toMatchObject({ ok: 1, failed: {} })
     const broken = [
       { ms: 0 },
       { ms: '1000' },
       { ms: 1e12 },
-      { tasks: { 'a:1.0': { ok: 1, errors: {}, window: { ...window, us: { exec: histogram } } } } },
-      { tasks: { 'a:1.0': { ok: 1, errors: {}, window: { ...window, ok: -1 } } } },
-      { tasks: { 'a:1.0': { ok: 1, errors: {}, window: { ...window, errors: { Timeout: 1e300 } } } } },
+      { tasks: { 'a:1.0': { ok: 1, failed: {}, window: { ...window, us: { exec: histogram } } } } },
+      { tasks: { 'a:1.0': { ok: 1, failed: {}, window: { ...window, ok: -1 } } } },
+      { tasks: { 'a:1.0': { ok: 1, failed: {}, window: { ...window, failed: { Timeout: 1e300 } } } } },
     ]
     for (const change of broken) {
       const read = parseWorkerRecord({ ...hostile, ...change }, own)!
@@ -217,7 +219,7 @@ describe('slow calls', () => {
     const read = parseSlowCalls(
       {
         'a:1.0': [good, null, 7, { ...good, id: 'no id' }, { ...good, at: -1 }, { ...good, us: { exec: 1 } }],
-        'b:1.0': [{ ...good, code: 'Strange', from: 'x'.repeat(100), loopMs: 'long' }],
+        'b:1.0': [{ ...good, code: 'not a code', from: 'x'.repeat(100), loopMs: 'long' }],
         'c:1.0': 'nothing',
         'not:1.0': [good],
       },
