@@ -12,6 +12,7 @@ import { PageHead } from '../../parts/page-head.tsx'
 import { WrappedText } from '../../parts/text.tsx'
 import { Tile } from '../../parts/tile.tsx'
 import { headlineOf, healthOf } from '../../rows/health.ts'
+import { rejectedCount } from '../../rows/queue-state.ts'
 import { amount, count, ms, percent, plural, us } from '../../text/figures.ts'
 import { LeadingTasks, QueuesAtAGlance } from './tables.tsx'
 
