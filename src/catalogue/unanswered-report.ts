@@ -11,7 +11,7 @@ import { clearTimeout, setTimeout } from '../wire/timers.ts'
 export interface UnansweredReportOptions {
   hubId: string
   /** The service. */
-  name: string
+  name: string | undefined
   keys: Keys
   commands: Connection
 }
@@ -80,7 +80,7 @@ export class UnansweredReport {
   }
 
   async #send(client: Redis): Promise<void> {
-    const { hubId, name, keys } = this.#options
+    const { hubId, name = '', keys } = this.#options
     const key = keys.refused(hubId)
     const nowMs = await nowMsOf(client, key)
     const text = this.#unanswered.text(monotonicMs(), nowMs, { name, host: hostname(), pid: process.pid })

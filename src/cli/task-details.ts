@@ -72,10 +72,9 @@ const writeLoad = ({ load, totals, workers }: TaskOverview, sink: Sink): void =>
 
 /** `3 TaskFailed, 1 rejected as CardDeclined` */
 const codesOf = ({ failed, rejected }: Pick<Counts, 'failed' | 'rejected'>): string =>
-  [
-    ...Object.entries(failed).map(([code, count]) => `${count} ${code}`),
-    ...Object.entries(rejected).map(([code, count]) => `${count} rejected as ${code}`),
-  ].join(', ')
+  [...Object.entries(failed), ...Object.entries(rejected).map(([code, calls]) => [`rejected as ${code}`, calls])]
+    .map(([code, calls]) => `${calls} ${code}`)
+    .join(', ')
 
 /** Who calls it, busiest first. */
 const writeCallers = ({ callers }: TaskOverview, sink: Sink): void => {

@@ -1,5 +1,5 @@
 import type { QueueFigures } from '../wire/answers.ts'
-import { type CallOutcome, type ErrorCode, messageOf, type OwnCode } from '../wire/errors.ts'
+import { type CallOutcome, messageOf } from '../wire/errors.ts'
 import type { UnreadableRecord } from '../wire/foreign.ts'
 import type { CallPhases, Phases } from '../wire/phases.ts'
 
@@ -14,7 +14,7 @@ export interface EventMap {
     id: string | undefined
     ok: boolean
     outcome: CallOutcome
-    code: ErrorCode | OwnCode | undefined
+    code: string | undefined
     ms: number
     us: CallPhases | undefined
   }
@@ -67,7 +67,7 @@ export interface EventMap {
     id: string
     ok: boolean
     outcome: CallOutcome
-    code: ErrorCode | OwnCode | undefined
+    code: string | undefined
     message: string | undefined
     /** What the handler threw. */
     thrown: unknown
@@ -82,16 +82,9 @@ export interface EventMap {
   /** A request for a task that only another worker of this queue has; it was put back. */
   'request:handedback': { queue: string; task: string; count: number }
   /** A request without a deadline for a task that no live worker of the queue provides; it was ended with this code. */
-  'request:unserved': { queue: string; task: string; code: ErrorCode | OwnCode; answered: boolean }
+  'request:unserved': { queue: string; task: string; code: string; answered: boolean }
   /** A job failed for the `attempt`-th time, and is tried again after `delayMs`. */
-  'job:retried': {
-    queue: string
-    task: string
-    id: string
-    attempt: number
-    delayMs: number
-    code: ErrorCode | OwnCode
-  }
+  'job:retried': { queue: string; task: string; id: string; attempt: number; delayMs: number; code: string }
   /** It was not the time for a job: it goes back to wait for `delayMs`, and that counts as no try. */
   'job:putoff': { queue: string; task: string; id: string; delayMs: number; reason: string }
   /** A job that failed too often, that nobody can run, or that lost too many workers, is kept with the dead ones. */
@@ -114,7 +107,7 @@ export interface EventMap {
   /** An idempotent request of a lost worker, or a job, went back to its list; `losses` workers have died holding it. */
   'request:redelivered': { queue: string; task: string; id: string; losses: number }
   /** A failed try is followed by another one, under a new id. */
-  'call:retried': { task: string; id: string; nextId: string; code: ErrorCode | OwnCode }
+  'call:retried': { task: string; id: string; nextId: string; code: string }
   /** A caller gave up: its request was removed from the list, or the worker that runs it was told. */
   'call:cancelled': { task: string; id: string; removed: boolean }
   'redis:up': { role: string }

@@ -89,12 +89,7 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
       closing: this.closing.signal,
       onUnanswered: (task, queue, error) => this.#unanswered.note(task, queue, error),
     })
-    this.#unanswered = new UnansweredReport({
-      hubId: this.id,
-      name: this.#settings.name ?? '',
-      keys: this.keys,
-      commands,
-    })
+    this.#unanswered = new UnansweredReport({ hubId: this.id, name: this.#settings.name, keys: this.keys, commands })
     this.jobHost = {
       hubId: this.id,
       ask: asked => this.ask(asked, 'Redis could not be asked about the job'),

@@ -1,6 +1,6 @@
 import type { JobEnd } from '../queue/job-queue.ts'
 import type { Task } from '../task/task.ts'
-import { PutOff, TaskError, type ToldError } from '../wire/errors.ts'
+import { PutOff, TaskError, type WireError } from '../wire/errors.ts'
 import { failureText, type RunKey } from '../wire/job-part.ts'
 import type { Request } from '../wire/message.ts'
 import { defaultRetries, delayAfter } from './backoff.ts'
@@ -8,7 +8,7 @@ import { followingOf } from './chain.ts'
 import { NotTaken } from './not-taken.ts'
 
 /** How a job ended in a worker. */
-export type JobOutcome = { ok: true; result: string } | { ok: false; error: ToldError; thrown: unknown }
+export type JobOutcome = { ok: true; result: string } | { ok: false; error: WireError; thrown: unknown }
 
 /** A job with such a failure would fail again however often it were tried. */
 const hopeless: readonly string[] = ['InvalidArgs', 'PayloadTooLarge']

@@ -73,9 +73,6 @@ export interface WireError {
 /** As much of an error as says how its call counts. */
 export type Judged = Pick<WireError, 'code' | 'status'>
 
-/** An error before it travels. */
-export type ToldError = WireError & { code: ErrorCode | OwnCode }
-
 /**
  * How calls and jobs end. `rejected`: certainly not run, or turned away by the handler, with a TaskError of a status under 500. `failed`: all
  * else that did not end well.
@@ -210,8 +207,7 @@ export const isErrorCode = (code: unknown): code is ErrorCode =>
 export const kindOf = (code: string): ErrorCode => (isErrorCode(code) ? code : 'TaskFailed')
 
 /** A code that others wrote: `TaskFailed` for what has not the form of one. */
-export const codeOf = (code: unknown): ErrorCode | OwnCode =>
-  isErrorCode(code) || isOwnCode(code) ? code : 'TaskFailed'
+export const codeOf = (code: unknown): string => (isErrorCode(code) || isOwnCode(code) ? code : 'TaskFailed')
 
 /** Of an error with this code, and the status that its handler chose; undefined: it ended well. */
 export const outcomeOf = (error: Judged | undefined): CallOutcome => {

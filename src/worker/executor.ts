@@ -6,7 +6,7 @@ import type { RunArgs } from '../task/merged.ts'
 import type { Task } from '../task/task.ts'
 import { monotonicMs } from '../wire/clock.ts'
 import { Deadlines } from '../wire/deadlines.ts'
-import type { HubError, ToldError } from '../wire/errors.ts'
+import type { HubError, WireError } from '../wire/errors.ts'
 import { Abandoned, failureOf, refused } from '../wire/failures.ts'
 import type { Request } from '../wire/message.ts'
 import { encodeFitting, exceeds } from '../wire/payload.ts'
@@ -20,7 +20,7 @@ import { Run, type RunOptions } from './run.ts'
 export type Outcome =
   | { ok: true; result: string }
   /** `thrown` stays in this process, for its log. */
-  | { ok: false; error: ToldError; thrown: unknown }
+  | { ok: false; error: WireError; thrown: unknown }
 
 export interface Execution {
   outcome: Outcome

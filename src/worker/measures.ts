@@ -9,7 +9,7 @@ import { TaskStats } from '../figures/task-stats.ts'
 import { isHeldJob } from '../jobs/held-job.ts'
 import type { Beat } from '../wire/answers.ts'
 import { monotonicMs } from '../wire/clock.ts'
-import { type CallOutcome, isExpected, outcomeOf, type ToldError } from '../wire/errors.ts'
+import { type CallOutcome, isExpected, outcomeOf, type WireError } from '../wire/errors.ts'
 import type { Request } from '../wire/message.ts'
 import type { Phases } from '../wire/phases.ts'
 import type { RedisClock } from '../wire/redis-clock.ts'
@@ -91,7 +91,7 @@ export class Measures {
   }
 
   /** A call was not started, because its time was up. */
-  expired(request: Request, error: ToldError): void {
+  expired(request: Request, error: WireError): void {
     const now = monotonicMs()
     this.#tasks.expired(request.task, now, request.from)
     this.#keepFailure(request, error, 0, now)
@@ -179,7 +179,7 @@ export class Measures {
     })
   }
 
-  #keepFailure({ id, task, from }: Request, { code, message }: ToldError, execUs: number, now: number): void {
+  #keepFailure({ id, task, from }: Request, { code, message }: WireError, execUs: number, now: number): void {
     const at = this.#options.clock.atUs(now)
     this.#failures.keep(task, { id, at, code, message, ...(from === undefined ? {} : { from }), execUs }, now)
   }

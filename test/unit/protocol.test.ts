@@ -16,7 +16,7 @@ import { noteShards, unsharded } from '../../src/queue/shards.ts'
 import { functionOf, operations, run } from '../../src/redis/library.ts'
 import { readSettings } from '../../src/settings/read.ts'
 import { cardOf } from '../../src/task/card.ts'
-import { errorTable, type ToldError } from '../../src/wire/errors.ts'
+import { errorTable, type WireError } from '../../src/wire/errors.ts'
 import { newId } from '../../src/wire/ids.ts'
 import { jobPartText } from '../../src/wire/job-part.ts'
 import { isId, isNamespace, isQueueName, makeKeys } from '../../src/wire/keys.ts'
@@ -223,7 +223,7 @@ describe('PROTOCOL.md', () => {
       const reply = decodeReply(text) as Reply
       const written = reply.ok
         ? okReply(reply.id, JSON.stringify(reply.result), reply.worker!, reply.us!)
-        : errorReply({ id: reply.id, task: '', mayHaveRun: false }, reply.error as ToldError, reply.worker!, reply.us)
+        : errorReply({ id: reply.id, task: '', mayHaveRun: false }, reply.error as WireError, reply.worker!, reply.us)
       expect(written).toBe(text)
     }
   })

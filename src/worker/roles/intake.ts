@@ -5,7 +5,7 @@ import { taskFor } from '../../task/any-task.ts'
 import type { Task } from '../../task/task.ts'
 import type { Claimed } from '../../wire/answers.ts'
 import { monotonicMs } from '../../wire/clock.ts'
-import type { ToldError } from '../../wire/errors.ts'
+import type { WireError } from '../../wire/errors.ts'
 import { decodeRequest, errorReply, leadingId, okReply, type Request, told } from '../../wire/message.ts'
 import type { Phases } from '../../wire/phases.ts'
 import type { WorkerContext } from '../context.ts'
@@ -220,7 +220,7 @@ export class Intake {
   }
 
   /** Answers what did not run. */
-  #end(request: Request, workerId: string, error: ToldError, slot: Slot | undefined): void {
+  #end(request: Request, workerId: string, error: WireError, slot: Slot | undefined): void {
     const reply = errorReply(request, error, workerId, undefined)
     this.#context.settle.add({ id: request.heldId, workerId, hubId: request.hubId, reply, slot })
   }
