@@ -9,12 +9,11 @@ import type {
   Problem,
   QueueOverview,
   RedisMemory,
-  RefusalOverview,
-  Refused,
   SlowCallOverview,
   TaskCaller,
   TaskOverview,
   TaskQueue,
+  UnansweredOverview,
   UnreadableRecord,
   WorkerOverview,
   WorkerTask,
@@ -90,8 +89,6 @@ export interface TaskRow {
   keyed: TaskOverview['keyed']
   timeoutMs: number
   load: Load
-  /** Calls that their hubs refused or gave up: these are in no figure of `load`. */
-  refused: Refused
   /** Calls per second of the last 15 minutes, oldest first; null where nothing is known. */
   trend: (number | null)[]
 }
@@ -134,8 +131,6 @@ export interface Summary {
   busy: number
   slots: number
   load: Load
-  /** Calls of the last minute that their hubs refused or gave up, by code. */
-  refused: Record<string, number>
   memory: RedisMemory | undefined
   /** What is in Redis and cannot be read; it counts as absent. The first hundred of it. */
   unreadable: UnreadableRecord[]
@@ -157,10 +152,10 @@ export interface TaskDetail extends Pick<TaskVersion, 'description' | 'args' | '
   /** Ids of live workers that provide it. */
   providers: string[]
   slow: SlowCallOverview[]
-  /** Calls and jobs of the last hour that did not end well, newest first: a hundred at most, as of `slow` and `refusals`. */
+  /** Calls and jobs of the last hour that did not end well, newest first: a hundred at most, as of `slow` and `unanswered`. */
   failures: FailureOverview[]
-  /** What hubs refused or gave up in the last hour, by code and hub, the latest first. */
-  refusals: RefusalOverview[]
+  /** What hubs rejected in the last hour, or had no answer to, by code and hub, the latest first. */
+  unanswered: UnansweredOverview[]
   /** Services that call it, busiest first. */
   callers: TaskCaller[]
 }
@@ -232,15 +227,15 @@ export interface LiveProblem {
 }
 
 /**
- * GET api/failures, api/refusals and api/slow, with task=, code=, text= (words, all of them somewhere in the row), phase=backlog|queue|exec
+ * GET api/failures, api/unanswered and api/slow, with task=, code=, text= (words, all of them somewhere in the row), phase=backlog|queue|exec
  * (where most of the time went, of slow calls alone) and limit= (1,000 at most): what workers and hubs of all tasks tell.
  */
 export interface CallList<Call> {
-  /** The first of those that fit: failures and refusals newest first, slow calls slowest first. */
+  /** The first of those that fit: failures and unanswered calls newest first, slow calls slowest first. */
   calls: Call[]
   /** How many of them fit; more than `calls` has when the limit left some out. */
   fitting: number
-  /** How many calls all of them are of, whether they fit or not: a refusal is of many. Of very many the first 10,000 are looked at, and the first 20 of each task. */
+  /** How many calls all of them are of, whether they fit or not: what a hub tells is of many. Of very many the first 10,000 are looked at, and the first 20 of each task. */
   total: number
   /** Tasks and codes of all there are, to choose from: a thousand at most. */
   tasks: string[]

@@ -8,8 +8,8 @@ export interface SearchAnswer {
   workers: { id: string; queue: string; host: string; pid: number; live: boolean }[]
   jobs: { id: string; queue: string; task: string; state: string }[]
   keys: { queue: string; task: string; key: string }[]
-  /** Calls that failed, were refused or took long, as workers and hubs tell. */
-  calls: { id: string; task: string; kind: 'failure' | 'refusal' | 'slow'; code: string | undefined }[]
+  /** Calls that failed, were rejected or took long, as workers and hubs tell. */
+  calls: { id: string; task: string; kind: 'failure' | 'unanswered' | 'slow'; code: string | undefined }[]
   /** Not all jobs and keys were looked at. */
   isCut: boolean
 }

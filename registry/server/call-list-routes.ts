@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { FailureOverview, RefusalOverview, SlowCallOverview } from 'pshub'
+import type { FailureOverview, SlowCallOverview, UnansweredOverview } from 'pshub'
 import { type CallList, longestPhase } from '../contract.ts'
 import { rightsOf } from './access.ts'
-import { callList, callsAsked, textOfFailure, textOfRefusal, textOfSlowCall } from './call-list.ts'
+import { callList, callsAsked, textOfFailure, textOfSlowCall, textOfUnanswered } from './call-list.ts'
 import type { Readings } from './readings.ts'
 
 export interface CallListParts {
@@ -30,9 +30,9 @@ export const callListRoutes = (app: FastifyInstance, { readings, slowCalls, fail
     const asked = callsAsked(request.query, ['task', 'code'])
     return callList(seen(request, await failures()), asked, textOfFailure)
   })
-  app.get('/api/refusals', view, async (request): Promise<CallList<RefusalOverview>> => {
+  app.get('/api/unanswered', view, async (request): Promise<CallList<UnansweredOverview>> => {
     const asked = callsAsked(request.query, ['task', 'code'])
-    return callList(seen(request, (await readings.latest()).overview.refusals), asked, textOfRefusal, {
+    return callList(seen(request, (await readings.latest()).overview.unanswered), asked, textOfUnanswered, {
       timesOf: ({ count }) => count,
     })
   })

@@ -1,4 +1,4 @@
-import { type FailureOverview, makePauses, type RefusalOverview, type SlowCallOverview } from 'pshub'
+import { type FailureOverview, makePauses, type SlowCallOverview, type UnansweredOverview } from 'pshub'
 import { type CallList, type CallPhase, callPhases, mostCalls } from '../contract.ts'
 import { Fields } from './fields.ts'
 
@@ -74,7 +74,7 @@ const hasWords = (text: string, words: readonly string[]): boolean => {
 export const textOfFailure = ({ task, code, message, id, from, worker, host, pid }: FailureOverview): string =>
   `${task} ${code} ${message} ${id} ${from ?? ''} ${worker} ${host} ${pid}`
 
-export const textOfRefusal = ({ task, code, message, id, from, hub, host, pid }: RefusalOverview): string =>
+export const textOfUnanswered = ({ task, code, message, id, from, hub, host, pid }: UnansweredOverview): string =>
   `${task} ${code} ${message} ${id ?? ''} ${from} ${hub} ${host} ${pid}`
 
 export const textOfSlowCall = ({ task, id, code, from, worker, host, pid }: SlowCallOverview): string =>

@@ -16,7 +16,7 @@ const keyed =
   (row: Row): KeyedRow<Row> => ({ key: keyOf(row), row, json: JSON.stringify(row) })
 
 export const taskRow = (task: TaskOverview, hostOf: ReadonlyMap<string, string>, trends: Trends): TaskRow => {
-  const { queue, queues, retired, conflict, idempotent, dangerous, keyed: keyedAs, timeoutMs, load, refused } = task
+  const { queue, queues, retired, conflict, idempotent, dangerous, keyed: keyedAs, timeoutMs, load } = task
   const at = task.task.lastIndexOf(':')
   return {
     task: task.task,
@@ -34,7 +34,6 @@ export const taskRow = (task: TaskOverview, hostOf: ReadonlyMap<string, string>,
     keyed: keyedAs,
     timeoutMs,
     load,
-    refused,
     trend: trends.of('task', task.task, 'callsPerSecond'),
   }
 }
@@ -69,13 +68,7 @@ export const queueRows = ({ queues }: Overview, trends: Trends): KeyedRow<QueueR
 const sum = <T>(rows: readonly T[], value: (row: T) => number): number =>
   rows.reduce((total, row) => total + value(row), 0)
 
-const lastMinuteOf = (refusals: Overview['refusals']): Record<string, number> => {
-  const byCode: Record<string, number> = {}
-  for (const { code, lastMinute } of refusals) if (lastMinute > 0) byCode[code] = (byCode[code] ?? 0) + lastMinute
-  return byCode
-}
-
-export const summaryOf = ({ tasks, workers, queues, load, refusals, memory, unreadable }: Overview): Summary => {
+export const summaryOf = ({ tasks, workers, queues, load, memory, unreadable }: Overview): Summary => {
   const live = workers.filter(worker => worker.live)
   const ages = queues.flatMap(({ oldestMs }) => oldestMs ?? [])
   const jobAges = queues.flatMap(({ oldestJobMs }) => oldestJobMs ?? [])
@@ -99,7 +92,6 @@ export const summaryOf = ({ tasks, workers, queues, load, refusals, memory, unre
     busy: sum(queues, ({ busy }) => busy),
     slots: sum(queues, ({ slots }) => slots),
     load,
-    refused: lastMinuteOf(refusals),
     memory,
     unreadable,
   }

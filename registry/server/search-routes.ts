@@ -40,7 +40,7 @@ export const searchRoutes = (app: FastifyInstance, { hub, readings, slowCalls, f
       const calls = searchCalls(
         [
           ['failure', seen(failed)],
-          ['refusal', overview.refusals],
+          ['unanswered', overview.unanswered],
           ['slow', seen(slow)],
         ],
         text,

@@ -30,7 +30,7 @@ export const taskDetail = (
     providers: task.workers,
     slow: slow.filter(call => call.task === name).slice(0, mostOfOne),
     failures: failures.filter(failure => failure.task === name).slice(0, mostOfOne),
-    refusals: overview.refusals.filter(refusal => refusal.task === name).slice(0, mostOfOne),
+    unanswered: overview.unanswered.filter(({ task }) => task === name).slice(0, mostOfOne),
     callers: task.callers,
   }
 }

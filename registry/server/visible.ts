@@ -22,7 +22,7 @@ const without = (overview: Overview, { sees }: Rights): Overview => {
     ...overview,
     tasks: overview.tasks.filter(({ task }) => sees(task)),
     workers: overview.workers.map(worker => ({ ...worker, tasks: seen(worker.tasks), totals: seen(worker.totals) })),
-    refusals: overview.refusals.filter(({ task }) => sees(task)),
+    unanswered: overview.unanswered.filter(({ task }) => sees(task)),
     // Names of keys have names of tasks in them.
     unreadable: [],
   }

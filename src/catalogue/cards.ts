@@ -55,8 +55,8 @@ export interface WorkerStats {
 }
 
 /** `unserved` are requests without a deadline that no worker takes. */
-const counterNames = ['ok', 'failed', 'expired', 'malformed', 'unserved'] as const
-/** What a worker counts since its start: requests that ended well, failed, expired before they were started, were none, or had nobody to take them. */
+const counterNames = ['ok', 'rejected', 'failed', 'expired', 'malformed', 'unserved'] as const
+/** What a worker counts since its start: requests that ended well, were rejected, failed, expired before they were started, were none, or had nobody to take them. */
 export type WorkerCounters = Record<(typeof counterNames)[number], number>
 
 /** A worker as its readers see it. */

@@ -1,5 +1,5 @@
 import { CallerSum, type Load, LoadSum, type TaskCaller, type WorkerRecord } from '../figures/load.ts'
-import { addCounts, type Counts } from '../figures/task-stats.ts'
+import { addCounts, type Counts, noCounts } from '../figures/task-stats.ts'
 import { nowMsOf } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
 import type { TaskCard } from '../task/card.ts'
@@ -10,7 +10,7 @@ import type { FieldCard, KeptCards, LiveWorker } from './cards.ts'
 import { Catalogue } from './catalogue.ts'
 import { readQueueCounts } from './queue-counts.ts'
 import { type RedisMemory, readRedisMemory } from './redis-memory.ts'
-import { noRefusals, type RefusalOverview, type Refused, readRefusals, refusedOf } from './refusals.ts'
+import { readUnanswered, type UnansweredOverview } from './unanswered.ts'
 import { eachOnce } from './unreadable.ts'
 import { type QueueOverview, type TaskQueue, wholeQueues, wholeTaskQueues } from './whole-queues.ts'
 
@@ -26,14 +26,12 @@ export interface TaskOverview extends TaskCard {
   queues: TaskQueue[]
   /** True when live workers of one queue declare it with different schemas. */
   conflict: boolean
-  /** Of the last minute, on all live workers of these queues. */
+  /** Of the last minute, on all live workers of these queues and in hubs. */
   load: Load
   /** Calls that ended since each of these workers' start. */
   totals: Counts
   /** Who makes them, busiest first. */
   callers: TaskCaller[]
-  /** Calls that their hubs refused or gave up without a word of a worker: these are in no other figure. */
-  refused: Refused
 }
 
 export interface WorkerOverview extends LiveWorker {
@@ -52,10 +50,10 @@ export interface Overview {
   tasks: TaskOverview[]
   workers: WorkerOverview[]
   queues: QueueOverview[]
-  /** Of the last minute, on all live workers. */
+  /** Of the last minute, on all live workers and in hubs. */
   load: Load
-  /** Calls that hubs refused or gave up in the last hour without a word of a worker; by task, code and hub, the latest first. */
-  refusals: RefusalOverview[]
+  /** Calls of the last hour that ended in hubs without a word of a worker; by task, code and hub, the latest first. */
+  unanswered: UnansweredOverview[]
   /** How full Redis is; undefined where it has no limit, or its user may not know. */
   memory: RedisMemory | undefined
   /** What is not what its key is for and counts as absent; the first hundred of it. */
@@ -91,13 +89,15 @@ export const readOverview = async (client: Redis, keys: Keys, kept?: KeptCards):
     .map(worker => ({
       ...worker,
       live: liveIds.has(worker.id),
-      load: workerLoad([worker], sums),
+      load: loadOf([worker], sums),
       totals: totalsOf(records.get(worker.id)),
     }))
     .sort(byQueueAndHost)
   const live = workers.filter(worker => worker.live)
   const liveIn = grouped(live, ({ queue }) => queue)
   const providers = new Map([...liveIn].map(([queue, own]) => [queue, byTask(own)]))
+  const unanswered = await readUnanswered(client, catalogue, keys, cards, nowMs)
+  const unansweredIn = grouped(unanswered, ({ queue }) => queue ?? '')
   const places = await inPages(queueNames, async queue => {
     const own = liveIn.get(queue) ?? []
     const counts = await readQueueCounts(
@@ -107,31 +107,29 @@ export const readOverview = async (client: Redis, keys: Keys, kept?: KeptCards):
       own.map(({ id }) => id),
       nowMs,
     )
-    return { queue, ...counts, ...capacityOf(own), load: workerLoad(own, sums), refused: noRefusals() }
+    return { queue, ...counts, ...capacityOf(own), load: loadOf(own, sums, unansweredIn.get(queue)) }
   })
-  const queues = wholeQueues(places, names =>
-    workerLoad(
+  const queues = wholeQueues(places, (queue, names) =>
+    loadOf(
       names.flatMap(name => liveIn.get(name) ?? []),
       sums,
+      unansweredIn.get(queue),
     ),
   )
   // Where no worker is left nobody removes the cards of those that died long ago.
   const missed = workers.filter(({ live, stats }) => live || !stats || nowMs - stats.seen < missedMs)
   const missedTasks = new Set(missed.flatMap(worker => Object.keys(worker.tasks)))
-  const refusals = await readRefusals(client, catalogue, keys, cards, nowMs)
-  const refusedIn = grouped(refusals, ({ queue }) => queue ?? '')
-  for (const queue of queues) queue.refused = refusedOf(refusedIn.get(queue.queue) ?? [])
-  const refusedBy = grouped(refusals, ({ task }) => task)
+  const unansweredBy = grouped(unanswered, ({ task }) => task)
   const tasks = [...grouped(cards, ({ task }) => task).values()].map(found =>
-    taskOverview(found, providers, records, missedTasks, refusedBy),
+    taskOverview(found, providers, records, missedTasks, unansweredBy),
   )
   return {
     atMs: nowMs,
     tasks: inOrderOfNames(tasks),
     workers,
     queues,
-    load: workerLoad(live, sums),
-    refusals,
+    load: loadOf(live, sums, unanswered),
+    unanswered,
     memory,
     unreadable,
   }
@@ -179,13 +177,18 @@ const sumOfWorker = ({ ms, tasks, others }: WorkerRecord): LoadSum => {
   return sum
 }
 
-/** All that these workers did, each of which was summed up once. */
-const workerLoad = (workers: readonly { id: string }[], sums: ReadonlyMap<string, LoadSum>): Load => {
+/** All that these workers did, each of which was summed up once, and what ended in hubs. */
+const loadOf = (
+  workers: readonly { id: string }[],
+  sums: ReadonlyMap<string, LoadSum>,
+  unanswered: readonly UnansweredOverview[] = [],
+): Load => {
   const sum = new LoadSum()
   for (const { id } of workers) {
     const own = sums.get(id)
     if (own) sum.addSum(own)
   }
+  for (const { code, lastMinute } of unanswered) sum.addUnanswered(code, lastMinute)
   return sum.load()
 }
 
@@ -199,7 +202,7 @@ const taskOverview = (
   providersIn: ReadonlyMap<string, ReadonlyMap<string, WorkerOverview[]>>,
   records: Records,
   missed: ReadonlySet<string>,
-  refusedBy: ReadonlyMap<string, RefusalOverview[]>,
+  unansweredBy: ReadonlyMap<string, UnansweredOverview[]>,
 ): TaskOverview => {
   // The field of the first queue is the task's name, which the others only begin with.
   const cards = found.sort((a, b) => (a.field < b.field ? -1 : 1))
@@ -216,7 +219,7 @@ const taskOverview = (
   }
   const { field: _, ...card } = (places.find(({ providers }) => providers.length > 0) ?? places[0]!).card
   const sum = new LoadSum()
-  const totals: Counts = { ok: 0, errors: {} }
+  const totals = noCounts()
   const callers = new CallerSum()
   for (const { id } of places.flatMap(({ live }) => live)) {
     const record = records.get(id)
@@ -226,6 +229,7 @@ const taskOverview = (
     addCounts(totals, counted.totals)
     callers.add(counted, record.ms)
   }
+  for (const { code, lastMinute } of unansweredBy.get(task) ?? []) sum.addUnanswered(code, lastMinute)
   return {
     ...card,
     // A worker has an identity in each shard of its queue: it counts in one of them.
@@ -245,7 +249,6 @@ const taskOverview = (
     load: sum.load(),
     totals,
     callers: callers.list(),
-    refused: refusedOf(refusedBy.get(task) ?? []),
   }
 }
 

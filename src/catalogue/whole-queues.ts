@@ -2,7 +2,6 @@ import type { Load } from '../figures/load.ts'
 import type { KeyFigures } from '../wire/answers.ts'
 import { wholeQueue } from '../wire/keys.ts'
 import type { QueueCounts } from './queue-counts.ts'
-import { noRefusals, type Refused } from './refusals.ts'
 
 /** A queue that a task is served in. */
 export interface TaskQueue {
@@ -26,8 +25,6 @@ export interface QueueOverview extends QueueCounts {
   busyShare: number | undefined
   /** Of the last minute. */
   load: Load
-  /** Calls of its tasks that their hubs refused or gave up without a word of a worker. */
-  refused: Refused
   /** Its places, of a queue that is spread over several; undefined: it is in one. */
   shards?: QueueOverview[] | undefined
 }
@@ -37,10 +34,10 @@ export interface QueueOverview extends QueueCounts {
  * same slots in each of them.
  */
 
-/** `loadOf`: of the workers of all these places. */
+/** `loadOf`: of the workers of all these places, and of the queue's calls that none of them answered. */
 export const wholeQueues = (
   places: readonly QueueOverview[],
-  loadOf: (places: readonly string[]) => QueueOverview['load'],
+  loadOf: (queue: string, places: readonly string[]) => QueueOverview['load'],
 ): QueueOverview[] =>
   byWhole(places).map(([queue, own]) => {
     if (own.length === 1 && own[0]!.queue === queue) return own[0]!
@@ -63,8 +60,10 @@ export const wholeQueues = (
       slots: Math.max(...own.map(({ slots }) => slots)),
       busy: sum(own.map(({ busy }) => busy)),
       busyShare: shares.length === 0 ? undefined : Math.min(1, sum(shares)),
-      refused: noRefusals(),
-      load: loadOf(own.map(place => place.queue)),
+      load: loadOf(
+        queue,
+        own.map(place => place.queue),
+      ),
       shards: [...own],
     }
   })

@@ -1,5 +1,5 @@
 import { type FailureOverview, readFailures } from '../catalogue/call-lists.ts'
-import type { RefusalOverview } from '../catalogue/refusals.ts'
+import type { UnansweredOverview } from '../catalogue/unanswered.ts'
 import { settingsOf } from './arguments.ts'
 import { showCalls } from './call-list.ts'
 import type { Command, Invocation } from './command.ts'
@@ -22,7 +22,7 @@ const columnsAt = (nowMs: number): Column<FailureOverview>[] => [
   { title: 'MESSAGE', value: ({ message }) => message },
 ]
 
-const refusalColumnsAt = (nowMs: number): Column<RefusalOverview>[] => [
+const unansweredColumnsAt = (nowMs: number): Column<UnansweredOverview>[] => [
   { title: 'LATEST', value: ({ atMs }) => `${formatDuration(Math.max(0, nowMs - atMs))} ago`, right: true },
   { title: 'TASK', value: ({ task }) => task },
   { title: 'CODE', value: ({ code }) => code, style: () => 'red' },
@@ -32,13 +32,13 @@ const refusalColumnsAt = (nowMs: number): Column<RefusalOverview>[] => [
   { title: 'MESSAGE', value: ({ message }) => message },
 ]
 
-const showRefusals = async (invocation: Invocation): Promise<void> => {
+const showUnanswered = async (invocation: Invocation): Promise<void> => {
   const { positionals, flags, output } = invocation
   const overview = await readRegistry(settingsOf('hub', failuresCommand, invocation, 'silent'))
   const [wanted] = positionals
-  const all = overview.refusals.filter(({ task }) => wanted === undefined || task.includes(wanted))
+  const all = overview.unanswered.filter(({ task }) => wanted === undefined || task.includes(wanted))
   const shown = all.slice(0, limitOf(flags.limit, failuresCommand.name))
-  if (shown.length > 0) writeTable(output.out, refusalColumnsAt(overview.atMs), shown)
+  if (shown.length > 0) writeTable(output.out, unansweredColumnsAt(overview.atMs), shown)
 }
 
 export const failuresCommand: Command = {
@@ -50,8 +50,9 @@ export const failuresCommand: Command = {
       'long its handler ran (EXEC), the service that called (FROM), and the MESSAGE that the caller was told, cut to 300 ' +
       'characters. A worker keeps the last ten of each of its tasks; how many there were is in: pshub tasks.',
     'TaskFailed is an error of the handler, InvalidArgs and InvalidResult are against its schemas, and Expired was not started ' +
-      'any more: slots were busy for too long. The log of the worker has the same ID, and the stack.',
-    'Below that, without --json: calls that hubs refused or gave up in the last hour (Overloaded, NoWorkers, Timeout), by task, code and hub, ' +
+      'any more: slots were busy for too long. Other codes are of the application. The log of the worker has the same ID, and the stack. Calls that a ' +
+      'handler rejected (a TaskError with a status under 500) are not listed: pshub tasks counts them.',
+    'Below that, without --json: calls of the last hour that no worker answered (rejected as Overloaded or NoWorkers, failed as Timeout), by task, code and hub, ' +
       'with how many there were in the LAST MINUTE and IN ALL since that hub started.',
   ],
   arity: { min: 0, max: 1 },
@@ -67,7 +68,7 @@ export const failuresCommand: Command = {
       { command: failuresCommand, read: readFailures, columnsAt, none: 'failed on a worker in the last hour.' },
       invocation,
     )
-    if (invocation.flags.json === undefined) await showRefusals(invocation)
+    if (invocation.flags.json === undefined) await showUnanswered(invocation)
     return code
   },
 }

@@ -1,6 +1,5 @@
-import type { Refused } from '../catalogue/refusals.ts'
 import type { Load, Waits } from '../figures/load.ts'
-import { phaseNames } from '../figures/task-stats.ts'
+import { callsOf, phaseNames } from '../figures/task-stats.ts'
 import type { Phases } from '../wire/phases.ts'
 import type { Column } from './table.ts'
 
@@ -38,7 +37,8 @@ export const formatBytes = (bytes: number | undefined): string => {
   return mega < 1000 ? `${Math.round(mega)}M` : `${Math.round(mega / 102.4) / 10}G`
 }
 
-export const errorRateOf = (load: Load): number | undefined => (load.callsPerSecond > 0 ? load.errorRate : undefined)
+export const errorRateOf = (load: Load): number | undefined =>
+  load.callsPerSecond > 0 || load.errorRate > 0 ? load.errorRate : undefined
 
 /** From here on a share of errors is marked. */
 const manyErrors = 0.05
@@ -62,17 +62,15 @@ export const loadColumns = <Row extends { load: Load }>(): Column<Row>[] => [
   ),
 ]
 
-/** Of tasks and queues: calls of the last minute that hubs refused or gave up. Left out where there are none. */
-export const refusedColumn = <Row extends { refused: Refused }>(): Column<Row> & { isWanted(row: Row): boolean } => ({
-  title: 'REFUSED',
-  value: ({ refused }) => refusedCalls(refused),
+/** Of tasks and queues: calls of the last minute that were rejected. Left out where there are none. */
+export const rejectedColumn = <Row extends { load: Load }>(): Column<Row> & { isWanted(row: Row): boolean } => ({
+  title: 'REJECTED',
+  value: ({ load }) => callsOf(load.rejected),
   right: true,
-  style: ({ refused }) => (refusedCalls(refused) > 0 ? 'red' : undefined),
-  isWanted: ({ refused }) => refusedCalls(refused) > 0,
+  // What handlers reject is no fault.
+  style: ({ load }) => (callsOf(load.notRun) > 0 ? 'red' : undefined),
+  isWanted: ({ load }) => callsOf(load.rejected) > 0,
 })
-
-const refusedCalls = ({ lastMinute }: Refused): number =>
-  Object.values(lastMinute).reduce((sum, calls) => sum + calls, 0)
 
 export const phaseTitles: Record<keyof Phases, string> = { backlog: 'BACKLOG', queue: 'QUEUE WAIT', exec: 'EXEC' }
 
@@ -80,5 +78,5 @@ export const phaseTitles: Record<keyof Phases, string> = { backlog: 'BACKLOG', q
 export const aboutLoad =
   'Figures are of the last minute, added up from what all live workers measured. The columns in ms are the median, the 95th ' +
   'and the 99th percentile of three waits: BACKLOG in Redis until a worker had an idle slot, QUEUE WAIT from there until the ' +
-  'handler was started (near 0; more means a blocked event loop), and EXEC, the handler itself. REFUSED, where there are any, are calls that hubs refused or gave up; no worker counts these. On a narrow terminal ' +
+  'handler was started (near 0; more means a blocked event loop), and EXEC, the handler itself. ERRORS are the share of calls that failed. REJECTED, where there are any, counts calls that were not run (red), or that their handlers rejected. On a narrow terminal ' +
   'columns are left out.'

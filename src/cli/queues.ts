@@ -5,7 +5,7 @@ import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { formatDuration } from './duration.ts'
 import { exitCodes } from './exit-codes.ts'
-import { aboutLoad, formatShare, loadColumns, refusedColumn } from './figures.ts'
+import { aboutLoad, formatShare, loadColumns, rejectedColumn } from './figures.ts'
 import { jsonOption } from './options.ts'
 import type { Output } from './output.ts'
 import { formatTime } from './pause.ts'
@@ -70,7 +70,7 @@ const columns: QueueColumn[] = [
     style: queue => (isStuck(queue) ? 'red' : undefined),
   },
   { title: 'SHARE', value: queue => formatShare(queue.busyShare), right: true, rank: 5 },
-  refusedColumn<QueueOverview>(),
+  rejectedColumn<QueueOverview>(),
   ...loadColumns<QueueOverview>(),
 ]
 

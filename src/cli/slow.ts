@@ -29,7 +29,6 @@ const columnsAt = (nowMs: number): Column<SlowCallOverview>[] => [
   {
     title: 'OUTCOME',
     value: ({ code }) => code ?? 'ok',
-    style: ({ code }) => (code === undefined ? undefined : 'red'),
   },
   { title: 'WORKER', value: ({ worker }) => shortId(worker), rank: 2 },
   { title: 'FROM', value: ({ from }) => from ?? '-', rank: 3 },

@@ -1,7 +1,7 @@
 import type { Overview, TaskOverview } from '../catalogue/overview.ts'
 import { otherCallers } from '../figures/callers.ts'
 import type { TaskCaller, Waits } from '../figures/load.ts'
-import { countOf, phaseNames } from '../figures/task-stats.ts'
+import { type Counts, countOf, phaseNames } from '../figures/task-stats.ts'
 import type { Phases } from '../wire/phases.ts'
 import { aboutDanger } from './danger.ts'
 import { formatDuration } from './duration.ts'
@@ -52,22 +52,29 @@ export const writeTask = (task: TaskOverview, { workers }: Overview, sink: Sink)
 const writeLoad = ({ load, totals, workers }: TaskOverview, sink: Sink): void => {
   sink.line()
   sink.line('last minute:')
-  if (load.callsPerSecond === 0) sink.line('  no calls ended')
+  const codes = codesOf(load)
+  if (load.callsPerSecond === 0 && codes === '') sink.line('  no calls ended')
   else {
-    const failed = Object.entries(load.errors).map(([code, count]) => `${count} ${code}`)
-    const errors = failed.length === 0 ? '' : ` (${failed.join(', ')})`
-    sink.line(`  ${formatRate(load.callsPerSecond)} calls/s, errors ${formatShare(load.errorRate)}${errors}`)
+    const told = codes === '' ? '' : ` (${codes})`
+    sink.line(`  ${formatRate(load.callsPerSecond)} calls/s, errors ${formatShare(load.errorRate)}${told}`)
     const rows = phaseNames.map(phase => ({ phase, waits: load.us[phase] }))
     sink.line()
     writeTable(indented(sink), waitColumns, rows)
   }
   const all = countOf(totals)
   if (all === 0) return
-  const failed = Object.entries(totals.errors).map(([code, count]) => `, ${count} ${code}`)
   sink.line()
   sink.line(`${workers.length === 1 ? "since its worker's start" : "since its workers' start"}:`)
-  sink.line(`  ${all} ${all === 1 ? 'call' : 'calls'}: ${totals.ok} ok${failed.join('')}`)
+  sink.line(
+    `  ${all} ${all === 1 ? 'call' : 'calls'}: ${[`${totals.ok} ok`, codesOf(totals)].filter(Boolean).join(', ')}`,
+  )
 }
+
+/** `3 TaskFailed, 1 rejected as CardDeclined` */
+const codesOf = ({ failed, rejected }: Pick<Counts, 'failed' | 'rejected'>): string =>
+  [...Object.entries(failed), ...Object.entries(rejected).map(([code, calls]) => [`rejected as ${code}`, calls])]
+    .map(([code, calls]) => `${calls} ${code}`)
+    .join(', ')
 
 /** Who calls it, busiest first. */
 const writeCallers = ({ callers }: TaskOverview, sink: Sink): void => {

@@ -5,7 +5,7 @@ import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { formatDuration } from './duration.ts'
 import { exitCodes } from './exit-codes.ts'
-import { aboutLoad, loadColumns, refusedColumn } from './figures.ts'
+import { aboutLoad, loadColumns, rejectedColumn } from './figures.ts'
 import { jsonOption } from './options.ts'
 import type { Output } from './output.ts'
 import { printable } from './printable.ts'
@@ -33,12 +33,12 @@ const dangerous: Column<TaskOverview> = {
   rank: 7,
 }
 
-const refused = refusedColumn<TaskOverview>()
+const rejected = rejectedColumn<TaskOverview>()
 
 /** Those that `pshub top` shows too. */
 export const taskColumns = (tasks: readonly TaskOverview[]): Column<TaskOverview>[] => [
   ...leading,
-  ...(tasks.some(refused.isWanted) ? [refused] : []),
+  ...(tasks.some(rejected.isWanted) ? [rejected] : []),
   ...loadColumns<TaskOverview>(),
 ]
 

@@ -1,5 +1,5 @@
 import type { QueueFigures } from '../wire/answers.ts'
-import { type ErrorCode, messageOf } from '../wire/errors.ts'
+import { type CallOutcome, messageOf } from '../wire/errors.ts'
 import type { UnreadableRecord } from '../wire/foreign.ts'
 import type { CallPhases, Phases } from '../wire/phases.ts'
 
@@ -7,13 +7,14 @@ import type { CallPhases, Phases } from '../wire/phases.ts'
 export interface EventMap {
   /**
    * A call came to its end in the hub. `ms` is the caller's whole wait, `us` its parts where a worker told them. One that was
-   * refused before there was a request, for its arguments or for want of workers, has no `id`, and `task` as it was called.
+   * rejected before there was a request, for its arguments or for want of workers, has no `id`, and `task` as it was called.
    */
   'call:settled': {
     task: string
     id: string | undefined
     ok: boolean
-    code: ErrorCode | undefined
+    outcome: CallOutcome
+    code: string | undefined
     ms: number
     us: CallPhases | undefined
   }
@@ -43,7 +44,7 @@ export interface EventMap {
   /** A reply came for a call that is settled already. */
   'reply:late': { id: string }
   /** A batch of requests was enqueued; `length` is the backlog found there. */
-  'queue:pushed': { queue: string; count: number; refused: number; length: number; repeated: boolean }
+  'queue:pushed': { queue: string; count: number; rejected: number; length: number; repeated: boolean }
   /** Jobs were enqueued; `twins` were not, because others of their uniqueness were there already. */
   'jobs:enqueued': { queue: string; count: number; twins: number }
   /** A schema of the registry is beyond the bounds or cannot be compiled; the worker alone judges the arguments. */
@@ -65,7 +66,8 @@ export interface EventMap {
     queue: string
     id: string
     ok: boolean
-    code: ErrorCode | undefined
+    outcome: CallOutcome
+    code: string | undefined
     message: string | undefined
     /** What the handler threw. */
     thrown: unknown
@@ -80,9 +82,9 @@ export interface EventMap {
   /** A request for a task that only another worker of this queue has; it was put back. */
   'request:handedback': { queue: string; task: string; count: number }
   /** A request without a deadline for a task that no live worker of the queue provides; it was ended with this code. */
-  'request:unserved': { queue: string; task: string; code: ErrorCode; answered: boolean }
+  'request:unserved': { queue: string; task: string; code: string; answered: boolean }
   /** A job failed for the `attempt`-th time, and is tried again after `delayMs`. */
-  'job:retried': { queue: string; task: string; id: string; attempt: number; delayMs: number; code: ErrorCode }
+  'job:retried': { queue: string; task: string; id: string; attempt: number; delayMs: number; code: string }
   /** It was not the time for a job: it goes back to wait for `delayMs`, and that counts as no try. */
   'job:putoff': { queue: string; task: string; id: string; delayMs: number; reason: string }
   /** A job that failed too often, that nobody can run, or that lost too many workers, is kept with the dead ones. */
@@ -105,7 +107,7 @@ export interface EventMap {
   /** An idempotent request of a lost worker, or a job, went back to its list; `losses` workers have died holding it. */
   'request:redelivered': { queue: string; task: string; id: string; losses: number }
   /** A failed try is followed by another one, under a new id. */
-  'call:retried': { task: string; id: string; nextId: string; code: ErrorCode }
+  'call:retried': { task: string; id: string; nextId: string; code: string }
   /** A caller gave up: its request was removed from the list, or the worker that runs it was told. */
   'call:cancelled': { task: string; id: string; removed: boolean }
   'redis:up': { role: string }

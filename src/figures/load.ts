@@ -1,9 +1,9 @@
-import { isErrorCode } from '../wire/errors.ts'
+import { codeOf, kindOf, outcomeOf } from '../wire/errors.ts'
 import { isCount, isObject } from '../wire/foreign.ts'
 import type { Phases } from '../wire/phases.ts'
 import { maxCallers, otherCallers } from './callers.ts'
 import { Histogram } from './histogram.ts'
-import { addCounts, type Counts, countOf, errorCountOf, phaseNames } from './task-stats.ts'
+import { addCounts, type Counts, callsOf, countCall, countOf, noCounts, phaseNames } from './task-stats.ts'
 
 /** How long one phase of the calls of the last minute took, microseconds; quantiles are off by at most 1/32. */
 export interface Waits {
@@ -15,13 +15,18 @@ export interface Waits {
   max: number
 }
 
-/** What happened in the last minute, on all live workers together. */
+/** What happened in the last minute, on all live workers and, where no worker said how a call ended, in hubs. */
 export interface Load {
+  /** That ended on workers. */
   callsPerSecond: number
-  /** Share of the calls that did not end well, 0 to 1. */
+  /** Share of the calls that failed, 0 to 1. */
   errorRate: number
-  /** These by code. `Expired` were not started any more. */
-  errors: Record<string, number>
+  /** These by code. A call that timed out while its handler ran may be counted once more, as its worker ended it. */
+  failed: Record<string, number>
+  /** Calls that were turned away, by code: of pshub's own ones they were not run, all others their handlers chose. */
+  rejected: Record<string, number>
+  /** Of these the ones that were not run. */
+  notRun: Record<string, number>
   /** Undefined where nothing ran. */
   us: Record<keyof Phases, Waits | undefined>
 }
@@ -48,7 +53,7 @@ export interface WorkerRecord {
 
 /** Adds up windows of many tasks and workers. */
 export class LoadSum {
-  readonly #counts: Counts = { ok: 0, errors: {} }
+  readonly #counts = noCounts()
   readonly #us = { backlog: new Histogram(), queue: new Histogram(), exec: new Histogram() }
   #callsPerSecond = 0
 
@@ -60,6 +65,11 @@ export class LoadSum {
     this.#callsPerSecond += (countOf(window) * 1000) / ms
   }
 
+  /** Calls that ended in their hubs. */
+  addUnanswered(code: string, calls: number): void {
+    if (calls > 0) countCall(this.#counts, outcomeOf({ code }), code, calls)
+  }
+
   /** What another one added up. */
   addSum(other: LoadSum): void {
     addCounts(this.#counts, other.#counts)
@@ -69,11 +79,14 @@ export class LoadSum {
 
   load(): Load {
     const count = countOf(this.#counts)
+    const { failed, rejected } = this.#counts
     const { backlog, queue, exec } = this.#us
     return {
       callsPerSecond: this.#callsPerSecond,
-      errorRate: count === 0 ? 0 : errorCountOf(this.#counts) / count,
-      errors: this.#counts.errors,
+      errorRate: count === 0 ? 0 : callsOf(failed) / count,
+      failed,
+      rejected,
+      notRun: Object.fromEntries(Object.entries(rejected).filter(([code]) => kindOf(code) !== 'TaskFailed')),
       us: { backlog: waitsOf(backlog), queue: waitsOf(queue), exec: waitsOf(exec) },
     }
   }
@@ -165,11 +178,15 @@ const callersOf = (value: unknown): ReadonlyMap<string, number> => {
 }
 
 const countsOf = (value: unknown): Counts | undefined => {
-  if (!isObject(value) || !isCount(value.ok) || !isObject(value.errors)) return undefined
-  const counts: Counts = { ok: value.ok, errors: {} }
-  for (const [code, count] of Object.entries(value.errors)) {
-    if (!isCount(count)) return undefined
-    if (count > 0) addCounts(counts, { ok: 0, errors: { [isErrorCode(code) ? code : 'TaskFailed']: count } })
+  if (!isObject(value) || !isCount(value.ok)) return undefined
+  const counts: Counts = { ...noCounts(), ok: value.ok }
+  for (const outcome of ['rejected', 'failed'] as const) {
+    const byCode = value[outcome] ?? {}
+    if (!isObject(byCode)) return undefined
+    for (const [code, calls] of Object.entries(byCode)) {
+      if (!isCount(calls)) return undefined
+      if (calls > 0) countCall(counts, outcome, codeOf(code), calls)
+    }
   }
   return counts
 }

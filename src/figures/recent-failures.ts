@@ -1,10 +1,10 @@
-import { type ErrorCode, isErrorCode } from '../wire/errors.ts'
+import { codeOf } from '../wire/errors.ts'
 import { isMicros } from '../wire/foreign.ts'
 import { type KeptCall, KeptCalls, parseKept } from './kept-calls.ts'
 
-/** A call or job of a task that did not end well on its worker. */
+/** A call or job of a task that did not end well on its worker. One that its handler rejected is none. */
 export interface Failure extends KeptCall {
-  code: ErrorCode
+  code: string
   /** What its caller was told, cut to 300 characters. */
   message: string
   /** How long its handler ran, microseconds; 0 for one that was not started. */
@@ -34,7 +34,7 @@ export const parseFailures = (value: unknown, own: Record<string, unknown>): Fai
     if (typeof message !== 'string') return undefined
     return {
       ...common,
-      code: isErrorCode(code) ? code : 'TaskFailed',
+      code: codeOf(code),
       message: message.slice(0, maxFailureMessage),
       execUs: isMicros(execUs) ? execUs : 0,
     }

@@ -1,4 +1,4 @@
-import { isErrorCode } from '../wire/errors.ts'
+import { codeOf } from '../wire/errors.ts'
 import { isMicros } from '../wire/foreign.ts'
 import type { Phases } from '../wire/phases.ts'
 import { type KeptCall, KeptCalls, maxKeptCalls, maxKeptTasks, parseKept } from './kept-calls.ts'
@@ -66,7 +66,7 @@ export const parseSlowCalls = (value: unknown, own: Record<string, unknown>): Sl
     return {
       ...common,
       us: { backlog, queue, exec },
-      ...(code === undefined ? {} : { code: isErrorCode(code) ? code : 'TaskFailed' }),
+      ...(code === undefined ? {} : { code: codeOf(code) }),
       loopMs: isMicros(loopMs) ? loopMs : 0,
     }
   })

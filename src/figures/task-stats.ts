@@ -1,12 +1,20 @@
+import { type CallOutcome, isErrorCode, type Judged, outcomeOf } from '../wire/errors.ts'
 import type { Phases } from '../wire/phases.ts'
 import { type CallerSlice, Callers, type CallersJson, callersOf } from './callers.ts'
 import { Histogram, type HistogramJson } from './histogram.ts'
 
-/** Calls that ended, by how. `errors` counts by error code; `Expired` are those that were not started any more. */
+/** Calls that ended, by how; those that did not end well by code, at most `maxOwnCodes` of handlers' own. */
 export interface Counts {
   ok: number
-  errors: Record<string, number>
+  rejected: Record<string, number>
+  failed: Record<string, number>
 }
+
+export const noCounts = (): Counts => ({ ok: 0, rejected: {}, failed: {} })
+
+/** A handler can make up codes without end: further ones count together. */
+export const maxOwnCodes = 50
+export const otherCodes = 'Other'
 
 export const phaseNames = ['backlog', 'queue', 'exec'] as const satisfies (keyof Phases)[]
 
@@ -77,9 +85,9 @@ export class TaskStats {
     this.#startedAt = now
   }
 
-  /** A call that ran. `code` is undefined when it ended well, `from` is the calling service, '' when it gave no name. */
-  ran(task: string, code: string | undefined, us: Phases, now: number, from = ''): void {
-    const slice = this.#count(task, code, now, from)
+  /** A call that ran. `error` is undefined when it ended well, `from` is the calling service, '' when it gave no name. */
+  ran(task: string, error: Judged | undefined, us: Phases, now: number, from = ''): void {
+    const slice = this.#count(task, error, now, from)
     slice.us.backlog.record(us.backlog)
     slice.us.queue.record(us.queue)
     slice.us.exec.record(us.exec)
@@ -87,7 +95,7 @@ export class TaskStats {
 
   /** A call that was not started, because its time was up. */
   expired(task: string, now: number, from = ''): void {
-    this.#count(task, 'Expired', now, from)
+    this.#count(task, { code: 'Expired' }, now, from)
   }
 
   /** True when there is something to publish that was not in the last text, or moves out of the window. */
@@ -129,18 +137,18 @@ export class TaskStats {
     return `{"ms":${this.#coveredMs(now)},"tasks":{${tasks.join(',')}}${others}}`
   }
 
-  #count(task: string, code: string | undefined, now: number, from: string): Slice {
+  #count(task: string, error: Judged | undefined, now: number, from: string): Slice {
     let record = this.#records.get(task)
     if (!record) {
-      record = { task, totals: { ok: 0, errors: {} }, callers: new Callers(), totalsText: undefined, slices: [] }
+      record = { task, totals: noCounts(), callers: new Callers(), totalsText: undefined, slices: [] }
       this.#records.set(task, record)
     }
     record.totalsText = undefined
     this.#isChanged = true
     const slice = this.#sliceOf(record, this.#numberAt(now))
     record.callers.count(from, record.slices)
-    countOne(record.totals, code)
-    countOne(slice.counts, code)
+    const outcome = outcomeOf(error)
+    countCall(slice.counts, outcome, countCall(record.totals, outcome, error?.code))
     return slice
   }
 
@@ -150,8 +158,7 @@ export class TaskStats {
     if (last && last.number >= number) return last
     this.#active.add(record)
     forget(record, number - sliceCount + 1)
-    const counts = { ok: 0, errors: {} }
-    const slice = { number, counts, callers: new Map(), isFull: false, us: makeHistograms() }
+    const slice = { number, counts: noCounts(), callers: new Map(), isFull: false, us: makeHistograms() }
     record.slices.push(slice)
     return slice
   }
@@ -187,7 +194,7 @@ const forget = ({ slices, callers }: TaskRecord, oldest: number): void => {
 
 /** Slices of one task, or of several, added up; of several there are no callers. */
 const windowOf = (slices: Slice[], callers?: CallersJson): WindowJson => {
-  const counts: Counts = { ok: 0, errors: {} }
+  const counts = noCounts()
   const us = makeHistograms()
   for (const slice of slices) {
     addCounts(counts, slice.counts)
@@ -200,18 +207,40 @@ const windowOf = (slices: Slice[], callers?: CallersJson): WindowJson => {
 const totalsText = (task: string, totals: object): string =>
   `${JSON.stringify(task)}:${JSON.stringify(totals).slice(0, -1)}`
 
-const countOne = (counts: Counts, code: string | undefined): void => {
-  if (code === undefined) counts.ok++
-  else counts.errors[code] = (counts.errors[code] ?? 0) + 1
+/** Returns the code under which it was counted. */
+export const countCall = (
+  counts: Counts,
+  outcome: CallOutcome,
+  code: string | undefined,
+  calls = 1,
+): string | undefined => {
+  if (outcome === 'ok' || code === undefined) {
+    counts.ok += calls
+    return undefined
+  }
+  const told = isKnown(counts, code) ? code : otherCodes
+  counts[outcome][told] = (counts[outcome][told] ?? 0) + calls
+  return told
+}
+
+/** Or there is room for it. */
+const isKnown = ({ rejected, failed }: Counts, code: string): boolean => {
+  if (isErrorCode(code) || Object.hasOwn(failed, code) || Object.hasOwn(rejected, code)) return true
+  const known = new Set([...Object.keys(failed), ...Object.keys(rejected)].filter(each => !isErrorCode(each)))
+  known.delete(otherCodes)
+  return known.size < maxOwnCodes
 }
 
 /** Adds the second to the first. */
 export const addCounts = (sum: Counts, counts: Counts): void => {
   sum.ok += counts.ok
-  for (const [code, count] of Object.entries(counts.errors)) sum.errors[code] = (sum.errors[code] ?? 0) + count
+  for (const outcome of ['rejected', 'failed'] as const)
+    for (const [code, calls] of Object.entries(counts[outcome])) countCall(sum, outcome, code, calls)
 }
 
 /** All that ended, well or not. */
-export const countOf = ({ ok, errors }: Counts): number => Object.values(errors).reduce((sum, count) => sum + count, ok)
+export const countOf = ({ ok, rejected, failed }: Counts): number => ok + callsOf(rejected) + callsOf(failed)
 
-export const errorCountOf = (counts: Counts): number => countOf(counts) - counts.ok
+/** All of these codes. */
+export const callsOf = (counts: Record<string, number>): number =>
+  Object.values(counts).reduce((sum, calls) => sum + calls, 0)

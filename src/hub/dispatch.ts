@@ -6,7 +6,7 @@ import type { Connection } from '../redis/connection.ts'
 import type { Settings } from '../settings/read.ts'
 import { backoffMs, maxTimeoutMs, monotonicMs, sleep } from '../wire/clock.ts'
 import { Deadlines } from '../wire/deadlines.ts'
-import { HubError, whyKeyed } from '../wire/errors.ts'
+import { HubError, outcomeOf, whyKeyed } from '../wire/errors.ts'
 import type { Keys } from '../wire/keys.ts'
 import { type Reply, requestTail, type TraceContext } from '../wire/message.ts'
 import { type CallPhases, callPhases, type Phases } from '../wire/phases.ts'
@@ -30,7 +30,7 @@ export interface DispatchOptions {
   events: Events
   closing: AbortSignal
   /** Told of each call that fails without a word of a worker. */
-  onUnserved(task: string, queue: string | undefined, error: HubError): void
+  onUnanswered(task: string, queue: string | undefined, error: HubError): void
 }
 
 const retryFirstMs = 10
@@ -155,7 +155,9 @@ export class Dispatch implements CallHost {
       caller.resolve(isAsked ? { result, phases } : result, chunks)
     } else if (!this.#retry(call, error)) {
       const verdict = call.verdict(error)
-      if (!call.isAnswered) this.#options.onUnserved(call.task, outbox.queueName, verdict)
+      // A worker that adopts a call counts no run of it.
+      if (!call.isAnswered || (verdict.code === 'WorkerLost' && !us))
+        this.#options.onUnanswered(call.task, outbox.queueName, verdict)
       verdict.phases = this.#told(call, verdict, us)
       caller.reject(verdict)
     }
@@ -173,8 +175,8 @@ export class Dispatch implements CallHost {
     if (monotonicMs() + waitMs >= end || !this.#budget.take()) return false
     const next = new Call(spec, this, { call, error })
     this.#expect(next)
-    span?.retried(error.kind, call.id, next.id)
-    events.emit('call:retried', { task: call.task, id: call.id, nextId: next.id, code: error.kind })
+    span?.retried(error.code, call.id, next.id)
+    events.emit('call:retried', { task: call.task, id: call.id, nextId: next.id, code: error.code })
     sleep(waitMs, closing).then(() => spec.outbox.add(next))
     return true
   }
@@ -188,8 +190,8 @@ export class Dispatch implements CallHost {
     queue?: string | undefined,
   ): HubError {
     const ms = monotonicMs() - startedAt
-    this.#options.onUnserved(task, queue, error)
-    this.#options.events.emit('call:settled', { task, id: undefined, ok: false, code: error.kind, ms, us: undefined })
+    this.#options.onUnanswered(task, queue, error)
+    this.#options.events.emit('call:settled', { task, id: undefined, ...endOf(error), ms, us: undefined })
     span?.end(error, undefined)
     return error
   }
@@ -203,7 +205,7 @@ export class Dispatch implements CallHost {
     const ms = monotonicMs() - startedAt
     const phases = us && callPhases(us, ms)
     const { task, id } = call
-    if (isHeard) events.emit('call:settled', { task, id, ok: !error, code: error?.kind, ms, us: phases })
+    if (isHeard) events.emit('call:settled', { task, id, ...endOf(error), ms, us: phases })
     span?.end(error, phases)
     return phases
   }
@@ -253,3 +255,5 @@ export class Dispatch implements CallHost {
     return outbox
   }
 }
+
+const endOf = (error: HubError | undefined) => ({ ok: !error, outcome: outcomeOf(error), code: error?.code }) as const

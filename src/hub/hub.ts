@@ -1,5 +1,5 @@
 import { Catalogue } from '../catalogue/catalogue.ts'
-import { RefusalReport } from '../catalogue/refusal-report.ts'
+import { UnansweredReport } from '../catalogue/unanswered-report.ts'
 import type { JobHost } from '../jobs/job.ts'
 import { makeLogger, subscribeLog } from '../outlets/log.ts'
 import { subscribeStatsd } from '../outlets/statsd/statsd.ts'
@@ -58,7 +58,7 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
   readonly #blocking: Connection
   readonly #routes: Routes
   readonly #dispatch: Dispatch
-  readonly #refusals: RefusalReport
+  readonly #unanswered: UnansweredReport
   readonly #streams: OpenStreams
   protected readonly enqueuing: Enqueuing
   protected readonly jobHost: JobHost
@@ -88,9 +88,9 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
       blocking,
       events: this.events,
       closing: this.closing.signal,
-      onUnserved: (task, queue, error) => this.#refusals.note(task, queue, error),
+      onUnanswered: (task, queue, error) => this.#unanswered.note(task, queue, error),
     })
-    this.#refusals = new RefusalReport({ hubId: this.id, name: this.#settings.name ?? '', keys: this.keys, commands })
+    this.#unanswered = new UnansweredReport({ hubId: this.id, name: this.#settings.name, keys: this.keys, commands })
     this.jobHost = {
       hubId: this.id,
       ask: asked => this.ask(asked, 'Redis could not be asked about the job'),
@@ -254,7 +254,7 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
         .send(client => Promise.all(keys.map(key => command(client, 'unlink', key))))
         .catch(() => undefined)
     }
-    await this.#refusals.close()
+    await this.#unanswered.close()
     await this.commands.close()
     await Promise.all(this.#subscriptions.map(end => end()))
   }

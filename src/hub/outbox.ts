@@ -232,8 +232,8 @@ export class Outbox {
       }
     })
     if (!events.has('queue:pushed')) return
-    const refused = batch.length - accepted
-    events.emit('queue:pushed', { queue: queue.name, count: accepted, refused, length, repeated })
+    const rejected = batch.length - accepted
+    events.emit('queue:pushed', { queue: queue.name, count: accepted, rejected, length, repeated })
   }
 
   /** It would be behind `about` so many others, and cannot wait for them. */

@@ -1,6 +1,6 @@
 import type { JobEnd } from '../queue/job-queue.ts'
 import type { Task } from '../task/task.ts'
-import { type ErrorCode, PutOff, TaskError, type ToldError } from '../wire/errors.ts'
+import { PutOff, TaskError, type WireError } from '../wire/errors.ts'
 import { failureText, type RunKey } from '../wire/job-part.ts'
 import type { Request } from '../wire/message.ts'
 import { defaultRetries, delayAfter } from './backoff.ts'
@@ -8,12 +8,12 @@ import { followingOf } from './chain.ts'
 import { NotTaken } from './not-taken.ts'
 
 /** How a job ended in a worker. */
-export type JobOutcome = { ok: true; result: string } | { ok: false; error: ToldError; thrown: unknown }
+export type JobOutcome = { ok: true; result: string } | { ok: false; error: WireError; thrown: unknown }
 
 /** A job with such a failure would fail again however often it were tried. */
-const hopeless: readonly ErrorCode[] = ['InvalidArgs', 'PayloadTooLarge']
+const hopeless: readonly string[] = ['InvalidArgs', 'PayloadTooLarge']
 /** It never began, whatever its own retries are: its worker may be restarting, or be deployed in a minute. */
-const unbegun: readonly ErrorCode[] = ['NoSuchTask', 'NoWorkers']
+const unbegun: readonly string[] = ['NoSuchTask', 'NoWorkers']
 
 /** Whether something waits for the end of a job, so that it is not enough to forget it. */
 const isAwaited = ({ job, then }: Request): boolean =>

@@ -2,7 +2,7 @@ import { isatty } from 'node:tty'
 import { type Logger, pino } from 'pino'
 import type { EventMap, EventName, Events } from '../figures/events.ts'
 import { explained, isAboutRights } from '../redis/refusals.ts'
-import type { Problem } from '../wire/errors.ts'
+import { kindOf, type Problem } from '../wire/errors.ts'
 import { makePaint } from './colour.ts'
 import { prettyLine } from './pretty.ts'
 
@@ -65,8 +65,11 @@ export const subscribeLog = (events: Events, log: Logger): (() => void) => {
       // The common case must not cost an object.
       if (event.ok && !verbose) return
       const { message, thrown, ...fields } = event
-      if (event.ok) log.debug(fields, 'task done')
-      else log.warn({ ...fields, reason: reasonOf(event), ...stackOf(fields.code, thrown) }, 'task failed')
+      if (event.ok) return log.debug(fields, 'task done')
+      const told = { ...fields, reason: reasonOf(event) }
+      if (event.outcome === 'failed') return log.warn({ ...told, ...stackOf(event) }, 'task failed')
+      // By its handler, which is no fault; or for arguments that do not fit.
+      log[kindOf(event.code!) === 'TaskFailed' ? 'info' : 'warn'](told, 'task rejected')
     }),
     events.on('task:elsewhere', fields =>
       log.warn(
@@ -122,5 +125,5 @@ const reasonOf = ({ code, message, thrown }: EventMap['task:settled']): string |
 }
 
 /** Where a handler failed is for its authors, who read this log; callers never see it. */
-const stackOf = (code: string | undefined, thrown: unknown): { stack?: string } =>
-  code === 'TaskFailed' && thrown instanceof Error && thrown.stack ? { stack: thrown.stack } : {}
+const stackOf = ({ code, thrown }: EventMap['task:settled']): { stack?: string } =>
+  kindOf(code!) === 'TaskFailed' && thrown instanceof Error && thrown.stack ? { stack: thrown.stack } : {}

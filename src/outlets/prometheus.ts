@@ -1,9 +1,11 @@
 import type { WorkerStats } from '../catalogue/cards.ts'
 import type { Overview, QueueOverview, TaskOverview, WorkerOverview } from '../catalogue/overview.ts'
+import { noCounts } from '../figures/task-stats.ts'
+import { outcomeOf } from '../wire/errors.ts'
 
 /** What is known under these values of the labels; undefined where nothing is. */
 type Sample = readonly [values: readonly string[], value: number | boolean | undefined]
-type Told = Pick<Overview, 'tasks' | 'queues' | 'workers' | 'refusals'>
+type Told = Pick<Overview, 'tasks' | 'queues' | 'workers' | 'unanswered'>
 
 interface Metric {
   type: 'counter' | 'gauge'
@@ -56,9 +58,11 @@ const taskWorkersOf = ({ queue, task, queues }: TaskOverview): Sample[] => {
 const callsOf = ({ live, queue, id, tasks, totals }: WorkerOverview): Sample[] =>
   Object.keys(live ? tasks : {}).flatMap(task => {
     // From 0 on, because Prometheus does not count what a counter begins with: the first failure would not be seen.
-    const { ok, errors } = Object.hasOwn(totals, task) ? totals[task]! : { ok: 0, errors: {} }
-    const counts = Object.entries({ ok, TaskFailed: 0, ...errors })
-    return counts.map(([code, count]): Sample => [[queue, task, id, code], count])
+    const { ok, rejected, failed } = Object.hasOwn(totals, task) ? totals[task]! : noCounts()
+    const byOutcome = { ok: { ok }, rejected, failed: { TaskFailed: 0, ...failed } }
+    return Object.entries(byOutcome).flatMap(([outcome, counts]) =>
+      Object.entries(counts).map(([code, count]): Sample => [[queue, task, id, outcome, code], count]),
+    )
   })
 
 const loopDelayOf = (worker: WorkerOverview): Sample[] => {
@@ -94,15 +98,19 @@ const seconds = (ms: number | undefined): number | undefined => (ms === undefine
 export const prometheusMetrics = {
   pshub_calls_total: metric(
     'counter',
-    "Calls that ended on a worker since it started, by how: 'ok' or the error's code.",
-    ['queue', 'task', 'worker', 'code'],
+    "Calls that ended on a worker since it started, by outcome ('ok', 'rejected', 'failed') and code ('ok' or the error's).",
+    ['queue', 'task', 'worker', 'outcome', 'code'],
     ({ workers }) => workers.flatMap(callsOf),
   ),
-  pshub_refused_total: metric(
+  pshub_unanswered_total: metric(
     'counter',
-    'Calls that a hub refused or gave up without a word of a worker, by code.',
-    ['queue', 'task', 'hub', 'code'],
-    ({ refusals }) => refusals.map(({ queue = '', task, hub, code, count }) => [[queue, task, hub, code], count]),
+    "Calls that ended in a hub without the answer of a worker, by outcome ('rejected', 'failed') and code.",
+    ['queue', 'task', 'hub', 'outcome', 'code'],
+    ({ unanswered }) =>
+      unanswered.map(({ queue = '', task, hub, code, count }) => [
+        [queue, task, hub, outcomeOf({ code }), code],
+        count,
+      ]),
   ),
   pshub_wait_seconds: ofTasks(
     'How long calls of the last minute took, by phase: backlog (in Redis), queue (in a worker with a blocked event loop), exec (the handler). Quantile 1 is the longest.',

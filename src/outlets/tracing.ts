@@ -1,5 +1,5 @@
 import type * as Api from '@opentelemetry/api'
-import type { WireError } from '../wire/errors.ts'
+import { isExpected, type WireError } from '../wire/errors.ts'
 import { latePackage } from '../wire/late-package.ts'
 import type { Request, TraceContext } from '../wire/message.ts'
 import type { CallPhases } from '../wire/phases.ts'
@@ -135,8 +135,10 @@ class OwnSpan {
     harmless(() => this.span.end())
   }
 
-  protected fail({ code, message }: WireError, exception: Api.Exception): void {
+  protected fail(error: WireError, exception: Api.Exception): void {
+    const { code, message } = error
     this.span.setAttribute('error.type', code).setAttribute('rpc.response.status_code', code)
+    if (isExpected(error)) return
     this.span.setStatus({ code: this.otel.SpanStatusCode.ERROR, message })
     this.span.recordException(exception)
   }

@@ -70,8 +70,14 @@ export interface WireError {
   data?: unknown
 }
 
-/** An error before it travels: the code is one of the table, and beside it is what the handler called it. */
-export type ToldError = WireError & { code: ErrorCode; own?: OwnCode }
+/** As much of an error as says how its call counts. */
+export type Judged = Pick<WireError, 'code' | 'status'>
+
+/**
+ * How calls and jobs end. `rejected`: certainly not run, or turned away by the handler, with a TaskError of a status under 500. `failed`: all
+ * else that did not end well.
+ */
+export type CallOutcome = 'ok' | 'rejected' | 'failed'
 
 /** What is known of an error beside its code and message. */
 export interface HubErrorDetails {
@@ -108,7 +114,7 @@ export class HubError extends Error {
   phases: CallPhases | undefined = undefined
 
   constructor(code: ErrorCode | OwnCode, message?: string, details: HubErrorDetails = {}) {
-    const kind = isErrorCode(code) ? code : 'TaskFailed'
+    const kind = kindOf(code)
     const row = errorTable[kind]
     super(message ?? row.meaning, details.cause === undefined ? undefined : { cause: details.cause })
     this.code = code
@@ -132,7 +138,7 @@ export class HubError extends Error {
 export interface TaskErrorOptions {
   /** What callers decide by, as `NoSuchCity`: a capital, then letters and digits, at most 64. Default: `TaskFailed`. */
   code?: OwnCode | undefined
-  /** The HTTP status of it, 400 to 599. Default: 500. */
+  /** The HTTP status of it, 400 to 599. Default: 500. Under 500 it is no fault: the call counts as rejected, and no alarm is due. */
   status?: number | undefined
   /** Whether the same may succeed later. */
   retryable?: boolean | undefined
@@ -197,6 +203,21 @@ export class ConfigError extends Error {
 export const isErrorCode = (code: unknown): code is ErrorCode =>
   typeof code === 'string' && Object.hasOwn(errorTable, code)
 
+/** A code of the table; `TaskFailed` for one that a handler chose. */
+export const kindOf = (code: string): ErrorCode => (isErrorCode(code) ? code : 'TaskFailed')
+
+/** A code that others wrote: `TaskFailed` for what has not the form of one. */
+export const codeOf = (code: unknown): string => (isErrorCode(code) || isOwnCode(code) ? code : 'TaskFailed')
+
+/** Of an error with this code, and the status that its handler chose; undefined: it ended well. */
+export const outcomeOf = (error: Judged | undefined): CallOutcome => {
+  if (!error) return 'ok'
+  return errorTable[kindOf(error.code)].ran === 'no' || isExpected(error) ? 'rejected' : 'failed'
+}
+
+/** Rejected by the handler, which is no fault of anybody's. */
+export const isExpected = ({ code, status = 500 }: Judged): boolean => kindOf(code) === 'TaskFailed' && status < 500
+
 /** What a handler may call a failure of its own: short, and never what pshub says itself. */
 export const isOwnCode = (code: unknown): code is OwnCode =>
   typeof code === 'string' && /^[A-Z][A-Za-z0-9]{0,63}$/.test(code) && !isErrorCode(code)
@@ -223,10 +244,9 @@ export const isFailedStatus = (status: unknown): status is number =>
 
 /** Rebuilds the error of a reply. A code this version does not know is a failed task as far as the caller can tell. */
 export const fromWire = (wire: WireError, details: HubErrorDetails): HubError => {
-  const code = isErrorCode(wire.code) || isOwnCode(wire.code) ? wire.code : 'TaskFailed'
   const retryable = typeof wire.retryable === 'boolean' ? wire.retryable : undefined
   const status = isFailedStatus(wire.status) ? wire.status : undefined
-  return new HubError(code, wire.message, { ...details, retryable, status, data: wire.data })
+  return new HubError(codeOf(wire.code), wire.message, { ...details, retryable, status, data: wire.data })
 }
 
 /** Why a keyed task takes no calls. */

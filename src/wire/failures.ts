@@ -6,7 +6,7 @@ import {
   messageOf,
   PutOff,
   TaskError,
-  type ToldError,
+  type WireError,
 } from './errors.ts'
 import { encodePayload, invalid } from './payload.ts'
 
@@ -23,7 +23,7 @@ export const refused: typeof invalid = (code, problems, details) => {
  * What the caller is told of a failure: class, message and the handler's own data, never a stack. Never throws. `wasStarted`: the handler
  * was, so that no code may be told which says that it was not.
  */
-export const failureOf = (thrown: unknown, wasStarted = true): ToldError => {
+export const failureOf = (thrown: unknown, wasStarted = true): WireError => {
   try {
     // By the executor itself: the code says so.
     if (thrown instanceof Abandoned)
@@ -35,7 +35,6 @@ export const failureOf = (thrown: unknown, wasStarted = true): ToldError => {
     }
     if (thrown instanceof TaskError)
       return {
-        code: 'TaskFailed',
         ...chosenOf(thrown),
         message,
         retryable: thrown.retryable === true,
@@ -50,8 +49,8 @@ export const failureOf = (thrown: unknown, wasStarted = true): ToldError => {
 }
 
 /** What the handler said of it, as far as it is still that: both can have been assigned since. */
-const chosenOf = ({ code, status }: TaskError): Pick<ToldError, 'own' | 'status'> => ({
-  ...(isOwnCode(code) ? { own: code } : {}),
+const chosenOf = ({ code, status }: TaskError): Pick<WireError, 'code' | 'status'> => ({
+  code: isOwnCode(code) ? code : 'TaskFailed',
   ...(isFailedStatus(status) ? { status } : {}),
 })
 

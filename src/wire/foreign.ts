@@ -21,7 +21,7 @@ export interface UnreadableRecord {
 export const maxCardLength = 262_144
 export const maxRecordLength = 1_048_576
 /** Longest record of what a hub refused. */
-export const maxRefusalsLength = 65_536
+export const maxUnansweredLength = 65_536
 /** Deeper than any schema that is used, and so that whatever is done with it by recursion ends well. */
 export const maxNesting = 1024
 /** As many as nobody counts; what a stranger writes must not make sums lose their precision. */

@@ -1,4 +1,4 @@
-import { isFailedStatus, type OwnCode, type WireError } from './errors.ts'
+import { isFailedStatus, type WireError } from './errors.ts'
 import { isCount, isObject, textOf } from './foreign.ts'
 
 /**
@@ -93,10 +93,8 @@ export const jobPartText = (part: Partial<JobPart>): string =>
   withoutBrackets(JSON.stringify(part, (_, value) => (typeof value === 'string' ? whole(value) : value)))
 
 /** A failure as functions in Redis take it: JSON without its braces, to which they add the time. */
-export const failureText = ({ own, code, message, status }: WireError & { own?: OwnCode }): string =>
-  withoutBrackets(
-    JSON.stringify({ code: own ?? code, message: whole(message.slice(0, maxFailureMessage)), status }),
-  ).slice(1, -1)
+export const failureText = ({ code, message, status }: WireError): string =>
+  withoutBrackets(JSON.stringify({ code, message: whole(message.slice(0, maxFailureMessage)), status })).slice(1, -1)
 
 /** Braces and brackets inside the texts of some JSON, as escapes. */
 const withoutBrackets = (json: string): string =>

@@ -1,4 +1,4 @@
-import { errorTable, type ToldError, type WireError } from './errors.ts'
+import { errorTable, kindOf, type WireError } from './errors.ts'
 import { type JobPart, readJobPart } from './job-part.ts'
 import { hubIdOf, isId } from './keys.ts'
 import { decodePayload, PayloadProblem } from './payload.ts'
@@ -168,18 +168,15 @@ export const okReply = (id: string, result: string, worker: string, us: Phases, 
 /** The reply of a request that did not end well; its error goes through told() here, on whatever way it comes. */
 export const errorReply = (
   request: Pick<Request, 'id' | 'task' | 'mayHaveRun'>,
-  error: ToldError,
+  error: WireError,
   worker: string,
   us: Phases | undefined,
 ): string =>
-  `{"id":"${request.id}","ok":false,"error":${errorText(told(request, error))},"worker":"${worker}"${us ? `,${phasesJson(us)}` : ''}}`
-
-/** Under the code that the handler chose, where it did. */
-const errorText = ({ own, ...error }: ToldError): string => JSON.stringify({ ...error, code: own ?? error.code })
+  `{"id":"${request.id}","ok":false,"error":${JSON.stringify(told(request, error))},"worker":"${worker}"${us ? `,${phasesJson(us)}` : ''}}`
 
 /** What its caller is told of an error: never that a request was certainly not run which an earlier worker may have started. */
-export const told = ({ task, mayHaveRun }: Pick<Request, 'task' | 'mayHaveRun'>, error: ToldError): ToldError => {
-  if (!mayHaveRun || errorTable[error.code].ran !== 'no') return error
+export const told = ({ task, mayHaveRun }: Pick<Request, 'task' | 'mayHaveRun'>, error: WireError): WireError => {
+  if (!mayHaveRun || errorTable[kindOf(error.code)].ran !== 'no') return error
   const message = `An earlier worker may have run ${task} before it left or died. It was not run again: ${error.message}`
   return { ...error, code: 'WorkerLost', message, retryable: false }
 }

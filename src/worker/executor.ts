@@ -7,7 +7,7 @@ import type { RunArgs } from '../task/merged.ts'
 import type { Task } from '../task/task.ts'
 import { monotonicMs } from '../wire/clock.ts'
 import { Deadlines } from '../wire/deadlines.ts'
-import { type HubError, type ToldError, whyKeyed } from '../wire/errors.ts'
+import { type HubError, type WireError, whyKeyed } from '../wire/errors.ts'
 import { Abandoned, failureOf, refused } from '../wire/failures.ts'
 import type { Request } from '../wire/message.ts'
 import { encodeFitting, exceeds } from '../wire/payload.ts'
@@ -21,7 +21,7 @@ import { Run, type RunOptions } from './run.ts'
 export type Outcome =
   | { ok: true; result: string }
   /** `thrown` stays in this process, for its log. */
-  | { ok: false; error: ToldError; thrown: unknown }
+  | { ok: false; error: WireError; thrown: unknown }
 
 export interface Execution {
   outcome: Outcome

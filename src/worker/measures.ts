@@ -9,7 +9,7 @@ import { TaskStats } from '../figures/task-stats.ts'
 import { isHeldJob } from '../jobs/held-job.ts'
 import type { Beat } from '../wire/answers.ts'
 import { monotonicMs } from '../wire/clock.ts'
-import type { ToldError } from '../wire/errors.ts'
+import { type CallOutcome, isExpected, outcomeOf, type WireError } from '../wire/errors.ts'
 import type { Request } from '../wire/message.ts'
 import type { Phases } from '../wire/phases.ts'
 import type { RedisClock } from '../wire/redis-clock.ts'
@@ -47,7 +47,7 @@ const tellMs = 10
  * recent failures, its slots and its loop.
  */
 export class Measures {
-  readonly counters: WorkerCounters = { ok: 0, failed: 0, expired: 0, malformed: 0, unserved: 0 }
+  readonly counters: WorkerCounters = { ok: 0, rejected: 0, failed: 0, expired: 0, malformed: 0, unserved: 0 }
   readonly loop: LoopDelay
   readonly jobs = new JobCounts()
   readonly #options: MeasuresOptions
@@ -67,8 +67,7 @@ export class Measures {
   /** Counts a request that ran, always behind the replies of the same turn of the loop: somebody waits for those. */
   ran(ran: Ran): void {
     const { ok } = ran.outcome
-    if (ok) this.counters.ok++
-    else this.counters.failed++
+    this.counters[outcomeIn(ran)]++
     this.#untold.push(ran)
     if (!ok || this.#isHeard || this.#untold.length >= mostUntold) this.#soon ??= setImmediate(() => this.tell())
     else this.#later ??= setTimeout(() => this.tell(), tellMs)
@@ -92,7 +91,7 @@ export class Measures {
   }
 
   /** A call was not started, because its time was up. */
-  expired(request: Request, error: ToldError): void {
+  expired(request: Request, error: WireError): void {
     const now = monotonicMs()
     this.#tasks.expired(request.task, now, request.from)
     this.#keepFailure(request, error, 0, now)
@@ -145,9 +144,9 @@ export class Measures {
 
   #count({ request, outcome, us, now }: Ran): void {
     const { task } = request
-    const code = outcome.ok ? undefined : outcome.error.code
-    this.#tasks.ran(task, code, us, now, request.from)
-    if (!outcome.ok) this.#keepFailure(request, outcome.error, us.exec, now)
+    this.#tasks.ran(task, outcome.ok ? undefined : outcome.error, us, now, request.from)
+    // What handlers reject is no fault, and would leave no room for what is.
+    if (!outcome.ok && !isExpected(outcome.error)) this.#keepFailure(request, outcome.error, us.exec, now)
   }
 
   #keepSlow({ request, outcome, us, now }: Ran): void {
@@ -171,6 +170,7 @@ export class Measures {
       queue: this.#options.queueName,
       id: request.id,
       ok: outcome.ok,
+      outcome: outcomeIn({ outcome }),
       code: outcome.ok ? undefined : outcome.error.code,
       message: outcome.ok ? undefined : outcome.error.message,
       thrown: outcome.ok ? undefined : outcome.thrown,
@@ -179,8 +179,10 @@ export class Measures {
     })
   }
 
-  #keepFailure({ id, task, from }: Request, { code, message }: ToldError, execUs: number, now: number): void {
+  #keepFailure({ id, task, from }: Request, { code, message }: WireError, execUs: number, now: number): void {
     const at = this.#options.clock.atUs(now)
     this.#failures.keep(task, { id, at, code, message, ...(from === undefined ? {} : { from }), execUs }, now)
   }
 }
+
+const outcomeIn = ({ outcome }: Pick<Ran, 'outcome'>): CallOutcome => outcomeOf(outcome.ok ? undefined : outcome.error)

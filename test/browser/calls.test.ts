@@ -32,7 +32,7 @@ it('failures of one cause share a row, which lists each, and the address keeps t
     .toMatch(/^\S+( s)?( ago)? always_fails:1\.0 TaskFailed the printer is on fire 3 \S+ .s \S+ web \S+ pid \d+$/)
   await expect
     .poll(() => rowText(page, 'no_such'))
-    .toMatch(/no_such:1\.0 NoSuchTask by its caller .* 1 1 in the last minute – \S+ web hub on \S+ pid \d+$/)
+    .toMatch(/no_such:1\.0 NoSuchTask no worker answered .* 1 1 in the last minute – \S+ web hub on \S+ pid \d+$/)
   await page.getByText('6 failures of 4 kinds').first().waitFor()
   await page.getByRole('button', { name: '3 times TaskFailed: each of them' }).click()
   const entries = page.locator('tr.entry')

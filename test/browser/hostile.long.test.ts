@@ -60,7 +60,7 @@ const writeRegistry = async (): Promise<void> => {
     const id = `worker-${at}`
     const queue = at % 2 === 0 ? `queue${text}` : 'plain'
     const tasks = { [task]: 'd', 'full:1.0': 'd' }
-    const counts = { ok: 1, errors: { [text]: 1 }, callers: { [text]: 2 } }
+    const counts = { ok: 1, rejected: { [text]: 1 }, failed: { [text]: 1 }, callers: { [text]: 2 } }
     const figures = { ...counts, window: { ...counts, us: { backlog: times, queue: times, exec: times } } }
     const call = { id: 'a'.repeat(22), at: now * 1000, from: text.slice(0, 64), code: text }
     const failure = { ...call, message: text, execUs: 5 }

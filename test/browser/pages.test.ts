@@ -91,9 +91,9 @@ it('workers are listed by host, and the page of one says what it is, provides an
   await expect.poll(() => textOf(page.locator('.facts'))).toMatch(new RegExp(what))
   await expect
     .poll(() => rowText(page, 'resize_image:1.0'))
-    .toMatch(/^resize_image:1\.0 [\d.]+\/s [\d.]+ .s [\d.]+ .s [\d.]+ .s 0 % 20 0$/)
-  await expect.poll(() => rowText(page, 'TaskFailed 1')).toMatch(/^always_fails:1\.0 TaskFailed 1 .* 100 % 0 1$/)
-  await expect.poll(() => rowText(page, 'resize_image:2.0')).toBe('resize_image:2.0 – – – – – – –')
+    .toMatch(/^resize_image:1\.0 [\d.]+\/s [\d.]+ .s [\d.]+ .s [\d.]+ .s 0 % 20 0 0$/)
+  await expect.poll(() => rowText(page, 'TaskFailed 1')).toMatch(/^always_fails:1\.0 TaskFailed 1 .* 100 % 0 0 1$/)
+  await expect.poll(() => rowText(page, 'resize_image:2.0')).toBe('resize_image:2.0 – – – – – – – –')
   const failures = page.getByRole('region', { name: 'Last failures' })
   await expect.poll(() => textOf(failures.getByRole('row').nth(1))).toContain('the printer is on fire 1')
   browser.allow(/status of 404/)

@@ -18,7 +18,7 @@ const { jobChecks } = await import('./checks/jobs.mjs')
 const { keyedJobChecks } = await import('./checks/keyed-jobs.mjs')
 const { mergedJobChecks } = await import('./checks/merged-jobs.mjs')
 const { shardChecks } = await import('./checks/shards.mjs')
-const { refusedCallChecks } = await import('./checks/refused-calls.mjs')
+const { unansweredCallChecks } = await import('./checks/unanswered-calls.mjs')
 const { outcomeChecks } = await import('./checks/outcomes.mjs')
 const { streamChecks } = await import('./checks/streams.mjs')
 const { valueChecks } = await import('./checks/values.mjs')
@@ -130,7 +130,7 @@ const tell = ({ caller, worker, results }) => {
   }
 }
 
-const ofCalls = [...valueChecks, ...outcomeChecks, ...streamChecks, ...refusedCallChecks]
+const ofCalls = [...valueChecks, ...outcomeChecks, ...streamChecks, ...unansweredCallChecks]
 const ofJobs = [...jobChecks, ...keyedJobChecks]
 /** The state of these is kept by the functions in Redis, whatever the languages: in the ring one pair shows it. */
 const ofFirstPair = [...mergedJobChecks, ...shardChecks]

@@ -57,7 +57,7 @@ describe('pshub top elsewhere', () => {
       'workers',
       'queues',
       'load',
-      'refusals',
+      'unanswered',
       'memory',
       'unreadable',
     ])

@@ -71,7 +71,12 @@ describe('the log', () => {
       expect(told('call settled').some(call => call.id === id)).toBe(true)
       expect(Object.keys(us)).toEqual(['backlog', 'queue', 'exec'])
     }
-    const failed = told('task failed').map(({ level, task, code, reason }) => ({ level, task, code, reason }))
+    const failed = [...told('task failed'), ...told('task rejected')].map(({ level, task, code, reason }) => ({
+      level,
+      task,
+      code,
+      reason,
+    }))
     expect(failed.sort((a, b) => (`${a.task}${a.code}` < `${b.task}${b.code}` ? -1 : 1))).toEqual([
       { level: 40, task: 'cycle:1.0', code: 'InvalidResult', reason: 'not JSON' },
       { level: 40, task: 'fails:1.0', code: 'TaskFailed', reason: 'the disk is full' },

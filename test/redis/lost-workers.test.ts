@@ -19,6 +19,8 @@ it('of a killed worker an idempotent call runs again elsewhere, and any other on
   })
   first.signal('SIGKILL')
   expect(await once).toMatchObject({ code: 'WorkerLost', ran: 'maybe' })
+  // Its worker cannot count it any more, and the one that adopted it did not run it.
+  await eventually(async () => (await hub.overview()).load.failed.WorkerLost === 1)
   expect(await again).toEqual({ n: 2, pid: second.pid })
   expect(second.lines).toEqual(['start 2', 'end 2'])
   await eventually(async () => (await it_.keys()).every(key => !key.includes(':held:')))

@@ -77,7 +77,12 @@ const makeRegistrar = () =>
 
 const nothing = { tasks: undefined, slow: undefined, failures: undefined }
 const said = (seen: number, draining = false) => ({
-  stats: { seen, busy: 0, draining, counters: { ok: 0, failed: 0, expired: 0, malformed: 0, unserved: 0 } },
+  stats: {
+    seen,
+    busy: 0,
+    draining,
+    counters: { ok: 0, rejected: 0, failed: 0, expired: 0, malformed: 0, unserved: 0 },
+  },
   measured: () => nothing,
 })
 

@@ -55,8 +55,8 @@ describe('what workers measured', () => {
     const elapsedMs = performance.now() - startedAt
     expect(settled).toHaveLength(count)
     expect(new Set(settled.map(({ id }) => id)).size).toBe(count)
-    expect(task.totals).toEqual({ ok: count * 0.9, errors: { TaskFailed: count * 0.1 } })
-    expect(task.load.errors).toEqual({ TaskFailed: count * 0.1 })
+    expect(task.totals).toEqual({ ok: count * 0.9, rejected: {}, failed: { TaskFailed: count * 0.1 } })
+    expect(task.load.failed).toEqual({ TaskFailed: count * 0.1 })
     expect(task.load.errorRate).toBeCloseTo(0.1)
     const phases = settled.map(({ us }) => us)
     for (const phase of ['backlog', 'queue', 'exec'] as const) expectWaits(task.load.us[phase], phases, phase)

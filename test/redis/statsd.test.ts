@@ -75,7 +75,7 @@ describe('a StatsD daemon', () => {
     )
     await ended
     const { flushed } = daemon
-    await eventually(() => flushed.counters['worker.worker.expired.q'] === 1)
+    await eventually(() => flushed.counters['worker.worker.rejected.q.Expired'] === 1)
     // A beat may have come while they waited; the next one tells that they do not any more.
     await eventually(() => flushed.gauges['worker.queue.backlog.q'] === 0)
     await worker.stop()
@@ -88,16 +88,16 @@ describe('a StatsD daemon', () => {
 
     expect(sent(flushed.counters, 'hub.')).toEqual({
       'call.ok.nap_1_0': 20,
-      'call.error.fail_2_1.TaskFailed': 3,
-      'call.error.nap_1_0.Timeout': 1,
-      'call.refused.nap_1_0.InvalidArgs': 1,
-      'call.refused.NoSuchTask': 1,
+      'call.failed.fail_2_1.TaskFailed': 3,
+      'call.failed.nap_1_0.Timeout': 1,
+      'call.rejected.nap_1_0.InvalidArgs': 1,
+      'call.rejected.NoSuchTask': 1,
     })
     expect(sent(flushed.counters, 'worker.')).toEqual({
-      'worker.error.q.fail_2_1.TaskFailed': 3,
-      'worker.refused.q.InvalidArgs': 1,
+      'worker.failed.q.fail_2_1.TaskFailed': 3,
+      'worker.rejected.q.nap_1_0.InvalidArgs': 1,
       'worker.malformed.q': 1,
-      'worker.expired.q': 1,
+      'worker.rejected.q.Expired': 1,
     })
     expect(sent(flushed.counts, 'hub.')).toEqual({ 'call.time.nap_1_0': 21, 'call.time.fail_2_1': 3 })
     expect(sent(flushed.counts, 'worker.')).toEqual({
@@ -202,9 +202,9 @@ describe('the DogStatsD format', () => {
       [
         ...['fail:2.1', 'nap:1.0'].map(task => `x.call.time:N|ms|#task:${task},name:shop___1_east`),
         'x.call.ok:N|c|#task:nap:1.0,name:shop___1_east',
-        'x.call.error:N|c|#task:fail:2.1,code:TaskFailed,name:shop___1_east',
+        'x.call.failed:N|c|#task:fail:2.1,code:TaskFailed,name:shop___1_east',
         ...timings,
-        `pshub.worker.error:N|c|${queue},task:fail:2.1,code:TaskFailed,${name}`,
+        `pshub.worker.failed:N|c|${queue},task:fail:2.1,code:TaskFailed,${name}`,
         ...['busy', 'slots', 'loop_delay.mean', 'loop_delay.max'].map(gauge),
         `pshub.queue.backlog:N|g|${queue},${name}`,
         `pshub.queue.oldest:N|g|${queue},${name}`,

@@ -62,7 +62,7 @@ const needed: Record<string, Role | 'anybody'> = {
   'GET /api/search': 'view',
   'GET /api/slow': 'view',
   'GET /api/failures': 'view',
-  'GET /api/refusals': 'view',
+  'GET /api/unanswered': 'view',
   'GET /api/history': 'view',
   'GET /api/live': 'view',
   'GET /metrics': 'view',

@@ -59,7 +59,7 @@ it('refusals are counted by their calls', async () => {
   const hub = fixture.hub()
   for (const task of ['no:1.0', 'no:1.0', 'nor:1.0']) await failure(hub.call(task, {}))
   const list = await eventually(async () => {
-    const seen = await jsonOf(await registry.get('api/refusals?task=no:1.0', 'view'))
+    const seen = await jsonOf(await registry.get('api/unanswered?task=no:1.0', 'view'))
     return seen.total === 3 && seen
   })
   expect(list).toMatchObject({ fitting: 1, total: 3, tasks: ['no:1.0', 'nor:1.0'], calls: [{ count: 2 }] })

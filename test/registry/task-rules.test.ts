@@ -43,7 +43,7 @@ describe('a task that is hidden', () => {
   it('is nowhere for those it is hidden from, and everywhere for the others', async () => {
     const { registry, dead } = await withBoth()
     const paths = [
-      ...['api/overview', 'api/tasks', 'api/workers', 'api/queues', 'api/slow', 'api/failures', 'api/refusals'],
+      ...['api/overview', 'api/tasks', 'api/workers', 'api/queues', 'api/slow', 'api/failures', 'api/unanswered'],
       ...['api/history?range=15m', 'api/schedules', 'metrics', 'openapi.json', 'api/tasks/mail/send:1.0'],
       ...[
         'api/jobs?state=dead',

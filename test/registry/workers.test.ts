@@ -31,8 +31,8 @@ describe('one worker', () => {
     })
     expect(detail.row).toMatchObject({ id: worker.id, queue: 'q', live: true, pid: process.pid })
     expect(detail.tasks).toMatchObject([
-      { task: 'add:1.0', totals: { ok: 3, errors: {} }, load: { errorRate: 0 } },
-      { task: 'fails:1.0', totals: { ok: 0, errors: { TaskFailed: 1 } }, load: { errors: { TaskFailed: 1 } } },
+      { task: 'add:1.0', totals: { ok: 3, failed: {} }, load: { errorRate: 0 } },
+      { task: 'fails:1.0', totals: { ok: 0, failed: { TaskFailed: 1 } }, load: { failed: { TaskFailed: 1 } } },
     ])
     expect(detail.tasks[0].load.callsPerSecond).toBeGreaterThan(0)
     expect(detail.others).toEqual([{ id: other.id, queue: 'other', live: true }])
@@ -42,7 +42,7 @@ describe('one worker', () => {
     expect(second.tasks[0]).toEqual({ task: 'add:1.0' })
     expect(second.failures).toMatchObject([{ task: 'fails_too:1.0', worker: other.id }])
     const refused = await eventually(async () => {
-      const all = await jsonOf(await registry.get('api/refusals', 'view'))
+      const all = await jsonOf(await registry.get('api/unanswered', 'view'))
       return all.calls.length > 0 && all.calls
     })
     expect(refused).toMatchObject([{ task: 'nobody:1.0', code: 'NoSuchTask', count: 1 }])
@@ -61,7 +61,7 @@ describe('one worker', () => {
       const seen = await read()
       return seen.row?.live === false && seen.others.length > 0 && seen
     })
-    expect(lost.tasks).toEqual([{ task: 'add:1.0', totals: { ok: 1, errors: {} } }])
+    expect(lost.tasks).toEqual([{ task: 'add:1.0', totals: { ok: 1, rejected: {}, failed: {} } }])
     expect(lost.others).toEqual([{ id: worker.id, queue: 'q', live: true }])
     expect(worker.id).not.toBe(id)
   })

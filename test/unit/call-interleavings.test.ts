@@ -56,7 +56,7 @@ class CallerSide {
       blocking: atOnePlace(this.redis.replies.connection),
       events,
       closing: this.closing.signal,
-      onUnserved: () => undefined,
+      onUnanswered: () => undefined,
     })
   }
 

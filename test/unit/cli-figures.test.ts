@@ -8,7 +8,9 @@ describe('the view of pshub top', () => {
   const load = (exec: number, callsPerSecond: number): Load => ({
     callsPerSecond,
     errorRate: 0,
-    errors: {},
+    failed: {},
+    rejected: {},
+    notRun: {},
     us: {
       backlog: undefined,
       queue: undefined,
@@ -20,7 +22,6 @@ describe('the view of pshub top', () => {
     queue: 'q',
     workers: ['w'],
     load: load(n, 40 - n),
-    refused: { lastMinute: {}, counts: {} },
   }))
   const workers = Array.from({ length: 9 }, (_, n) => ({
     id: `worker-${n}-of-nine`,
@@ -33,8 +34,7 @@ describe('the view of pshub top', () => {
     stats: { busy: 1, draining: false, busyShare: n / 10 },
     load: load(1, 1),
   }))
-  const refused = { lastMinute: {}, counts: {} }
-  const queues = [{ queue: 'q', refused, backlog: 3, held: 0, busy: 9, slots: 36, workers: 9, load: load(1, 820) }]
+  const queues = [{ queue: 'q', backlog: 3, held: 0, busy: 9, slots: 36, workers: 9, load: load(1, 820) }]
   const overview = { tasks, workers, queues } as unknown as Overview
   const view = (lines: number | undefined, sort: Sort = 'load') =>
     linesOf(80, sink => writeOverviewTables(sink, overview, sort, lines))

@@ -18,24 +18,32 @@ describe('what tasks did', () => {
   it('is counted since the start, and of the last minute with its waits', () => {
     const stats = new TaskStats(1000)
     stats.ran('a:1.0', undefined, us(1200, 30, 5), 1000)
-    stats.ran('a:1.0', 'TaskFailed', us(400), 31_000)
+    stats.ran('a:1.0', { code: 'TaskFailed' }, us(400), 31_000)
     stats.expired('a:1.0', 60_999)
     const early = readAt(stats, 60_999)
     expect(early.ms).toBe(59_999)
-    expect(early.tasks['a:1.0']).toMatchObject({ ok: 1, errors: { TaskFailed: 1, Expired: 1 } })
-    expect(early.tasks['a:1.0']!.window).toMatchObject({ ok: 1, errors: { TaskFailed: 1, Expired: 1 } })
+    expect(early.tasks['a:1.0']).toMatchObject({ ok: 1, rejected: { Expired: 1 }, failed: { TaskFailed: 1 } })
+    expect(early.tasks['a:1.0']!.window).toMatchObject({ ok: 1, rejected: { Expired: 1 }, failed: { TaskFailed: 1 } })
     expect(early.tasks['a:1.0']!.window!.us.exec).toMatchObject({ sum: 1600, max: 1200 })
     expect(early.tasks['a:1.0']!.window!.us.queue).toEqual({ counts: [0, 1, 5, 1], sum: 5, max: 5 })
     // The first slice leaves as a whole.
     const later = readAt(stats, 61_000)
     expect(later.ms).toBe(50_000)
-    expect(later.tasks['a:1.0']).toMatchObject({ ok: 1, window: { ok: 0, errors: { TaskFailed: 1, Expired: 1 } } })
+    expect(later.tasks['a:1.0']).toMatchObject({
+      ok: 1,
+      window: { ok: 0, rejected: { Expired: 1 }, failed: { TaskFailed: 1 } },
+    })
     expect(stats.isChanged).toBe(true)
     const quiet = readAt(stats, 120_999)
-    expect(quiet.tasks['a:1.0']).toEqual({ ok: 1, errors: { TaskFailed: 1, Expired: 1 }, callers: { '': 3 } })
+    expect(quiet.tasks['a:1.0']).toEqual({
+      ok: 1,
+      rejected: { Expired: 1 },
+      failed: { TaskFailed: 1 },
+      callers: { '': 3 },
+    })
     expect(stats.isChanged).toBe(false)
     stats.ran('a:1.0', undefined, us(1), 130_000)
-    expect(readAt(stats, 130_000).tasks['a:1.0']).toMatchObject({ ok: 2, window: { ok: 1, errors: {} } })
+    expect(readAt(stats, 130_000).tasks['a:1.0']).toMatchObject({ ok: 2, window: { ok: 1, rejected: {}, failed: {} } })
   })
 
   it('is the same as looking through the calls, whenever one looks', () => {
@@ -63,7 +71,7 @@ describe('what tasks did', () => {
     for (let n = 0; n < count; n++)
       for (let call = 0; call <= n; call++) stats.ran(`task${n}:1.0`, undefined, us(2 ** (call % 30)), 5)
     const text = stats.text(10)
-    expect(text.length).toBeLessThan(maxWindowsLength + count * 60 + 2000)
+    expect(text.length).toBeLessThan(maxWindowsLength + count * 80 + 2000)
     const { tasks, others, ms } = JSON.parse(text) as WorkerTasksJson
     const windows = Object.values(tasks).flatMap(({ window }) => window ?? [])
     expect(windows.length).toBeGreaterThan(50)
@@ -101,17 +109,18 @@ describe('the load', () => {
   it('adds up workers whose windows cover different times', () => {
     const windowOf = (calls: number, code: string | undefined, startedAt: number) => {
       const stats = new TaskStats(startedAt)
-      for (let n = 0; n < calls; n++) stats.ran('a:1.0', code, us(1000 * (n + 1)), 20_000)
+      for (let n = 0; n < calls; n++)
+        stats.ran('a:1.0', code === undefined ? undefined : { code }, us(1000 * (n + 1)), 20_000)
       return parseWorkerRecord(readAt(stats, 20_000), allOwn)!
     }
     const sum = new LoadSum()
     for (const record of [windowOf(30, undefined, 10_000), windowOf(10, 'TaskFailed', 15_000)])
       sum.add(record.tasks.get('a:1.0')!.window, record.ms)
-    const { callsPerSecond, errorRate, errors, us: waits } = sum.load()
-    expect({ callsPerSecond, errorRate, errors }).toEqual({
+    const { callsPerSecond, errorRate, failed, us: waits } = sum.load()
+    expect({ callsPerSecond, errorRate, failed }).toEqual({
       callsPerSecond: 5,
       errorRate: 0.25,
-      errors: { TaskFailed: 10 },
+      failed: { TaskFailed: 10 },
     })
     expect(waits.exec).toMatchObject({ count: 40, max: 30_000 })
     // Exactly: the 20th of 40 values is 10 ms, the 38th 28 ms.
@@ -120,30 +129,32 @@ describe('the load', () => {
     expect(new LoadSum().load()).toEqual({
       callsPerSecond: 0,
       errorRate: 0,
-      errors: {},
+      failed: {},
+      rejected: {},
+      notRun: {},
       us: { backlog: undefined, queue: undefined, exec: undefined },
     })
   })
 
   it('takes of a stranger what is right, and never throws', () => {
     const histogram = { counts: [5, 1], sum: 5, max: 5 }
-    const window = { ok: 1, errors: {}, us: { backlog: histogram, queue: histogram, exec: histogram } }
+    const window = { ok: 1, failed: {}, us: { backlog: histogram, queue: histogram, exec: histogram } }
     const own = { 'a:1.0': '', 'b:1.0': '', __proto__: null }
     const hostile = JSON.parse(
-      `{"ms":1000,"tasks":{"a:1.0":{"ok":1,"errors":{"__proto__":3,"Strange":2,"Timeout":1}},"b:1.0":{"ok":"1","errors":{}},"c:1.0":{"ok":1,"errors":{}},"__proto__":{"ok":1,"errors":{}}}}`,
+      `{"ms":1000,"tasks":{"a:1.0":{"ok":1,"failed":{"__proto__":3,"not a code":2,"Timeout":1}},"b:1.0":{"ok":"1","failed":{}},"c:1.0":{"ok":1,"failed":{}},"__proto__":{"ok":1,"failed":{}}}}`,
     )
     hostile.tasks['a:1.0'].window = window
     const record = parseWorkerRecord(hostile, own)!
     expect([...record.tasks.keys()]).toEqual(['a:1.0'])
-    expect(record.tasks.get('a:1.0')!.totals).toEqual({ ok: 1, errors: { TaskFailed: 5, Timeout: 1 } })
-    expect(record.tasks.get('a:1.0')!.window).toMatchObject({ ok: 1, errors: {} })
+    expect(record.tasks.get('a:1.0')!.totals).toEqual({ ok: 1, rejected: {}, failed: { TaskFailed: 5, Timeout: 1 } })
+    expect(record.tasks.get('a:1.0')!.window).toMatchObject({ ok: 1, failed: {} })
     const broken = [
       { ms: 0 },
       { ms: '1000' },
       { ms: 1e12 },
-      { tasks: { 'a:1.0': { ok: 1, errors: {}, window: { ...window, us: { exec: histogram } } } } },
-      { tasks: { 'a:1.0': { ok: 1, errors: {}, window: { ...window, ok: -1 } } } },
-      { tasks: { 'a:1.0': { ok: 1, errors: {}, window: { ...window, errors: { Timeout: 1e300 } } } } },
+      { tasks: { 'a:1.0': { ok: 1, failed: {}, window: { ...window, us: { exec: histogram } } } } },
+      { tasks: { 'a:1.0': { ok: 1, failed: {}, window: { ...window, ok: -1 } } } },
+      { tasks: { 'a:1.0': { ok: 1, failed: {}, window: { ...window, failed: { Timeout: 1e300 } } } } },
     ]
     for (const change of broken) {
       const read = parseWorkerRecord({ ...hostile, ...change }, own)!
@@ -208,7 +219,7 @@ describe('slow calls', () => {
     const read = parseSlowCalls(
       {
         'a:1.0': [good, null, 7, { ...good, id: 'no id' }, { ...good, at: -1 }, { ...good, us: { exec: 1 } }],
-        'b:1.0': [{ ...good, code: 'Strange', from: 'x'.repeat(100), loopMs: 'long' }],
+        'b:1.0': [{ ...good, code: 'not a code', from: 'x'.repeat(100), loopMs: 'long' }],
         'c:1.0': 'nothing',
         'not:1.0': [good],
       },

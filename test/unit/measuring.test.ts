@@ -32,18 +32,18 @@ describe('names of metrics', () => {
   const tags = { queue: 'images', task: 'my/task.a:1.0', code: 'TaskFailed' }
 
   it('carry tags as DogStatsD has them, and nothing that would end one early', () => {
-    const { head, tail } = formats.tags('pshub.', metrics.error, tags, 'web|1,\n#a')
-    expect(head).toBe('pshub.worker.error:')
+    const { head, tail } = formats.tags('pshub.', metrics.failed, tags, 'web|1,\n#a')
+    expect(head).toBe('pshub.worker.failed:')
     expect(tail).toBe('|#queue:images,task:my/task.a:1.0,code:TaskFailed,name:web_1___a')
   })
 
   it('are made of the tags for Graphite, each of them one part', () => {
-    expect(formats.graphite('', metrics.error, tags, 'web')).toEqual({
-      head: 'worker.error.images.my_task_a_1_0.TaskFailed:',
+    expect(formats.graphite('', metrics.failed, tags, 'web')).toEqual({
+      head: 'worker.failed.images.my_task_a_1_0.TaskFailed:',
       tail: '',
     })
-    expect(formats.graphite('p.', metrics.callRefused, { code: 'NoSuchTask' }, 'web').head).toBe(
-      'p.call.refused.NoSuchTask:',
+    expect(formats.graphite('p.', metrics.callRejected, { code: 'NoSuchTask' }, 'web').head).toBe(
+      'p.call.rejected.NoSuchTask:',
     )
   })
 })

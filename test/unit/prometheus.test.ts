@@ -6,12 +6,19 @@ import { read, rowsOf, unquoted } from '../support/protocol-document.ts'
 import { runs } from '../support/runs.ts'
 
 const waits = { count: 9, sum: 9000, p50: 1000, p95: 2000, p99: 3000, max: 4000 }
-const load = { callsPerSecond: 2, errorRate: 0, errors: {}, us: { backlog: waits, queue: undefined, exec: waits } }
+const load = {
+  callsPerSecond: 2,
+  errorRate: 0,
+  failed: {},
+  rejected: {},
+  notRun: {},
+  us: { backlog: waits, queue: undefined, exec: waits },
+}
 const stats = {
   seen: 1_795_220_163_659,
   busy: 1,
   draining: true,
-  counters: { ok: 8, failed: 1, expired: 0, malformed: 2, unserved: 3 },
+  counters: { ok: 8, rejected: 4, failed: 1, expired: 0, malformed: 2, unserved: 3 },
   busyShare: 0.25,
   loopMs: { mean: 1, p99: 20, max: 30 },
   rssBytes: 5e7,
@@ -21,8 +28,8 @@ const overviewOf = (
   name = 'q',
   task = 't:1.0',
   host = 'h',
-): Pick<Overview, 'tasks' | 'workers' | 'queues' | 'refusals'> => ({
-  refusals: [
+): Pick<Overview, 'tasks' | 'workers' | 'queues' | 'unanswered'> => ({
+  unanswered: [
     {
       task,
       queue: name,
@@ -52,8 +59,7 @@ const overviewOf = (
       conflict: false,
       callers: [],
       load,
-      totals: { ok: 8, errors: { TaskFailed: 1 } },
-      refused: { lastMinute: {}, counts: {} },
+      totals: { ok: 8, rejected: { CardDeclined: 4 }, failed: { TaskFailed: 1 } },
     },
   ],
   queues: [
@@ -74,7 +80,6 @@ const overviewOf = (
       busy: 1,
       busyShare: 0.5,
       load,
-      refused: { lastMinute: {}, counts: {} },
     },
   ],
   workers: [
@@ -90,7 +95,7 @@ const overviewOf = (
       live: true,
       load,
       stats,
-      totals: { [task]: { ok: 8, errors: { TaskFailed: 1 } } },
+      totals: { [task]: { ok: 8, rejected: { CardDeclined: 4 }, failed: { TaskFailed: 1 } } },
     },
   ],
 })
@@ -119,7 +124,11 @@ describe('the text for Prometheus', () => {
     expect(samplesOf('pshub_worker_loop_delay_seconds', { quantile: '1' })).toMatchObject([{ value: 0.03 }])
     expect(samplesOf('pshub_worker_last_beat_timestamp_seconds')).toMatchObject([{ value: 1_795_220_163.659 }])
     expect(samplesOf('pshub_calls_total', { code: 'ok' })).toMatchObject([{ value: 8, labels: { worker: 'w1' } }])
-    expect(samplesOf('pshub_calls_total', { code: 'TaskFailed' })).toMatchObject([{ value: 1 }])
+    expect(samplesOf('pshub_calls_total', { outcome: 'failed', code: 'TaskFailed' })).toMatchObject([{ value: 1 }])
+    expect(samplesOf('pshub_calls_total', { outcome: 'rejected', code: 'CardDeclined' })).toMatchObject([{ value: 4 }])
+    expect(samplesOf('pshub_unanswered_total', { outcome: 'rejected', code: 'Overloaded' })).toMatchObject([
+      { value: 9 },
+    ])
     expect(samplesOf('pshub_worker_draining')).toMatchObject([{ value: 1, labels: { host: 'h', pid: '17' } }])
   })
 
@@ -183,7 +192,7 @@ describe('the text for Prometheus', () => {
       ['constructor', 'ok', 0],
       ['constructor', 'TaskFailed', 0],
     ])
-    expect(prometheusText({ tasks: [], queues: [], workers: [], refusals: [] })).toBe('')
+    expect(prometheusText({ tasks: [], queues: [], workers: [], unanswered: [] })).toBe('')
   })
 })
 

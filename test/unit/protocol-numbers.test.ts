@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { livePage, page } from '../../src/catalogue/catalogue.ts'
-import { maxRefusingHubs, refusalMemoryMs } from '../../src/catalogue/refusal-report.ts'
 import { mostBeats, republishMs, tellingAtOnce } from '../../src/catalogue/registrar.ts'
+import { maxTellingHubs, unansweredMemoryMs } from '../../src/catalogue/unanswered-report.ts'
 import { maxCallers } from '../../src/figures/callers.ts'
 import { maxKeptCalls, maxKeptTasks } from '../../src/figures/kept-calls.ts'
 import { failureMemoryMs, maxFailureMessage, maxFailuresLength } from '../../src/figures/recent-failures.ts'
-import { maxRefusalMessage, maxRefusedTasks } from '../../src/figures/refusals.ts'
 import { slowMemoryMs } from '../../src/figures/slow-calls.ts'
 import { maxWindows, maxWindowsLength, sliceCount, sliceMs } from '../../src/figures/task-stats.ts'
+import { maxUnansweredMessage, maxUnansweredTasks } from '../../src/figures/unanswered.ts'
 import { intervalPart, intervalRuns, leastIntervalMs, targetMs, targetSlots } from '../../src/hub/forecast.ts'
 import { staleMs } from '../../src/hub/routes.ts'
 import { defaultRetries } from '../../src/jobs/backoff.ts'
@@ -17,7 +17,7 @@ import { settingsTable } from '../../src/settings/read.ts'
 import { foreignBounds } from '../../src/task/schema.ts'
 import { defaultJobTimeoutMs, defaultTimeoutMs } from '../../src/task/task.ts'
 import { maxTimeoutMs } from '../../src/wire/clock.ts'
-import { maxCardLength, maxNesting, maxRecordLength, maxRefusalsLength } from '../../src/wire/foreign.ts'
+import { maxCardLength, maxNesting, maxRecordLength, maxUnansweredLength } from '../../src/wire/foreign.ts'
 import { maxFailureMessage as maxJobFailure } from '../../src/wire/job-part.ts'
 import { maxTracestate } from '../../src/wire/message.ts'
 import { maxDepth } from '../../src/wire/payload.ts'
@@ -98,11 +98,11 @@ describe('PROTOCOL.md', () => {
       'memory of recent failures, ms': String(failureMemoryMs),
       'longest message of a recent failure, characters': String(maxFailureMessage),
       'longest recent failures of a worker, characters': String(maxFailuresLength),
-      'tasks with refused calls of a hub': String(maxRefusedTasks),
-      'longest message of a refused call, characters': String(maxRefusalMessage),
-      'longest refused calls of a hub, characters': String(maxRefusalsLength),
-      'memory of refused calls, ms': String(refusalMemoryMs),
-      'hubs whose refused calls are listed': String(maxRefusingHubs),
+      'tasks with unanswered calls of a hub': String(maxUnansweredTasks),
+      'longest message of an unanswered call, characters': String(maxUnansweredMessage),
+      'longest unanswered calls of a hub, characters': String(maxUnansweredLength),
+      'memory of unanswered calls, ms': String(unansweredMemoryMs),
+      'hubs whose unanswered calls are listed': String(maxTellingHubs),
       'longest task card, characters': String(maxCardLength),
       'longest other record of the registry, characters': String(maxRecordLength),
       'deepest nesting of a record of the registry': String(maxNesting),

@@ -16,7 +16,7 @@ import { noteShards, unsharded } from '../../src/queue/shards.ts'
 import { functionOf, operations, run } from '../../src/redis/library.ts'
 import { readSettings } from '../../src/settings/read.ts'
 import { cardOf } from '../../src/task/card.ts'
-import { errorTable, type ToldError } from '../../src/wire/errors.ts'
+import { errorTable, type WireError } from '../../src/wire/errors.ts'
 import { newId } from '../../src/wire/ids.ts'
 import { jobPartText } from '../../src/wire/job-part.ts'
 import { isId, isNamespace, isQueueName, makeKeys } from '../../src/wire/keys.ts'
@@ -223,7 +223,7 @@ describe('PROTOCOL.md', () => {
       const reply = decodeReply(text) as Reply
       const written = reply.ok
         ? okReply(reply.id, JSON.stringify(reply.result), reply.worker!, reply.us!)
-        : errorReply({ id: reply.id, task: '', mayHaveRun: false }, reply.error as ToldError, reply.worker!, reply.us)
+        : errorReply({ id: reply.id, task: '', mayHaveRun: false }, reply.error as WireError, reply.worker!, reply.us)
       expect(written).toBe(text)
     }
   })
@@ -251,14 +251,14 @@ describe('PROTOCOL.md', () => {
     }).stats()
     expect(Object.keys(stats).sort()).toEqual(['seen', 'draining', ...Object.keys(measured)].sort())
     expect(Object.keys(stats.loopMs)).toEqual(Object.keys(measured.loopMs!))
-    expect(Object.keys(stats.counters)).toEqual(['ok', 'failed', 'expired', 'malformed', 'unserved'])
+    expect(Object.keys(stats.counters)).toEqual(['ok', 'rejected', 'failed', 'expired', 'malformed', 'unserved'])
   })
 
   it('shows what tasks did as workers publish it', () => {
     const stats = new TaskStats(0)
     const us = (backlog: number, queue: number, exec: number) => ({ backlog, queue, exec })
     for (let n = 0; n < 117; n++) stats.ran('my_task:1.0', undefined, us(1, 1, 1), 0, 'shop')
-    stats.ran('my_task:1.0', 'TaskFailed', us(1, 1, 1), 0, 'cron')
+    stats.ran('my_task:1.0', { code: 'TaskFailed' }, us(1, 1, 1), 0, 'cron')
     for (let n = 0; n < 5; n++) stats.ran('seldom:2.1', undefined, us(1, 1, 1), 9_999)
     stats.ran('my_task:1.0', undefined, us(400, 28, 1200), 10_000, 'shop')
     stats.expired('my_task:1.0', 20_000, 'shop')

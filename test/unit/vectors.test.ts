@@ -2,8 +2,8 @@ import { describe, expect, it, vi } from 'vitest'
 import { readTaskCard, readWorkerCard } from '../../src/catalogue/cards.ts'
 import { parseWorkerRecord } from '../../src/figures/load.ts'
 import { parseFailures, RecentFailures } from '../../src/figures/recent-failures.ts'
-import { Refusals, readHubRefusals } from '../../src/figures/refusals.ts'
 import { TaskStats } from '../../src/figures/task-stats.ts'
+import { readHubUnanswered, Unanswered } from '../../src/figures/unanswered.ts'
 import { Forecast } from '../../src/hub/forecast.ts'
 import { explained } from '../../src/redis/refusals.ts'
 import { errorTable, fromWire, type WireError } from '../../src/wire/errors.ts'
@@ -92,10 +92,10 @@ describe('golden files', () => {
     const { taskStats, failures } = vectors('measured.json')
     for (const { title, calls, tasks } of taskStats) {
       const stats = new TaskStats(0)
-      for (const { times, task, from, code, us } of calls)
+      for (const { times, task, from, code, status, us } of calls)
         for (let n = 0; n < times; n++)
           if (us === null) stats.expired(task, 5, from ?? undefined)
-          else stats.ran(task, code ?? undefined, us, 5, from ?? undefined)
+          else stats.ran(task, code ? { code, status } : undefined, us, 5, from ?? undefined)
       expect(JSON.parse(stats.text(5)).tasks, title).toEqual(tasks)
     }
     for (const { title, failures: failed, published } of failures) {
@@ -108,25 +108,25 @@ describe('golden files', () => {
     }
   })
 
-  it('refused-calls.json', () => {
-    const { cases, name, host, pid } = vectors('refused-calls.json')
+  it('unanswered-calls.json', () => {
+    const { cases, name, host, pid } = vectors('unanswered-calls.json')
     for (const { title, steps } of cases) {
-      const refusals = new Refusals()
+      const unanswered = new Unanswered()
       for (const { at, code, series, redisMs, ...step } of steps) {
         const where = `${title}, at ${at}`
         for (let n = 0; code && n < (series ?? 1); n++) {
           const error = { kind: code, message: step.message, id: step.id ?? undefined }
-          refusals.count(step.task.replace('{n}', String(n)), step.queue ?? undefined, error, at)
+          unanswered.count(step.task.replace('{n}', String(n)), step.queue ?? undefined, error, at)
         }
-        if (step.again) refusals.again()
-        if (step.changed !== undefined) expect(refusals.isChanged(at), where).toBe(step.changed)
-        if (step.recent !== undefined) expect(refusals.hasRecent(), where).toBe(step.recent)
+        if (step.again) unanswered.again()
+        if (step.changed !== undefined) expect(unanswered.isChanged(at), where).toBe(step.changed)
+        if (step.recent !== undefined) expect(unanswered.hasRecent(), where).toBe(step.recent)
         if (redisMs === undefined) continue
-        const text = refusals.text(at, redisMs, { name, host, pid })
+        const text = unanswered.text(at, redisMs, { name, host, pid })
         if (step.text) expect(text, where).toBe(step.text)
         else
           expect(
-            readHubRefusals(text).tasks.map(each => each.task),
+            readHubUnanswered(text).tasks.map(each => each.task),
             where,
           ).toEqual(step.tasks)
       }

@@ -1,4 +1,4 @@
-import type { FailureOverview, RefusalOverview, SlowCallOverview } from 'pshub'
+import type { FailureOverview, SlowCallOverview, UnansweredOverview } from 'pshub'
 import { describe, expect, it } from 'vitest'
 import { longestPhase } from '../../registry/contract.ts'
 import { failureGroups, failurePage, failuresQuery, failureView, timesOf } from '../../registry/web/rows/failures.ts'
@@ -17,7 +17,7 @@ const failed = (id: string, changes: Partial<FailureOverview> = {}): FailureOver
   pid: 1,
   ...changes,
 })
-const refused = (hub: string, changes: Partial<RefusalOverview> = {}): RefusalOverview => ({
+const refused = (hub: string, changes: Partial<UnansweredOverview> = {}): UnansweredOverview => ({
   code: 'Overloaded',
   lastMinute: 2,
   count: 100,
@@ -54,12 +54,12 @@ describe('failures', () => {
       'mail:1.0 TaskFailed 1',
       'print:1.0 Overloaded 1',
     ])
-    expect(groups[0]).toMatchObject({ isRefused: true, lastMinute: 2, atMs: 5000 })
+    expect(groups[0]).toMatchObject({ isUnanswered: true, lastMinute: 2, atMs: 5000 })
     expect(groups[0]!.entries.map(({ id, hub, times }) => [id, hub, times])).toEqual([
       ['r', 'hub2', 1],
       [undefined, 'hub1', 100],
     ])
-    expect(groups[1]).toMatchObject({ isRefused: false, lastMinute: undefined, atMs: 4000 })
+    expect(groups[1]).toMatchObject({ isUnanswered: false, lastMinute: undefined, atMs: 4000 })
     expect(groups[1]!.entries.map(({ id, worker }) => [id, worker])).toEqual([
       ['b', 'w2'],
       ['a', 'w1'],

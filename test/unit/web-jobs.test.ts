@@ -5,13 +5,12 @@ import { healthOf } from '../../registry/web/rows/health.ts'
 import { countIn, hasFilter, jobPlace, jobsQuery, jobsView, keyOfJob, seenState } from '../../registry/web/rows/jobs.ts'
 import type { QueuedJob } from '../../src/index.ts'
 
-const load = { callsPerSecond: 0, errorRate: 0, errors: {}, us: {} }
-const refused = { lastMinute: {}, counts: {} }
+const load = { callsPerSecond: 0, errorRate: 0, failed: {}, rejected: {}, notRun: {}, us: {} }
 const queue = (name: string, changes: Partial<QueueRow>): QueueRow =>
-  ({ queue: name, backlog: 0, jobs: 0, dead: 0, workers: 1, load, trend: [], refused, ...changes }) as QueueRow
+  ({ queue: name, backlog: 0, jobs: 0, dead: 0, workers: 1, load, trend: [], ...changes }) as QueueRow
 /** All that health looks at, with nothing wrong. */
 const fine = { tasks: 1, unserved: 0, conflicts: 0, doubled: 0, workers: 1, draining: 0, lost: 0, unreadable: [] }
-const summary = { ...fine, refused: {}, paused: 0, backlog: 0, jobs: 0, dead: 0, load } as unknown as Summary
+const summary = { ...fine, paused: 0, backlog: 0, jobs: 0, dead: 0, load } as unknown as Summary
 const wrong = (changes: Partial<Summary>, queues: QueueRow[]) =>
   healthOf({ ...summary, ...changes }, queues)
     .filter(({ tone }) => tone !== 'good')

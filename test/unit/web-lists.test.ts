@@ -11,7 +11,9 @@ import { nearNames } from '../../registry/web/text/near-names.ts'
 const idle = {
   callsPerSecond: 0,
   errorRate: 0,
-  errors: {},
+  failed: {},
+  rejected: {},
+  notRun: {},
   us: { backlog: undefined, queue: undefined, exec: undefined },
 }
 const waits = (p95: number) => ({ count: 1, sum: p95, p50: p95 / 2, p95, p99: p95, max: p95 })
@@ -34,7 +36,6 @@ const task = (full: string, changes: Partial<TaskRow> = {}): TaskRow => {
     keyed: undefined,
     timeoutMs: 1000,
     load,
-    refused: { lastMinute: {}, counts: {} },
     trend: [],
     ...changes,
   }
@@ -105,7 +106,12 @@ describe('the list of workers', () => {
     started: 0,
     live: true,
     load: idle,
-    stats: { seen: 0, busy: 2, draining: false, counters: { ok: 0, failed: 0, expired: 0, malformed: 0, unserved: 0 } },
+    stats: {
+      seen: 0,
+      busy: 2,
+      draining: false,
+      counters: { ok: 0, rejected: 0, failed: 0, expired: 0, malformed: 0, unserved: 0 },
+    },
     ...changes,
   })
   const rows = [
@@ -157,7 +163,6 @@ const queue = (name: string, changes: Partial<QueueRow> = {}): QueueRow =>
     busy: 0,
     busyShare: 0,
     load: idle,
-    refused: { lastMinute: {}, counts: {} },
     drainMs: undefined,
     trend: [],
     ...changes,
@@ -197,7 +202,6 @@ describe('health', () => {
     busy: 0,
     slots: 8,
     load: idle,
-    refused: {},
     memory: undefined,
     unreadable: [],
   }
@@ -231,14 +235,14 @@ describe('health', () => {
     expect(backlog(20, 5000, [null])).toEqual([])
     expect(backlog(1, 5001, [null])).toEqual(['Backlog bad queues/a'])
   })
-  it('tells of what nobody serves, of refused calls and of a full Redis, with what to do', () => {
+  it('tells of what nobody serves, of rejected calls and of a full Redis, with what to do', () => {
     const unserved = healthOf(fine, [queue('a', { backlog: 39, oldestMs: 55_000, workers: 0 })])
     expect(unserved[0]?.text).toMatch(
       /^a: Nobody serves it: 39 requests wait, the oldest for 55 s\. Start a worker: .* --queue a$/,
     )
-    const refused = healthOf({ ...fine, refused: { Overloaded: 40 }, load: { ...idle, callsPerSecond: 1 } }, [])
-    expect(refused[0]).toMatchObject({ name: 'Refused calls', tone: 'bad' })
-    expect(refused[0]?.text).toMatch(/^40 calls of the last minute \(40 %\) .* Overloaded\. .*start more of them/)
+    const rejected = healthOf({ ...fine, load: { ...idle, callsPerSecond: 1, notRun: { Overloaded: 40 } } }, [])
+    expect(rejected[0]).toMatchObject({ name: 'Rejected calls', tone: 'bad' })
+    expect(rejected[0]?.text).toMatch(/^40 calls of the last minute \(40 %\) .* Overloaded\. .*start more of them/)
     const full = healthOf({ ...fine, memory: { usedBytes: 100, maxBytes: 100 } }, [])
     expect(full[0]).toMatchObject({ name: 'Memory of Redis', tone: 'bad' })
   })

@@ -51,8 +51,8 @@ def test_lines_about_a_connection_that_is_gone(caplog: Any) -> None:
 def test_keys_of_arguments_are_in_no_line(caplog: Any) -> None:
     problems = [{"pointer": "/secret", "message": "is not a known field"}, {"pointer": "/other", "message": "is not a known field"}]
     fields = {"task": "a:1.0", "queue": "q", "id": "1", "code": "InvalidArgs", "message": "/secret is not a known field"}
-    [(level, message, told)] = lines_of(caplog, "task:settled", ok=False, problems=problems, **fields)  # type: ignore[arg-type]
-    assert (level, message, told["reason"]) == ("warn", "task failed", "is not a known field")
+    [(level, message, told)] = lines_of(caplog, "task:settled", ok=False, outcome="rejected", problems=problems, **fields)  # type: ignore[arg-type]
+    assert (level, message, told["reason"]) == ("warn", "task rejected", "is not a known field")
     assert "secret" not in str(told)
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from conftest import vectors
-from pshub.catalogue import catalogue, refusal_report, registrar
-from pshub.figures import callers, recent_failures, refusals, task_stats
+from pshub.catalogue import catalogue, registrar, unanswered_report
+from pshub.figures import callers, recent_failures, task_stats, unanswered
 from pshub.hub import forecast, outbox, routes
 from pshub.jobs import backoff
 from pshub.queue import batches, job_queue, queue
@@ -67,11 +67,11 @@ OURS = {
     "memory of recent failures, ms": recent_failures._MEMORY_S * 1000,
     "longest message of a recent failure, characters": recent_failures._MAX_MESSAGE_CHARS,
     "longest recent failures of a worker, characters": recent_failures._MAX_CHARS,
-    "tasks with refused calls of a hub": refusals._MAX_TASKS,
-    "longest message of a refused call, characters": refusals._MAX_MESSAGE_CHARS,
-    "longest refused calls of a hub, characters": refusals._MAX_CHARS,
-    "memory of refused calls, ms": refusal_report._MEMORY_MS,
-    "hubs whose refused calls are listed": refusal_report._MAX_HUBS,
+    "tasks with unanswered calls of a hub": unanswered._MAX_TASKS,
+    "longest message of an unanswered call, characters": unanswered._MAX_MESSAGE_CHARS,
+    "longest unanswered calls of a hub, characters": unanswered._MAX_CHARS,
+    "memory of unanswered calls, ms": unanswered_report._MEMORY_MS,
+    "hubs whose unanswered calls are listed": unanswered_report._MAX_HUBS,
     "longest task card, characters": foreign.MAX_CARD_LENGTH,
     "longest other record of the registry, characters": foreign.MAX_RECORD_LENGTH,
     "deepest nesting of a record of the registry": foreign._MAX_NESTING,

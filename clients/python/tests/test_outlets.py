@@ -48,7 +48,7 @@ def test_a_plain_log_says_what_and_where_and_why(lines: list[str]) -> None:
     events = Events()
     log_events(events)
     failed: dict[str, Any] = {"task": "a:1.0", "queue": "mail", "id": "7", "code": "TaskFailed", "message": "it is full"}
-    events.emit("task:settled", ok=False, problems=[], **failed)
+    events.emit("task:settled", ok=False, outcome="failed", problems=[], **failed)
     events.emit("job:dead", queue="mail", task="a:1.0", id="7", reason="TaskFailed: it is full")
     events.emit("redis:down", role="worker commands", reason="gone")
     events.emit("problem", where="beat", reason="no answer")

@@ -22,10 +22,16 @@ def city(name: str) -> str:
     raise TaskError(f"no such city: {name}", code="NoSuchCity", http_status=404, data={"name": name})
 
 
-def test_the_caller_is_told_what_the_handler_chose(server: Server, hub: Hub, serve: Serve) -> None:
+@task("broken:1.0")
+def broken() -> None:
+    raise TaskError("the bank is away", code="BankAway")
+
+
+def test_it_is_told_and_counted_as_the_handler_chose(server: Server, hub: Hub, serve: Serve, caplog: pytest.LogCaptureFixture) -> None:
     settled: list[dict[str, Any]] = []
     hub.events.on("call:settled", settled.append)
-    serve(city)
+    caplog.set_level("INFO", "pshub")
+    serve(city, broken)
     with pytest.raises(TaskFailed) as failed:
         hub.call("city:1.0", name="Atlantis")
     error = failed.value
@@ -35,11 +41,19 @@ def test_the_caller_is_told_what_the_handler_chose(server: Server, hub: Hub, ser
     assert (told["code"], told["ran"], told["message"]) == ("NoSuchCity", "yes", "no such city: Atlantis")
     for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
         assert type(again) is TaskFailed and again.http_status == 404 and again.to_json() == told
-    # What is measured has names that are bounded.
-    assert [event["code"] for event in settled] == ["TaskFailed"]
-    eventually(lambda: "TaskFailed" in str(server.client.hvals("pshub:failures")), "the failure among the recent ones")
-    assert "TaskFailed" in str(server.client.hvals("pshub:taskstats"))
-    assert "NoSuchCity" not in str([server.client.hvals(f"pshub:{kept}") for kept in ("taskstats", "failures")])
+    assert [(event["outcome"], event["code"]) for event in settled] == [("rejected", "NoSuchCity")]
+    with pytest.raises(TaskFailed):
+        hub.call("broken:1.0")
+    assert [(event["outcome"], event["code"]) for event in settled[1:]] == [("failed", "BankAway")]
+    failures = eventually(lambda: "".join(text for text in server.client.hvals("pshub:failures") if "BankAway" in text))
+    # What handlers reject is no fault, and would leave no room for what is.
+    assert "NoSuchCity" not in failures
+    [stats] = [json.loads(text)["tasks"] for text in server.client.hvals("pshub:taskstats")]
+    assert stats["city:1.0"]["rejected"] == {"NoSuchCity": 1} and stats["city:1.0"]["failed"] == {}
+    assert stats["broken:1.0"]["failed"] == {"BankAway": 1}
+    assert [
+        (record.levelname, record.getMessage().split(" ")[1], record.exc_info is None) for record in caplog.records if "code=" in record.getMessage()
+    ] == [("INFO", "rejected", True), ("WARNING", "failed", False)]
 
 
 def test_what_a_handler_may_choose() -> None:

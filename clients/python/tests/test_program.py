@@ -180,12 +180,12 @@ def test_metrics(server: Server) -> None:
                 hub.call("fail:1.0")
         worker.stop()
         lines: list[str] = []
-        while not {"pshub.call.error", "pshub.worker.error"} <= {line.split(":")[0] for line in lines}:
+        while not {"pshub.call.failed", "pshub.worker.failed"} <= {line.split(":")[0] for line in lines}:
             lines += daemon.recv(65_536).decode().split("\n")
         names = {line.split(":")[0] for line in lines}
         assert all(line.count("|") >= 1 for line in lines)
         assert "pshub.worker.exec" in names and "pshub.queue.backlog_wait" in names
-        assert "pshub.worker.queue_wait" in names and "pshub.call.ok" in names and "pshub.call.error" in names
+        assert "pshub.worker.queue_wait" in names and "pshub.call.ok" in names and "pshub.call.failed" in names
         exec_line = next(line for line in lines if line.startswith("pshub.worker.exec"))
         assert exec_line.split("|")[1:] == ["ms", "#task:add_1.0,queue:q1"]
 
@@ -194,8 +194,10 @@ def test_statistics_stay_small_and_their_totals_right() -> None:
     stats = TaskStats()
     for n in range(300):
         for _ in range(1 + n % 3):
-            stats.ran(f"task{n}:1.0", None, Phases(n, n * 7, n * 1000))
-    stats.ran("task1:1.0", "TaskFailed", Phases(1, 1, 1))
+            stats.ran(f"task{n}:1.0", None, None, Phases(n, n * 7, n * 1000))
+    stats.ran("task1:1.0", "TaskFailed", None, Phases(1, 1, 1))
+    for n in range(60):
+        stats.ran("task1:1.0", f"Made{n}", 400 + n % 2 * 100, Phases(1, 1, 1))
     stats.expired("task2:1.0")
     text = stats.text()
     told = json.loads(text)
@@ -203,8 +205,10 @@ def test_statistics_stay_small_and_their_totals_right() -> None:
     windows = [each["window"] for each in told["tasks"].values() if "window" in each] + [told["others"]]
     assert 1 < len(windows) <= 201 and sum(len(json.dumps(each)) for each in windows[:-1]) < 2 * 65_536
     assert sum(window["ok"] for window in windows) == 600
-    assert sum(sum(window["us"]["exec"]["counts"][1::2]) for window in windows) == 601
-    assert told["tasks"]["task2:1.0"]["errors"] == {"Expired": 1}
+    assert sum(sum(window["us"]["exec"]["counts"][1::2]) for window in windows) == 661
+    assert told["tasks"]["task2:1.0"]["rejected"] == {"Expired": 1}
+    rejected, failed = (told["tasks"]["task1:1.0"][outcome] for outcome in ("rejected", "failed"))
+    assert len({*rejected, *failed} - {"TaskFailed", "Other"}) == 50 and rejected["Other"] + failed["Other"] == 10
     assert eventually(lambda: stats.is_changed)
 
 

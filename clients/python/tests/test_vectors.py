@@ -244,7 +244,7 @@ def test_measured() -> None:
                 if call["us"] is None:
                     stats.expired(call["task"], call["from"])
                 else:
-                    stats.ran(call["task"], call["code"], Phases(**call["us"]), call["from"])
+                    stats.ran(call["task"], call["code"], call.get("status"), Phases(**call["us"]), call["from"])
         assert json.loads(stats.text())["tasks"] == case["tasks"], case["title"]
     for case in measured["failures"]:
         recent = RecentFailures()

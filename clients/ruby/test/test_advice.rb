@@ -45,9 +45,9 @@ class TestAdvice < PshubTest
 
   def test_keys_of_arguments_are_in_no_line
     problems = %w[/secret /other].map { |pointer| { "pointer" => pointer, "message" => "is not a known field" } }
-    event = { task: "a:1.0", queue: "q", id: "1", ok: false, code: "InvalidArgs", message: "/secret is not", problems: problems }
+    event = { task: "a:1.0", queue: "q", id: "1", ok: false, outcome: "rejected", code: "InvalidArgs", message: "/secret is not", problems: problems }
     (level, message, fields), = lines_of("task:settled", **event)
-    assert_equal ["warn", "task failed", "is not a known field"], [level, message, fields["reason"]]
+    assert_equal ["warn", "task rejected", "is not a known field"], [level, message, fields["reason"]]
     refute_includes fields.to_s, "secret"
   end
 

@@ -10,11 +10,13 @@ class TestOwnCodes < PshubTest
     end
   end
 
+  def broken = declare("broken:1.0") { raise Pshub::TaskError.new("the bank is away", code: "BankAway") }
+
   def test_the_caller_is_told_what_the_handler_chose
     worker(city)
     calling = hub
     settled = []
-    calling.events.on("call:settled") { |event| settled << event[:code] }
+    calling.events.on("call:settled") { |event| settled << event.values_at(:outcome, :code) }
     error = assert_raises(Pshub::TaskFailed) { calling.call("city:1.0", { name: "Atlantis" }) }
     assert_equal ["NoSuchCity", "TaskFailed", 404], [error.code, error.kind, error.http_status]
     assert_equal ["yes", false, { "name" => "Atlantis" }], [error.ran, error.retryable, error.data]
@@ -22,11 +24,36 @@ class TestOwnCodes < PshubTest
     [Marshal.load(Marshal.dump(error)), error.dup].each do |again|
       assert_equal [Pshub::TaskFailed, 404, error.to_h], [again.class, again.http_status, again.to_h]
     end
-    # What is measured has names that are bounded.
-    assert_equal ["TaskFailed"], settled
-    eventually("the failure among the recent ones") { server.client.hvals("pshub:failures").join.include?("TaskFailed") }
-    assert_includes server.client.hvals("pshub:taskstats").join, "TaskFailed"
-    refute_includes %w[taskstats failures].flat_map { |kept| server.client.hvals("pshub:#{kept}") }.join, "NoSuchCity"
+    assert_equal [%w[rejected NoSuchCity]], settled
+  end
+
+  def test_it_is_counted_and_logged_as_the_handler_chose
+    logged = []
+    before = Pshub.logger
+    Pshub.logger = Logger.new(StringIO.new, formatter: ->(level, *, line) { (logged << [level, line]) && "" })
+    worker(city, broken)
+    calling = hub
+    ["city:1.0", "broken:1.0"].each { |task| assert_raises(Pshub::TaskFailed) { calling.call(task) } }
+    failures = eventually("the failure") { server.client.hvals("pshub:failures").find { |text| text.include?("BankAway") } }
+    # What handlers reject is no fault, and would leave no room for what is.
+    refute_includes failures, "NoSuchCity"
+    tasks = JSON.parse(server.client.hvals("pshub:taskstats").first)["tasks"]
+    assert_equal [{ "NoSuchCity" => 1 }, {}], tasks["city:1.0"].values_at("rejected", "failed")
+    assert_equal({ "BankAway" => 1 }, tasks["broken:1.0"]["failed"])
+    ended = logged.select { |_, line| line.is_a?(Pshub::Log::Line) && line.message.start_with?("task ") }
+    assert_equal([["INFO", "task rejected", nil], ["WARN", "task failed", "the bank is away"]],
+                 ended.map { |level, line| [level, line.message, line.raised&.message] })
+  ensure
+    Pshub.logger = before
+  end
+
+  def test_a_task_has_at_most_fifty_of_them
+    counts = Pshub::Counts.new
+    60.times { |n| counts.count(n.even? ? "failed" : "rejected", "Made#{n}") }
+    counts.count("failed", "TaskFailed")
+    codes = counts.codes.values.flat_map(&:keys).uniq
+    assert_equal [52, 61], [codes.size, counts.total]
+    assert_equal 10, counts.codes.each_value.sum { |each| each["Other"] }
   end
 
   def test_a_job_keeps_it_too
@@ -75,7 +102,7 @@ class TestOwnCodes < PshubTest
     end
     said = "no such street"
     assert_equal [["NoSuchStreet", 404, said], ["NoSuchStreet", 500, said], ["TaskFailed", 500, said]], told
-    assert_equal({ "own" => "NoSuchStreet" }, Pshub::Failures.of(NoSuchStreet.new("Fir")).slice("own", "status"))
+    assert_equal({ "code" => "NoSuchStreet" }, Pshub::Failures.of(NoSuchStreet.new("Fir")).slice("code", "status"))
   end
 
   def test_a_call_that_is_cancelled_before_it_was_sent_was_certainly_not_run

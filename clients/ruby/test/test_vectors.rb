@@ -185,7 +185,7 @@ class TestVectors < Minitest::Test
     file = vectors("measured.json")
     file["taskStats"].each do |each|
       stats = Pshub::TaskStats.new
-      each["calls"].each { |call| call["times"].times { tell(stats, *call.values_at("task", "code", "us", "from")) } }
+      each["calls"].each { |call| call["times"].times { tell(stats, *call.values_at("task", "code", "status", "us", "from")) } }
       assert_equal each["tasks"], JSON.parse(stats.text)["tasks"], each["title"]
     end
     file["failures"].each do |each|
@@ -214,9 +214,9 @@ class TestVectors < Minitest::Test
     assert_equal ["t49:1.0", [10]], [told.keys.first, told.values.map(&:size).uniq]
   end
 
-  def tell(stats, task, code, phases, from)
+  def tell(stats, task, code, status, phases, from)
     return stats.expired(task, from) unless phases
 
-    stats.ran(task, code, Pshub::Phases.read(phases), from)
+    stats.ran(task, code, status, Pshub::Phases.read(phases), from)
   end
 end

@@ -1,5 +1,5 @@
 import { useMemo } from 'preact/hooks'
-import type { FailureOverview, RefusalOverview } from 'pshub'
+import type { FailureOverview, UnansweredOverview } from 'pshub'
 import type { CallList } from '../../contract.ts'
 import { type QueryState, useQuery } from '../address/use-query.ts'
 import { useLast, useRepeated } from '../live/repeated.ts'
@@ -36,13 +36,14 @@ export const FailuresPage = () => {
   const view = useMemo(() => failureView(state.query), [state.query])
   const reads = {
     failed: useRepeated<CallList<FailureOverview>>(`failures${failuresQuery(view)}`, refreshMs),
-    refused: useRepeated<CallList<RefusalOverview>>(`refusals${failuresQuery(view)}`, refreshMs),
+    unanswered: useRepeated<CallList<UnansweredOverview>>(`unanswered${failuresQuery(view)}`, refreshMs),
   }
-  const failure = reads.failed.failure ?? reads.refused.failure
-  const [failed, refused] = [useLast(reads.failed), useLast(reads.refused)]
+  const failure = reads.failed.failure ?? reads.unanswered.failure
+  const [failed, unanswered] = [useLast(reads.failed), useLast(reads.unanswered)]
   const known = useMemo(
-    () => (failed && refused ? { failed, refused, groups: failureGroups(failed.calls, refused.calls) } : undefined),
-    [failed, refused],
+    () =>
+      failed && unanswered ? { failed, unanswered, groups: failureGroups(failed.calls, unanswered.calls) } : undefined,
+    [failed, unanswered],
   )
   const listed = useMemo(() => known && failurePage(known.groups, view), [known, view])
   return (
@@ -63,15 +64,15 @@ const kinds = (groups: readonly FailureGroup[]): string =>
 
 interface Known {
   failed: CallList<FailureOverview>
-  refused: CallList<RefusalOverview>
+  unanswered: CallList<UnansweredOverview>
   groups: FailureGroup[]
 }
 
 const isFiltered = ({ task, code, search }: FailureView): boolean => `${task}${code}${search}` !== ''
 
 const Found = ({ known, found, view }: { known: Known; found: FailureGroup[]; view: FailureView }) => {
-  const { failed, refused } = known
-  const total = failed.total + refused.total
+  const { failed, unanswered } = known
+  const total = failed.total + unanswered.total
   return (
     <>
       <p class="quiet" role="status">
@@ -82,7 +83,7 @@ const Found = ({ known, found, view }: { known: Known; found: FailureGroup[]; vi
         one="failure"
         columns={exportedFailures}
         rows={eachFailure(found)}
-        of={failed.fitting + refused.fitting}
+        of={failed.fitting + unanswered.fitting}
       />
     </>
   )
@@ -95,7 +96,12 @@ interface ListedProps {
   state: QueryState
 }
 
-const Listed = ({ known: { failed, refused, groups }, listed: { shown, page, pages }, view, state }: ListedProps) => {
+const Listed = ({
+  known: { failed, unanswered, groups },
+  listed: { shown, page, pages },
+  view,
+  state,
+}: ListedProps) => {
   if (groups.length === 0 && !isFiltered(view)) return <None />
   return (
     <>
@@ -104,26 +110,26 @@ const Listed = ({ known: { failed, refused, groups }, listed: { shown, page, pag
         <NameField
           label="Task"
           name="task"
-          names={[...failed.tasks, ...refused.tasks]}
+          names={[...failed.tasks, ...unanswered.tasks]}
           value={view.task}
           state={state}
         />
         <NameField
           label="Code"
           name="code"
-          names={[...failed.codes, ...refused.codes]}
+          names={[...failed.codes, ...unanswered.codes]}
           value={view.code}
           state={state}
         />
       </search>
       <LeftOut list={failed} of="failures that workers tell of" first="newest" />
-      <LeftOut list={refused} of="counts of hubs" first="newest" />
+      <LeftOut list={unanswered} of="counts of hubs" first="newest" />
       {shown.length === 0 ? <NoneFits state={state} /> : <FailureTable groups={shown} view={view} state={state} />}
       <Pager page={page} pages={pages} state={state} />
       {shown.length > 0 && (
         <p class="quiet nothing">
-          Of the last hour. A worker keeps the last ten failures of each of its tasks; a hub counts what it refused or
-          gave up since it started. The log of the worker has the same request, with the stack.
+          Of the last hour. A worker keeps the last ten failures of each of its tasks; a hub counts, since it started,
+          the calls that no worker answered. The log of the worker has the same request, with the stack.
         </p>
       )}
     </>
@@ -131,10 +137,11 @@ const Listed = ({ known: { failed, refused, groups }, listed: { shown, page, pag
 }
 
 const None = () => (
-  <Empty title="Nothing failed in the last hour, and no caller was refused.">
+  <Empty title="Nothing failed in the last hour, and every call was run.">
     <p>
-      What a handler throws comes here as TaskFailed, arguments that do not fit as InvalidArgs, and calls that found no
-      worker in time as NoWorkers, Overloaded or Timeout: with the message, the request and who told it. In a terminal:
+      What a handler throws comes here as TaskFailed or with a code of its own, arguments that do not fit as
+      InvalidArgs, and calls that found no worker in time as NoWorkers, Overloaded or Timeout: with the message, the
+      request and who told it. In a terminal:
     </p>
     <Command>pshub failures</Command>
   </Empty>

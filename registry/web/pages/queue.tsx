@@ -17,11 +17,11 @@ import { Tile } from '../parts/tile.tsx'
 import { QueueTroubles } from '../parts/troubles.tsx'
 import { WorkerCommand } from '../parts/worker-command.tsx'
 import { pageSize } from '../rows/page.ts'
-import { refusedCount, refusedShare } from '../rows/queue-state.ts'
+import { rejectedCount } from '../rows/queue-state.ts'
 import { taskPage, taskView } from '../rows/tasks.ts'
 import { TaskTable } from '../tables/tasks.tsx'
 import { WorkerTable } from '../tables/workers.tsx'
-import { count, ms, percent, perSecond, plural, span, us } from '../text/figures.ts'
+import { count, ms, perSecond, plural, span, us } from '../text/figures.ts'
 
 export const QueuePage = () => {
   useLive('queues', 'tasks', 'workers')
@@ -69,8 +69,8 @@ const QueueParts = ({ row }: { row: QueueRow }) => {
           <Tile name="Wait p95" value={us(load.us.backlog?.p95)}>
             p50 {us(load.us.backlog?.p50)}
           </Tile>
-          <Tile name="Refused" value={count(refusedCount(row))}>
-            {percent(refusedShare(row))} of the calls
+          <Tile name="Rejected" value={count(rejectedCount(row))}>
+            calls, last minute
           </Tile>
           <Tile name="Held" value={count(row.held)}>
             by {plural(row.workers, 'worker')}

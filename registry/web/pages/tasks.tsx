@@ -22,7 +22,7 @@ const stateNames: Record<TaskState, string> = {
   doubled: 'In several queues',
   conflict: 'Conflicting schemas',
   failing: 'Failing',
-  refused: 'Refused calls',
+  rejected: 'Rejected calls',
 }
 
 export const TasksPage = () => {

@@ -4,7 +4,7 @@ import { longestPhase } from '../../contract.ts'
 import type { ScheduleRow } from '../../job-contract.ts'
 import type { Cell } from '../text/csv.ts'
 import type { FailureEntry, FailureGroup } from './failures.ts'
-import { pausedSinceMs, refusedCount } from './queue-state.ts'
+import { pausedSinceMs, rejectedCount } from './queue-state.ts'
 import { phaseNames } from './slow-calls.ts'
 import { stateOf } from './workers.ts'
 
@@ -40,7 +40,7 @@ export const exportedTasks: Exported<TaskRow> = {
   keyed: row => row.keyed,
   timeoutMs: row => row.timeoutMs,
   ...loadCells<TaskRow>(),
-  refusedLastMinute: refusedCount,
+  rejectedLastMinute: rejectedCount,
   summary: row => row.summary,
 }
 
@@ -60,7 +60,7 @@ export const exportedQueues: Exported<QueueRow> = {
   slots: row => row.slots,
   busy: row => row.busy,
   ...loadCells<QueueRow>(),
-  refusedLastMinute: refusedCount,
+  rejectedLastMinute: rejectedCount,
   waitingKeys: row => row.keys?.waiting,
   runningKeys: row => row.keys?.running,
   keyLagMs: row => row.keys?.lagMs,

@@ -1,4 +1,4 @@
-import type { FailureOverview, RefusalOverview } from 'pshub'
+import type { FailureOverview, UnansweredOverview } from 'pshub'
 import { compare, sortOf } from '../address/query.ts'
 import { callsQuery } from './calls-query.ts'
 import { pageOfRows, type RowsPage } from './page.ts'
@@ -29,8 +29,8 @@ export interface FailureGroup {
   task: string
   code: string
   message: string
-  /** Hubs refused these calls or gave them up; no worker knows of them. */
-  isRefused: boolean
+  /** Hubs say so: no worker answered these calls. */
+  isUnanswered: boolean
   times: number
   lastMinute: number | undefined
   /** When the latest ended. */
@@ -65,15 +65,15 @@ export const failuresQuery = ({ task, code, search }: FailureView): string => ca
 /** What workers and hubs tell, those of one cause together; the latest first. */
 export const failureGroups = (
   failures: readonly FailureOverview[],
-  refusals: readonly RefusalOverview[],
+  unanswered: readonly UnansweredOverview[],
 ): FailureGroup[] => {
   const groups = new Map<string, FailureGroup>()
-  const add = (of: { task: string; code: string; message: string }, isRefused: boolean, entry: FailureEntry) => {
+  const add = (of: { task: string; code: string; message: string }, isUnanswered: boolean, entry: FailureEntry) => {
     const { task, code, message } = of
-    const key = JSON.stringify([task, code, message, isRefused])
+    const key = JSON.stringify([task, code, message, isUnanswered])
     let group = groups.get(key)
     if (!group) {
-      group = { key, task, code, message, isRefused, times: 0, lastMinute: undefined, atMs: entry.atMs, entries: [] }
+      group = { key, task, code, message, isUnanswered, times: 0, lastMinute: undefined, atMs: entry.atMs, entries: [] }
       groups.set(key, group)
     }
     group.times += entry.times
@@ -82,7 +82,7 @@ export const failureGroups = (
     group.entries.push(entry)
   }
   for (const failure of failures) add(failure, false, failed(failure))
-  for (const refusal of refusals) add(refusal, true, refused(refusal))
+  for (const calls of unanswered) add(calls, true, toldByHub(calls))
   const all = [...groups.values()]
   for (const { entries } of all) entries.sort((a, b) => b.atMs - a.atMs)
   return all.sort((a, b) => b.atMs - a.atMs)
@@ -101,7 +101,7 @@ const failed = ({ id, at, execUs, from, worker, host, pid }: FailureOverview): F
   pid,
 })
 
-const refused = ({ id, atMs, count, lastMinute, from, hub, host, pid }: RefusalOverview): FailureEntry => ({
+const toldByHub = ({ id, atMs, count, lastMinute, from, hub, host, pid }: UnansweredOverview): FailureEntry => ({
   id,
   atMs,
   times: count,

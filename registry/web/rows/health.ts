@@ -2,7 +2,7 @@ import type { QueueRow, Summary } from '../../contract.ts'
 import { inAddress } from '../address/in-address.ts'
 import { bytes, percent, plural, span } from '../text/figures.ts'
 import { remedyOf } from '../text/remedies.ts'
-import { pausedSinceMs, troublesOf } from './queue-state.ts'
+import { callsOf, mostOf, notRunShare, pausedSinceMs, troublesOf } from './queue-state.ts'
 
 export interface Concern {
   name: string
@@ -28,7 +28,7 @@ export const healthOf = (summary: Summary, queues: Iterable<QueueRow>): Concern[
     paused(summary, rows),
     errors(summary),
   ]
-  concerns.push(overdue(summary, rows), refused(summary))
+  concerns.push(overdue(summary, rows), rejected(summary))
   if (summary.memory) concerns.push(memory(summary.memory))
   if (summary.dead > 0) concerns.push(dead(summary, rows))
   if (summary.doubled > 0) concerns.push(doubled(summary))
@@ -97,7 +97,7 @@ const lost = ({ lost: count, workers, draining }: Summary): Concern => {
 const backlog = (summary: Summary, queues: QueueRow[]): Concern => {
   const troubled = queues
     .flatMap(row => troublesOf(row).map(trouble => ({ row, ...trouble })))
-    .filter(({ kind }) => kind !== 'paused' && kind !== 'refused')
+    .filter(({ kind }) => kind !== 'paused' && kind !== 'rejected')
     .sort((a, b) => (b.row.oldestMs ?? 0) - (a.row.oldestMs ?? 0))
   const [first] = troubled
   if (!first)
@@ -119,20 +119,19 @@ const backlog = (summary: Summary, queues: QueueRow[]): Concern => {
 
 const stateOf = (tone: 'warn' | 'bad'): string => (tone === 'bad' ? 'Problem' : 'Check')
 
-/** Calls that hubs refused or gave up: workers cannot know of them. */
-const refused = ({ refused: byCode, load }: Summary): Concern => {
-  const codes = Object.entries(byCode).sort(([, a], [, b]) => b - a)
-  const count = codes.reduce((sum, [, calls]) => sum + calls, 0)
-  const [first] = codes
-  if (!first) return good('Refused calls', 'No caller was refused in the last minute.', 'tasks')
-  const share = count / (count + load.callsPerSecond * 60)
+/** Calls that were not run. What handlers reject is no concern. */
+const rejected = (summary: Summary): Concern => {
+  const { notRun } = summary.load
+  const most = mostOf(notRun)
+  if (most === undefined) return good('Rejected calls', 'No call was rejected in the last minute.', 'tasks')
+  const share = notRunShare(summary)
   const tone = share >= alarmingErrors ? 'bad' : 'warn'
   return {
-    name: 'Refused calls',
+    name: 'Rejected calls',
     tone,
     state: stateOf(tone),
-    text: `${plural(count, 'call')} of the last minute (${percent(share)}) refused or given up by callers, most of them ${first[0].slice(0, 40)}. ${remedyOf(first[0])}`,
-    place: 'tasks?sort=-refused&state=refused',
+    text: `${plural(callsOf(notRun), 'call')} of the last minute (${percent(share)}) rejected, most of them ${most.slice(0, 40)}. ${remedyOf(most)}`,
+    place: 'tasks?sort=-rejected&state=rejected',
   }
 }
 
@@ -167,8 +166,7 @@ const paused = ({ paused: count }: Summary, queues: QueueRow[]): Concern => {
 
 const errors = ({ load }: Summary): Concern => {
   if (load.errorRate === 0) return good('Errors', 'No call failed in the last minute.', 'tasks')
-  const codes = Object.entries(load.errors).sort(([, a], [, b]) => b - a)
-  const most = codes[0] ? `, most of them ${codes[0][0].slice(0, 40)}` : ''
+  const most = `, most of them ${mostOf(load.failed)?.slice(0, 40)}`
   return {
     name: 'Errors',
     tone: load.errorRate >= alarmingErrors ? 'bad' : 'warn',

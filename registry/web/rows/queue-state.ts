@@ -23,16 +23,16 @@ const tooOldMs = 5000
 
 /** Something that is wrong with a queue, and what to do. */
 export interface Trouble {
-  kind: 'paused' | 'unserved' | 'old' | 'growing' | 'refused'
+  kind: 'paused' | 'unserved' | 'old' | 'growing' | 'rejected'
   tone: 'warn' | 'bad'
   text: string
   remedy: string
 }
 
-/** What is wrong with a queue: by the age of what waits, by whether anybody serves it, and by what its callers were refused. */
+/** What is wrong with a queue: by the age of what waits, by whether anybody serves it, and by which calls were rejected. */
 export const troublesOf = (row: QueueRow): Trouble[] => {
   const paused = pausedTrouble(row)
-  return [paused, backlogTrouble(row, paused !== undefined), refusedTrouble(row)].filter(each => each !== undefined)
+  return [paused, backlogTrouble(row, paused !== undefined), rejectedTrouble(row)].filter(each => each !== undefined)
 }
 
 const waitingIn = ({ backlog, jobs, oldestMs, oldestJobMs }: QueueRow): string => {
@@ -64,20 +64,27 @@ const backlogTrouble = (row: QueueRow, isPaused: boolean): Trouble | undefined =
   return { kind: 'growing', tone: 'bad', text: `The backlog grows: ${waits}.`, remedy: 'Start more workers.' }
 }
 
-const refusedTrouble = (row: QueueRow): Trouble | undefined => {
-  const [most] = Object.entries(row.refused.lastMinute).sort(([, a], [, b]) => b - a)
-  if (!most) return undefined
-  const calls = `${plural(refusedCount(row), 'call')} of the last minute (${percent(refusedShare(row))})`
-  const text = `${calls} refused or given up by callers, most of them ${most[0]}.`
-  return { kind: 'refused', tone: 'bad', text, remedy: remedyOf(most[0]) }
+const rejectedTrouble = (row: QueueRow): Trouble | undefined => {
+  const most = mostOf(row.load.notRun)
+  if (most === undefined) return undefined
+  const calls = `${plural(callsOf(row.load.notRun), 'call')} of the last minute (${percent(notRunShare(row))})`
+  const text = `${calls} rejected, most of them ${most}.`
+  return { kind: 'rejected', tone: 'bad', text, remedy: remedyOf(most) }
 }
 
-/** Calls of the last minute that their hubs refused or gave up. */
-export const refusedCount = ({ refused }: Pick<QueueRow, 'refused'>): number =>
-  Object.values(refused.lastMinute).reduce((sum, calls) => sum + calls, 0)
+/** Of all these codes. */
+export const callsOf = (byCode: Record<string, number>): number =>
+  Object.values(byCode).reduce((sum, calls) => sum + calls, 0)
 
-/** Of all calls of the last minute, 0 to 1. */
-export const refusedShare = (row: Pick<QueueRow, 'refused' | 'load'>): number => {
-  const count = refusedCount(row)
-  return count === 0 ? 0 : count / (count + row.load.callsPerSecond * 60)
+/** The most frequent code. */
+export const mostOf = (byCode: Record<string, number>): string | undefined =>
+  Object.entries(byCode).sort(([, a], [, b]) => b - a)[0]?.[0]
+
+/** Calls of the last minute that were rejected, by handlers too. */
+export const rejectedCount = ({ load }: Pick<QueueRow, 'load'>): number => callsOf(load.rejected)
+
+/** Calls that were not run, of all of the last minute, 0 to 1. */
+export const notRunShare = ({ load }: Pick<QueueRow, 'load'>): number => {
+  const calls = callsOf(load.notRun)
+  return calls === 0 ? 0 : calls / (calls + load.callsPerSecond * 60)
 }

@@ -4,7 +4,7 @@ import { choiceOf, compare, sortOf } from '../address/query.ts'
 import { printable } from '../text/printable.ts'
 import { hasWords, wordsOf } from '../text/words.ts'
 import { pageOfRows, type RowsPage } from './page.ts'
-import { refusedCount } from './queue-state.ts'
+import { rejectedCount } from './queue-state.ts'
 
 export const taskStates = [
   'all',
@@ -14,7 +14,7 @@ export const taskStates = [
   'doubled',
   'conflict',
   'failing',
-  'refused',
+  'rejected',
 ] as const
 export type TaskState = (typeof taskStates)[number]
 
@@ -28,7 +28,7 @@ export const taskColumns = [
   'p95',
   'p99',
   'errors',
-  'refused',
+  'rejected',
 ] as const
 export type TaskColumn = (typeof taskColumns)[number]
 
@@ -63,7 +63,7 @@ export const isInState: Record<TaskState, (row: TaskRow) => boolean> = {
   doubled: row => liveQueues(row).length > 1,
   conflict: row => row.conflict,
   failing: row => row.load.errorRate > 0,
-  refused: row => refusedCount(row) > 0,
+  rejected: row => rejectedCount(row) > 0,
 }
 
 /** Queues whose live workers provide it; more than one is rarely meant. */
@@ -103,7 +103,7 @@ const values = (times: TaskTimes): Record<TaskColumn, (row: TaskRow) => string |
     p95: row => us(row)?.p95,
     p99: row => us(row)?.p99,
     errors: row => row.load.errorRate,
-    refused: refusedCount,
+    rejected: rejectedCount,
   }
 }
 

@@ -68,7 +68,7 @@ export const FailureTable = ({
 
 const GroupRows = ({ group, of }: { group: FailureGroup; of: Whole | undefined }) => {
   const [isOpen, setOpen] = useState(false)
-  const { task, code, message, isRefused, entries, atMs } = group
+  const { task, code, message, isUnanswered, entries, atMs } = group
   const rest = entries.length - mostEntries
   return (
     <>
@@ -83,14 +83,14 @@ const GroupRows = ({ group, of }: { group: FailureGroup; of: Whole | undefined }
             </a>
           </td>
         )}
-        <td data-name="code" class={isRefused ? 'whole' : undefined}>
+        <td data-name="code" class={isUnanswered ? 'whole' : undefined}>
           <Text class="short failing">{code}</Text>
-          {isRefused && <span class="summary quiet">by its caller</span>}
+          {isUnanswered && <span class="summary quiet">no worker answered</span>}
         </td>
         <td data-name="message" class="grow message">
           <WrappedText>{message}</WrappedText>
         </td>
-        <td data-name="times" class={isRefused ? 'number whole' : 'number'}>
+        <td data-name="times" class={isUnanswered ? 'number whole' : 'number'}>
           <Times group={group} isOpen={isOpen} toggle={setOpen} />
         </td>
         <EntryCells entry={entries[0]!} of={of} />

@@ -92,7 +92,7 @@ const Row = ({ call, longest, of }: { call: SlowCallOverview; longest: number; o
     <td data-name="loop stood" class="number">
       {call.loopMs > 0 ? ms(call.loopMs) : '–'}
     </td>
-    <td data-name="outcome">{call.code === undefined ? 'ok' : <Text class="short failing">{call.code}</Text>}</td>
+    <td data-name="outcome">{call.code === undefined ? 'ok' : <Text class="short">{call.code}</Text>}</td>
     <td data-name="request">
       <Text class="short mono">{call.id}</Text>
     </td>

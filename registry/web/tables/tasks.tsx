@@ -5,7 +5,7 @@ import { Sparkline } from '../charts/sparkline.tsx'
 import { memo } from '../parts/memo.ts'
 import { TaskBadges } from '../parts/task-badges.tsx'
 import { Text } from '../parts/text.tsx'
-import { refusedCount } from '../rows/queue-state.ts'
+import { callsOf, rejectedCount } from '../rows/queue-state.ts'
 import { plainSummary, type TaskTimes, type TaskView } from '../rows/tasks.ts'
 import { count, percent, perSecond, plural, us } from '../text/figures.ts'
 import { QueueCell } from './queue-cell.tsx'
@@ -45,8 +45,8 @@ export const TaskTable = ({ rows, view, state }: { rows: TaskRow[]; view: TaskVi
             <SortHead {...head} column="errors" isNumber>
               errors
             </SortHead>
-            <SortHead {...head} column="refused" isNumber>
-              refused
+            <SortHead {...head} column="rejected" isNumber>
+              rejected
             </SortHead>
           </tr>
         </thead>
@@ -105,11 +105,11 @@ const Row = memo(({ row, times }: { row: TaskRow; times: TaskTimes }) => {
         {percent(load.errorRate)}
       </td>
       <td
-        data-name="refused"
-        class={refusedCount(row) > 0 ? 'number failing' : 'number'}
-        title="Calls of the last minute that callers refused or gave up"
+        data-name="rejected"
+        class={callsOf(load.notRun) > 0 ? 'number failing' : 'number'}
+        title="Calls of the last minute that were not run (red), or that their handler rejected"
       >
-        {count(refusedCount(row))}
+        {count(rejectedCount(row))}
       </td>
     </tr>
   )

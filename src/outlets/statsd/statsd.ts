@@ -1,6 +1,7 @@
 import type { EventMap, EventName, Events } from '../../figures/events.ts'
+import { type Counts, countCall, noCounts } from '../../figures/task-stats.ts'
 import { parseStatsdAddress } from '../../settings/statsd-address.ts'
-import { errorTable } from '../../wire/errors.ts'
+import { errorTable, isErrorCode, kindOf } from '../../wire/errors.ts'
 import { type Metric, metrics } from '../metrics.ts'
 import { Meter, type StatsdOptions } from './meter.ts'
 import { Outlet } from './outlet.ts'
@@ -22,10 +23,11 @@ export const subscribeStatsd = (events: Events, options: StatsdOptions): (() => 
     events.emit('problem', { where: 'statsd', reason: `No metrics reach ${options.statsd}: ${reason}` }),
   )
   const meter = new Meter(outlet, options)
+  const codeFor = boundedCodes()
   const subscriptions = [
     ...measureCounts(events, meter),
-    measureCalls(events, meter),
-    ...measureRequests(events, meter),
+    measureCalls(events, meter, codeFor),
+    ...measureRequests(events, meter, codeFor),
     ...measureWorker(events, meter, options.name),
   ]
   return () => {
@@ -34,16 +36,27 @@ export const subscribeStatsd = (events: Events, options: StatsdOptions): (() => 
   }
 }
 
+/** The code as a tag: of a task at most as many as its counts have. */
+type Bounded = (task: string, code: string | undefined) => string | undefined
+
+const boundedCodes = (): Bounded => {
+  const counts = new Map<string, Counts>()
+  return (task, code) => {
+    // Of these there are only so many.
+    if (code === undefined || isErrorCode(code)) return code
+    const counted = counts.get(task) ?? noCounts()
+    counts.set(task, counted)
+    return countCall(counted, 'failed', code)
+  }
+}
+
 /** Each of these events is one more of its metric, with those of its members as tags that the metric names. */
 const counted = {
   'call:retried': metrics.callRetried,
   'reply:late': metrics.lateReply,
-  'request:unserved': metrics.refused,
   'request:malformed': metrics.malformed,
-  'request:expired': metrics.expired,
   'request:redelivered': metrics.redelivered,
   'task:elsewhere': metrics.elsewhere,
-  'job:retried': metrics.jobRetried,
   'job:putoff': metrics.jobPutOff,
   'job:dead': metrics.jobDead,
   'schedule:tick': metrics.jobTick,
@@ -54,30 +67,37 @@ const measureCounts = (events: Events, meter: Meter) =>
     events.on(name as keyof typeof counted, (event: object) => meter.count(metric, event)),
   )
 
-const measureCalls = (events: Events, meter: Meter) =>
-  events.on('call:settled', ({ task, ok, code, ms }) => {
+const measureCalls = (events: Events, meter: Meter, codeFor: Bounded) =>
+  events.on('call:settled', ({ task, outcome, code, ms }) => {
     // Without the name of what does not exist: it may be anything, each time another one.
-    const tags = code === 'NoSuchTask' ? { code } : { task, code }
-    if (wasNotRun(code)) return meter.count(metrics.callRefused, tags)
-    meter.count(ok ? metrics.callOk : metrics.callError, tags)
-    meter.timing(metrics.callTime, tags, ms)
+    const tags = code === 'NoSuchTask' ? { code } : { task, code: codeFor(task, code) }
+    meter.count(callMetrics[outcome], tags)
+    if (!wasNotRun(code)) meter.timing(metrics.callTime, tags, ms)
   })
 
-const measureRequests = (events: Events, meter: Meter) => [
-  events.on('task:settled', ({ task, queue, ok, code, us, isJob }) => {
-    const tags = { queue, task, code }
+const callMetrics = { ok: metrics.callOk, rejected: metrics.callRejected, failed: metrics.callFailed } as const
+
+const measureRequests = (events: Events, meter: Meter, codeFor: Bounded) => [
+  events.on('task:settled', ({ task, queue, outcome, code, us, isJob }) => {
+    const tags = { queue, task, code: codeFor(task, code) }
     meter.timing(metrics.backlogWait, tags, us.backlog / 1000)
     meter.timing(metrics.queueWait, tags, us.queue / 1000)
-    if (wasNotRun(code)) return meter.count(metrics.refused, tags)
+    if (outcome !== 'ok') meter.count(metrics[outcome], tags)
+    if (wasNotRun(code)) return
     if (isJob) meter.timing(metrics.jobLateness, tags, (us.backlog + us.queue) / 1000)
     meter.timing(metrics.exec, tags, us.exec / 1000)
-    if (!ok) meter.count(metrics.error, tags)
   }),
+  events.on('job:retried', ({ queue, task, code }) =>
+    meter.count(metrics.jobRetried, { queue, task, code: codeFor(task, code) }),
+  ),
+  // Without the task: anything may be written into a request, each time another name.
+  events.on('request:unserved', ({ queue, code }) => meter.count(metrics.rejected, { queue, code })),
+  events.on('request:expired', ({ queue }) => meter.count(metrics.rejected, { queue, code: 'Expired' })),
   events.on('jobs:enqueued', ({ queue, count }) => {
     if (count > 0) meter.count(metrics.jobEnqueued, { queue }, count)
   }),
   events.on('claim:taken', ({ queue, expired }) => {
-    if (expired > 0) meter.count(metrics.expired, { queue }, expired)
+    if (expired > 0) meter.count(metrics.rejected, { queue, code: 'Expired' }, expired)
   }),
   events.on('worker:lost', ({ queue, adopted }) => {
     if (adopted > 0) meter.count(metrics.adopted, { queue }, adopted)
@@ -116,4 +136,4 @@ const measureWorker = (events: Events, meter: Meter, name: string) => {
 }
 
 const wasNotRun = (code: EventMap['call:settled']['code']): boolean =>
-  code !== undefined && errorTable[code].ran === 'no'
+  code !== undefined && errorTable[kindOf(code)].ran === 'no'

@@ -1,6 +1,6 @@
 import type { HeldText } from '../../wire/answers.ts'
 import { monotonicMs } from '../../wire/clock.ts'
-import type { ToldError } from '../../wire/errors.ts'
+import type { WireError } from '../../wire/errors.ts'
 import { decodeRequest, errorReply, type Request } from '../../wire/message.ts'
 import type { WorkerContext } from '../context.ts'
 import { plainId } from '../held.ts'
@@ -111,7 +111,7 @@ export class Adopt {
 const reasonOf = ({ task, losses }: Request): string =>
   losses > 1 ? `${losses} workers that ran ${task} died` : `The worker that ran ${task} died`
 
-const lostError = (request: Request): ToldError => ({
+const lostError = (request: Request): WireError => ({
   code: 'WorkerLost',
   message: `${reasonOf(request)}.`,
   retryable: false,

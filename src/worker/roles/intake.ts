@@ -5,7 +5,7 @@ import { taskFor } from '../../task/any-task.ts'
 import type { Task } from '../../task/task.ts'
 import type { Claimed } from '../../wire/answers.ts'
 import { monotonicMs } from '../../wire/clock.ts'
-import type { ErrorCode, ToldError } from '../../wire/errors.ts'
+import type { WireError } from '../../wire/errors.ts'
 import { decodeRequest, errorReply, leadingAt, leadingId, okReply, type Request, told } from '../../wire/message.ts'
 import type { Phases } from '../../wire/phases.ts'
 import type { WorkerContext } from '../context.ts'
@@ -232,7 +232,7 @@ export class Intake {
   }
 
   /** Answers what did not run. */
-  #end(request: Request, workerId: string, error: ToldError, slot: Slot | undefined): void {
+  #end(request: Request, workerId: string, error: WireError, slot: Slot | undefined): void {
     const reply = errorReply(request, error, workerId, undefined)
     this.#context.settle.add({ id: request.heldId, workerId, hubId: request.hubId, reply, slot })
   }
@@ -284,7 +284,7 @@ export class Intake {
   }
 
   /** What became of a job that failed, or of each key of a run. */
-  #tellFailed(request: Request, end: JobEnd, code: ErrorCode, message: string): void {
+  #tellFailed(request: Request, end: JobEnd, code: string, message: string): void {
     const { events, queue, measures } = this.#context
     const { task, id } = request
     for (const [at, { how, delayMs, tries }] of failuresOf(request, end).entries()) {

@@ -28,8 +28,8 @@ export const packError = (thrown: unknown, causes = mostCauses): CarriedError =>
     const stack = String(thrown.stack)
     const message = messageOf(thrown)
     if (thrown instanceof TaskError) {
-      const { own, status, retryable } = failureOf(thrown)
-      const options = { code: own, status, retryable, data: asJson(thrown.data) }
+      const { code, status, retryable } = failureOf(thrown)
+      const options = { code, status, retryable, data: asJson(thrown.data) }
       return { is: 'TaskError', stack, message, isFinal: thrown.isFinal, options }
     }
     if (thrown instanceof HubError && isErrorCode(thrown.kind)) {

@@ -12,6 +12,7 @@ import { PageHead } from '../../parts/page-head.tsx'
 import { WrappedText } from '../../parts/text.tsx'
 import { Tile } from '../../parts/tile.tsx'
 import { headlineOf, healthOf } from '../../rows/health.ts'
+import { rejectedCount } from '../../rows/queue-state.ts'
 import { amount, count, ms, percent, plural, us } from '../../text/figures.ts'
 import { LeadingTasks, QueuesAtAGlance } from './tables.tsx'
 
@@ -83,8 +84,8 @@ const Tiles = () => {
         <Tile name="Errors" value={percent(load.errorRate)}>
           of calls
         </Tile>
-        <Tile name="Refused" value={count(Object.values(now.refused).reduce((sum, calls) => sum + calls, 0))}>
-          by callers, last minute
+        <Tile name="Rejected" value={count(rejectedCount(now))}>
+          calls, last minute
         </Tile>
         <Tile name="Wait p95" value={us(load.us.backlog?.p95)}>
           p50 {us(load.us.backlog?.p50)}

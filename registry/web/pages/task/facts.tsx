@@ -5,7 +5,7 @@ import { tasks, workers } from '../../live/shown.ts'
 import { Fact } from '../../parts/fact.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Ago } from '../../parts/time.tsx'
-import { refusedCount, refusedShare } from '../../rows/queue-state.ts'
+import { callsOf, rejectedCount } from '../../rows/queue-state.ts'
 import { count, ms, percent, perSecond, plural, us } from '../../text/figures.ts'
 
 const aboutKeyed = {
@@ -62,10 +62,8 @@ export const TaskFacts = ({ detail }: { detail: TaskDetail }) => {
       <Fact name="Errors">
         <span class={load.errorRate > 0 ? 'failing' : undefined}>{percent(load.errorRate)}</span>
       </Fact>
-      <Fact name="Refused" title="Calls of the last minute that callers refused or gave up, which no worker counts">
-        <span class={refusedCount(row) > 0 ? 'failing' : undefined}>
-          {count(refusedCount(row))} · {percent(refusedShare(row))}
-        </span>
+      <Fact name="Rejected" title="Calls of the last minute that were not run (red), or that the handler rejected">
+        <span class={callsOf(load.notRun) > 0 ? 'failing' : undefined}>{count(rejectedCount(row))}</span>
       </Fact>
       {others.length > 0 && (
         <Fact name="Other versions">

@@ -7,10 +7,10 @@ import { failureGroups, failurePage, failureView } from '../../rows/failures.ts'
 import { FailureTable } from '../../tables/failures.tsx'
 import { count } from '../../text/figures.ts'
 
-/** What failed of a task in the last hour, or was refused. */
-export const Failures = ({ detail: { row, failures, refusals } }: { detail: TaskDetail }) => {
+/** What failed of a task in the last hour, or was not run. */
+export const Failures = ({ detail: { row, failures, unanswered } }: { detail: TaskDetail }) => {
   const state = useQuery()
-  const groups = useMemo(() => failureGroups(failures, refusals), [failures, refusals])
+  const groups = useMemo(() => failureGroups(failures, unanswered), [failures, unanswered])
   const view = failureView({ sort: state.query.sort ?? '' })
   const { shown } = failurePage(groups, view)
   return (
@@ -19,9 +19,9 @@ export const Failures = ({ detail: { row, failures, refusals } }: { detail: Task
         <h2 id="failures">Recent failures</h2>
         <a href={failuresPath({ task: row.task })}>All, with search</a>
       </div>
-      <Errors errors={row.load.errors} />
+      <Errors errors={{ ...row.load.failed, ...row.load.notRun }} />
       {shown.length === 0 ? (
-        <p class="quiet">No call failed in the last hour, and none was refused.</p>
+        <p class="quiet">No call failed in the last hour, and all were run.</p>
       ) : (
         <FailureTable groups={shown} view={view} state={state} of="task" />
       )}

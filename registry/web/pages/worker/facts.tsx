@@ -58,7 +58,7 @@ export const WorkerFacts = ({ detail: { row, others } }: { detail: WorkerDetail 
 /** One that is lost has no figures of the last minute. */
 const Figures = ({ row }: { row: WorkerDetail['row'] }) => {
   const { stats, load, live } = row
-  const { ok = 0, failed = 0, expired = 0, malformed = 0, unserved = 0 } = stats?.counters ?? {}
+  const { ok = 0, rejected = 0, failed = 0, expired = 0, malformed = 0, unserved = 0 } = stats?.counters ?? {}
   return (
     <dl class="facts">
       <Fact name={live ? 'Slots busy' : 'Slots that were busy'}>
@@ -86,6 +86,9 @@ const Figures = ({ row }: { row: WorkerDetail['row'] }) => {
       <Fact name="Memory">{bytes(stats?.rssBytes)}</Fact>
       <Fact name="Ended well" title="Since its start">
         {count(ok)}
+      </Fact>
+      <Fact name="Rejected" title="Since its start: by handlers, or for their arguments">
+        {count(rejected)}
       </Fact>
       <Fact name="Failed" title="Since its start">
         {count(failed)}

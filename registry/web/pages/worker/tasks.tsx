@@ -1,12 +1,13 @@
 import type { WorkerTaskRow } from '../../../contract.ts'
 import { taskPath } from '../../address/paths.ts'
 import { Text } from '../../parts/text.tsx'
+import { callsOf } from '../../rows/queue-state.ts'
 import { count, percent, perSecond, plural, us } from '../../text/figures.ts'
 
 /** Rows that are drawn; the others are told by their number. */
 const most = 200
 
-const heads = ['rate', 'run p50', 'run p95', 'wait p95', 'errors', 'ended well', 'failed'] as const
+const heads = ['rate', 'run p50', 'run p95', 'wait p95', 'errors', 'ended well', 'rejected', 'failed'] as const
 
 /** What a worker provides, the busiest first, with what it did of each itself. */
 export const WorkerTasks = ({ tasks }: { tasks: readonly WorkerTaskRow[] }) => {
@@ -45,15 +46,18 @@ export const WorkerTasks = ({ tasks }: { tasks: readonly WorkerTaskRow[] }) => {
   )
 }
 
-const failedOf = ({ totals }: WorkerTaskRow): number =>
-  Object.values(totals?.errors ?? {}).reduce((sum, calls) => sum + calls, 0)
+const failedOf = ({ totals }: WorkerTaskRow): number => callsOf(totals?.failed ?? {})
 
-const endedOf = (row: WorkerTaskRow): number => (row.totals?.ok ?? 0) + failedOf(row)
+const rejectedOf = ({ totals }: WorkerTaskRow): number => callsOf(totals?.rejected ?? {})
+
+const endedOf = (row: WorkerTaskRow): number => (row.totals?.ok ?? 0) + rejectedOf(row) + failedOf(row)
 
 const Row = ({ row }: { row: WorkerTaskRow }) => {
   const { task, totals, load } = row
   const failed = failedOf(row)
-  const codes = Object.entries(totals?.errors ?? {}).map(([code, calls]) => `${code} ${count(calls)}`)
+  const told = (byCode: Record<string, number> = {}, words = '') =>
+    Object.entries(byCode).map(([code, calls]) => `${words}${code} ${count(calls)}`)
+  const codes = [...told(totals?.failed), ...told(totals?.rejected, 'rejected ')]
   const figures = {
     rate: perSecond(load?.callsPerSecond),
     'run p50': us(load?.us.exec?.p50),
@@ -61,6 +65,7 @@ const Row = ({ row }: { row: WorkerTaskRow }) => {
     'wait p95': us(load?.us.backlog?.p95),
     errors: percent(load?.errorRate),
     'ended well': count(totals?.ok),
+    rejected: totals ? count(rejectedOf(row)) : '–',
     failed: totals ? count(failed) : '–',
   }
   const isBad = { errors: (load?.errorRate ?? 0) > 0, failed: failed > 0 }

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from ..wire.clock import now_s
+from ..wire.errors import ERROR_CLASSES, outcome_of
 from ..wire.payload import published
 from ..wire.phases import Phases
 from .callers import Callers
@@ -16,30 +17,59 @@ _SLICES = 6
 _MAX_WINDOWS = 200
 _MAX_WINDOW_CHARS = 65_536
 _MAX_CHARS = 524_288
+_MAX_OWN_CODES = 50
+_OTHER_CODES = "Other"
+
+
+class Counts:
+    """Calls that ended, by how; those that did not end well by code."""
+
+    __slots__ = ("failed", "ok", "rejected")
+
+    def __init__(self) -> None:
+        self.ok = 0
+        self.rejected: dict[str, int] = {}
+        self.failed: dict[str, int] = {}
+
+    def count(self, outcome: str, code: str | None, by: int = 1) -> str | None:
+        """Returns the code under which it was counted: a handler can make up codes without end."""
+        if code is None:
+            self.ok += by
+            return None
+        if not (code in ERROR_CLASSES or code in self.failed or code in self.rejected):
+            own = {*self.failed, *self.rejected} - {*ERROR_CLASSES, _OTHER_CODES}
+            code = code if len(own) < _MAX_OWN_CODES else _OTHER_CODES
+        codes = self.failed if outcome == "failed" else self.rejected
+        codes[code] = codes.get(code, 0) + by
+        return code
+
+    def add(self, other: Counts) -> None:
+        self.ok += other.ok
+        for outcome, codes in (("rejected", other.rejected), ("failed", other.failed)):
+            for code, count in codes.items():
+                self.count(outcome, code, count)
+
+    @property
+    def total(self) -> int:
+        return self.ok + sum(self.rejected.values()) + sum(self.failed.values())
+
+    def to_json(self) -> dict[str, Any]:
+        return {"ok": self.ok, "rejected": self.rejected, "failed": self.failed}
 
 
 class _Window:
     """What ended in one slice of time, or in several."""
 
-    __slots__ = ("callers", "errors", "number", "ok", "us")
+    __slots__ = ("callers", "counts", "number", "us")
 
     def __init__(self, number: int = 0) -> None:
         self.number = number
-        self.ok = 0
-        self.errors: dict[str, int] = {}
+        self.counts = Counts()
         self.callers: dict[str, int] = {}
         self.us: tuple[Histogram, Histogram, Histogram] = (Histogram(), Histogram(), Histogram())
 
-    def count(self, code: str | None, by: int = 1) -> None:
-        if code is None:
-            self.ok += by
-        else:
-            self.errors[code] = self.errors.get(code, 0) + by
-
     def add(self, other: _Window) -> None:
-        self.ok += other.ok
-        for code, count in other.errors.items():
-            self.count(code, count)
+        self.counts.add(other.counts)
         for name, count in other.callers.items():
             self.callers[name] = self.callers.get(name, 0) + count
         for mine, theirs in zip(self.us, other.us):
@@ -47,33 +77,28 @@ class _Window:
 
     @property
     def total(self) -> int:
-        return self.ok + sum(self.errors.values())
+        return self.counts.total
 
     def to_json(self, of_one_task: bool = True) -> dict[str, Any]:
         us = {name: histogram.to_json() for name, histogram in zip(Phases._fields, self.us)}
         callers = {"callers": self.callers} if of_one_task else {}
-        return {"ok": self.ok, "errors": self.errors, **callers, "us": us}
+        return {**self.counts.to_json(), **callers, "us": us}
 
 
 class _TaskRecord:
-    __slots__ = ("callers", "errors", "ok", "slices")
+    __slots__ = ("callers", "counts", "slices")
 
     def __init__(self) -> None:
-        self.ok = 0
-        self.errors: dict[str, int] = {}
+        self.counts = Counts()
         self.slices: list[_Window] = []
         self.callers = Callers()
 
-    def count(self, code: str | None, number: int, from_: str) -> _Window:
-        if code is None:
-            self.ok += 1
-        else:
-            self.errors[code] = self.errors.get(code, 0) + 1
+    def count(self, outcome: str, code: str | None, number: int, from_: str) -> _Window:
         if not self.slices or self.slices[-1].number != number:
             self.slices = [each for each in self.slices if each.number > number - _SLICES]
             self.slices.append(_Window(number))
         window = self.slices[-1]
-        window.count(code)
+        window.counts.count(outcome, self.counts.count(outcome, code))
         self.callers.count(from_, number, [each.callers for each in self.slices])
         return window
 
@@ -86,22 +111,22 @@ class TaskStats:
         self._tasks: dict[str, _TaskRecord] = {}
         self._changed_at = -math.inf
 
-    def ran(self, task: str, code: str | None, us: Phases, from_: str | None = None) -> None:
-        """``from_`` is the calling service."""
-        window = self._count(task, code, from_)
+    def ran(self, task: str, code: str | None, status: int | None, us: Phases, from_: str | None = None) -> None:
+        """``status`` is what its handler chose, ``from_`` the calling service."""
+        window = self._count(task, code, status, from_)
         for histogram, value in zip(window.us, us):
             histogram.record(value)
 
     def expired(self, task: str, from_: str | None = None) -> None:
         """A call was not started, because its time was up."""
-        self._count(task, "Expired", from_)
+        self._count(task, "Expired", None, from_)
 
-    def _count(self, task: str, code: str | None, from_: str | None) -> _Window:
+    def _count(self, task: str, code: str | None, status: int | None, from_: str | None) -> _Window:
         now = self._changed_at = now_s()
         record = self._tasks.get(task)
         if record is None:
             record = self._tasks[task] = _TaskRecord()
-        return record.count(code, int(now // _SLICE_S), from_ or "")
+        return record.count(outcome_of(code, status), code, int(now // _SLICE_S), from_ or "")
 
     @property
     def is_changed(self) -> bool:
@@ -133,10 +158,10 @@ class TaskStats:
         chars = 0
         for task, record in self._tasks.items():
             callers = record.callers.totals
-            chars += len(task) + 60 + 30 * len(record.errors) + len(published(callers))
+            chars += len(task) + 60 + 30 * (len(record.counts.failed) + len(record.counts.rejected)) + len(published(callers))
             # Names may be long and made up: they must not make all of it too long to be read.
             told_callers = {} if chars > _MAX_CHARS else {"callers": callers}
-            entry: dict[str, Any] = {"ok": record.ok, "errors": record.errors, **told_callers}
+            entry: dict[str, Any] = {**record.counts.to_json(), **told_callers}
             if task in written:
                 entry["window"] = written[task]
             elif chars > _MAX_CHARS:

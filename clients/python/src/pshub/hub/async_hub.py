@@ -109,7 +109,7 @@ class AsyncHub(StreamCalls[AsyncHubStream[Any]], AsyncJobCalls):
         wrong = wrong_call(called, options, self._is_closed)
         if wrong is not None:
             if self._dispatch is not None and not self._is_closed:
-                self._started().refusals.note(called, None, wrong)
+                self._started().rejected(called, None, wrong, now_s())
             raise wrong
         dispatch = self._started()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()

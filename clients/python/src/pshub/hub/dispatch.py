@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeVar
 
-from ..catalogue.refusal_report import RefusalReport
+from ..catalogue.unanswered_report import UnansweredReport
 from ..figures.events import Events
 from ..queue.job_queue import JobQueue
 from ..queue.pause import pause_queue, resume_queue
@@ -17,7 +17,7 @@ from ..settings.table import Settings
 from ..task.task import DEFAULT_TIMEOUT_S
 from ..wire.clock import Stop, backoff_s, ignore, now_s, within
 from ..wire.deadlines import Deadlines
-from ..wire.errors import Aborted, HubClosed, HubError, InvalidArgs, NotEnqueued, OutcomeUnknown
+from ..wire.errors import Aborted, HubClosed, HubError, InvalidArgs, NotEnqueued, OutcomeUnknown, outcome_of
 from ..wire.ids import new_id
 from ..wire.keys import Keys
 from ..wire.message import request_tail
@@ -61,7 +61,7 @@ class Dispatch:
         resolver = Resolver(self.commands, self.keys, events, Placement(self.commands, self.keys, self.ask))
         self.routes = Routes(resolver, self.commands, self.closing)
         self._outboxes = Outboxes(self.commands, self.keys, self.id, events, self.closing)
-        self.refusals = RefusalReport(self.id, self._name, self.keys, self.commands, self.closing)
+        self.unanswered = UnansweredReport(self.id, self._name, self.keys, self.commands, self.closing)
         self._pending: dict[str, Call] = {}
         #: Who waits for an answer that is no call's: that of a job.
         self._tickets: dict[str, Callable[[dict[str, Any]], None]] = {}
@@ -175,7 +175,7 @@ class Dispatch:
         self._deadlines.stop()
         # For good, and not only the wait that is under way: a new connection would be made, and the end of this one told as an outage.
         await asyncio.gather(self.enqueuing.stop(), self.blocking.close(), self._inbox.stop(), self.streams.stop())
-        await asyncio.gather(self._delete_keys(), self.refusals.close())
+        await asyncio.gather(self._delete_keys(), self.unanswered.close())
         await self.commands.close()
 
     def detach(self, thread: LoopThread | None = None) -> None:
@@ -221,17 +221,26 @@ class Dispatch:
             return False
         again = Call(call.out, self, call, error)
         self._expect(again)
-        self.events.emit("call:retried", task=call.task, id=call.id, next_id=again.id, code=error.kind)
+        self.events.emit("call:retried", task=call.task, id=call.id, next_id=again.id, code=error.code)
         asyncio.get_running_loop().call_later(wait, self._outboxes.of(call.queue).add, again)
         return True
 
     def on_settled(self, call: Call, error: HubError | None, us: Phases | None) -> None:
-        if error is not None and not call.answered:
-            self.refusals.note(call.task, call.queue, error)
+        # A worker that adopts a call counts no run of it.
+        if error is not None and (not call.answered or (error.code == "WorkerLost" and us is None)):
+            self.unanswered.note(call.task, call.queue, error)
+        self._tell_settled(call.task, call.id, error, call.out.started_at, us)
+
+    def rejected(self, task: Any, queue: str | None, error: HubError, started_at: float) -> None:
+        """Tells of a call that ended before there was a request."""
+        self.unanswered.note(task, queue, error)
+        self._tell_settled(task, None, error, started_at, None)
+
+    def _tell_settled(self, task: Any, id: str | None, error: HubError | None, started_at: float, us: Phases | None) -> None:
         if self.events.has("call:settled"):
-            ms = (now_s() - call.out.started_at) * 1000
-            code = error.kind if error else None
-            self.events.emit("call:settled", task=call.task, id=call.id, ok=error is None, code=code, ms=ms, us=us)
+            code, status = (error.code, error.http_status) if error else (None, None)
+            told = {"ok": error is None, "outcome": outcome_of(code, status), "code": code}
+            self.events.emit("call:settled", task=task, id=id, **told, ms=(now_s() - started_at) * 1000, us=us)
 
     # The way of a call.
 
@@ -255,7 +264,7 @@ class Dispatch:
     def _refuse(self, out: Outgoing, error: HubError, route: Route | None) -> None:
         """It ends before there was a request."""
         if not out.over:
-            self.refusals.note(route.task if route else out.called, route.queue if route else None, error)
+            self.rejected(route.task if route else out.called, route.queue if route else None, error, out.started_at)
         out.settle(None, error)
 
     def _send(self, out: Outgoing) -> None:

@@ -198,7 +198,7 @@ class Outbox:
                 "queue:pushed",
                 queue=self._queue.name,
                 count=pushed.accepted,
-                refused=len(batch) - pushed.accepted,
+                rejected=len(batch) - pushed.accepted,
                 length=pushed.length,
                 repeated=pushed.repeated,
             )

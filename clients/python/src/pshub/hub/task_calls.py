@@ -7,6 +7,7 @@ from typing import Any, overload
 
 from ..settings.table import Settings
 from ..task.task import R, Task
+from ..wire.clock import now_s
 from ..wire.errors import HubError
 from ..wire.streams import OnProgress
 from .arguments import MISSING, Called, CallOptions, arguments_of, name_of, reader_of, wrong_call
@@ -132,4 +133,4 @@ class TaskCalls(Calling):
         """Tells of a call that ended on its caller's thread."""
         thread, dispatch = self._thread, self._dispatch
         if thread is not None and dispatch is not None:
-            thread.post(dispatch.refusals.note, task, queue, error)
+            thread.post(dispatch.rejected, task, queue, error, now_s())

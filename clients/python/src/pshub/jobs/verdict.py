@@ -36,7 +36,7 @@ def done_end(request: Request, result: str, queue: str) -> JobEnd | None:
 def failed_end(request: Request, task: Task[..., Any] | None, error: ToldError, raised: BaseException | None) -> JobEnd:
     """Of a job that failed: another try, if it may have one, or none any more. ``raised`` is what its handler raised."""
     job: JobPart = request.job or {}
-    text = failure_text(error.own or error.code, error.message, error.status)
+    text = failure_text(error.code, error.message, error.status)
     is_final = error.code in _HOPELESS or (isinstance(raised, TaskError) and raised.is_final)
     if "run" in job:
         words = tuple(_word_of(key, task, raised, is_final) for key in job["run"])

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..figures.events import Events
 from ..redis.refusals import explained, is_about_rights
+from ..wire.errors import ERROR_CLASSES
 
 logger = logging.getLogger("pshub")
 
@@ -93,9 +94,13 @@ def _task_settled(event: dict[str, Any]) -> None:
     if event["ok"]:
         return
     fields = {name: event[name] for name in ("task", "queue", "id", "code")}
-    code, raised = event["code"], event.get("raised")
+    fields["reason"] = _reason_of(event)
+    is_own = event["code"] not in ERROR_CLASSES or event["code"] == "TaskFailed"
+    if event["outcome"] == "rejected":
+        # By its handler, which is no fault; or for arguments that do not fit.
+        return _write(_INFO if is_own else _WARN, "task rejected", fields)
     # Where a handler failed is for its authors, who read this log; callers never see it.
-    _write(_WARN, "task failed", {**fields, "reason": _reason_of(event)}, raised if code == "TaskFailed" else None)
+    _write(_WARN, "task failed", fields, event.get("raised") if is_own else None)
 
 
 def _reason_of(event: dict[str, Any]) -> str:

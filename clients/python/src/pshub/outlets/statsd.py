@@ -7,6 +7,8 @@ import threading
 from typing import Any
 
 from ..figures.events import Events
+from ..figures.task_stats import Counts
+from ..wire.errors import ERROR_CLASSES, hub_error
 from .statsd_socket import StatsdSocket
 
 _MAX_PACKET = 1400
@@ -84,26 +86,38 @@ def send_metrics(events: Events, address: str | None) -> StatsD | None:
     if address is None:
         return None
     client = StatsD(address)
+    counts: dict[str, Counts] = {}
+
+    def bounded(task: str, code: str) -> str:
+        """Of a task at most as many codes as its counts have."""
+        return code if code in ERROR_CLASSES else counts.setdefault(task, Counts()).count("failed", code) or code
+
+    def was_run(code: str | None) -> bool:
+        return code is None or hub_error(code).ran != "no"
 
     def call_settled(event: dict[str, Any]) -> None:
-        client.timing("call.time", event["ms"], task=event["task"])
-        if event["ok"]:
-            client.count("call.ok", task=event["task"])
-        else:
-            client.count("call.error", task=event["task"], code=event["code"])
+        task, code = event["task"], event["code"]
+        if was_run(code):
+            client.timing("call.time", event["ms"], task=task)
+        # Without the name of what does not exist: it may be anything, each time another one.
+        tags = {} if code == "NoSuchTask" else {"task": task}
+        if code is not None:
+            tags["code"] = bounded(task, code)
+        client.count(f"call.{event['outcome']}", 1, **tags)
 
     def claim_taken(event: dict[str, Any]) -> None:
         client.gauge("queue.backlog", event["left"], queue=event["queue"])
         if event["expired"]:
-            client.count("worker.expired", event["expired"], queue=event["queue"])
+            client.count("worker.rejected", event["expired"], queue=event["queue"], code="Expired")
 
     def task_settled(event: dict[str, Any]) -> None:
         tags = {"task": event["task"], "queue": event["queue"]}
         client.timing("queue.backlog_wait", event["us"].backlog / 1000, **tags)
         client.timing("worker.queue_wait", event["us"].queue / 1000, **tags)
-        client.timing("worker.exec", event["us"].exec / 1000, **tags)
-        if not event["ok"]:
-            client.count("worker.error", code=event["code"], **tags)
+        if event["code"] is not None:
+            client.count(f"worker.{event['outcome']}", code=bounded(event["task"], event["code"]), **tags)
+        if was_run(event["code"]):
+            client.timing("worker.exec", event["us"].exec / 1000, **tags)
 
     events.on("call:settled", call_settled)
     events.on("reply:late", lambda event: client.count("call.late_reply"))
@@ -111,6 +125,6 @@ def send_metrics(events: Events, address: str | None) -> StatsD | None:
     events.on("claim:taken", claim_taken)
     events.on("task:elsewhere", lambda event: client.count("worker.task_elsewhere", queue=event["queue"], task=event["task"]))
     # Without its task: what was pushed by hand may name anything.
-    events.on("request:unserved", lambda event: client.count("worker.unserved", queue=event["queue"]))
+    events.on("request:unserved", lambda event: client.count("worker.rejected", queue=event["queue"], code=event["code"]))
     events.on("task:settled", task_settled)
     return client

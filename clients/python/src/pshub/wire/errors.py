@@ -59,7 +59,7 @@ class HubError(Exception):
 
     @property
     def kind(self) -> str:
-        """The code in pshub's own table: ``TaskFailed`` where the handler chose one of its own. What is measured counts by it."""
+        """The code in pshub's own table: ``TaskFailed`` where the handler chose one of its own."""
         return type(self).code
 
     def __reduce__(self) -> Any:
@@ -185,18 +185,33 @@ def from_wire(error: dict[str, Any], **details: Any) -> HubError:
 class ToldError(NamedTuple):
     """What the caller of a request is told of a failure."""
 
-    #: One of pshub's own.
+    #: One of pshub's own, or the one that the handler chose.
     code: str
     message: str
     #: All of it, as JSON.
     text: str
-    #: What the handler chose: a code, and an HTTP status.
-    own: str | None = None
+    #: The HTTP status that the handler chose.
     status: int | None = None
 
 
 def told_error(code: str, message: str, retryable: bool = False) -> ToldError:
     return ToldError(code, message, encode_payload({"code": code, "message": message, "retryable": retryable}))
+
+
+def outcome_of(code: str | None, status: int | None = None) -> str:
+    """
+    How a call or job counts that ended with this code, and the status that its handler chose; None: it ended well. ``rejected``:
+    certainly not run, or turned away by its handler with a status under 500. ``failed``: all else.
+    """
+    if code is None:
+        return "ok"
+    kind = ERROR_CLASSES.get(code, TaskFailed)
+    return "rejected" if kind.ran == "no" or is_expected(code, status) else "failed"
+
+
+def is_expected(code: str, status: int | None) -> bool:
+    """Rejected by its handler, which is no fault of anybody's."""
+    return ERROR_CLASSES.get(code, TaskFailed) is TaskFailed and (status or 500) < 500
 
 
 class ConfigError(Exception):
@@ -209,7 +224,7 @@ class TaskError(Exception):
 
     :param code: a name of its own for what went wrong, as ``NoSuchCity``: a capital, then letters and digits, 64 at most. Default:
         ``TaskFailed``
-    :param http_status: the HTTP status that fits, 400 to 599. Default: 500
+    :param http_status: the HTTP status that fits, 400 to 599. Default: 500. Under 500 it is no fault: the call counts as rejected
     :param retryable: whether a retry may help. A job is tried again unless this is False; a call only where it is True
     :param data: structured data for the caller
     :raises ConfigError: for a code that is pshub's own or badly formed, and for another status

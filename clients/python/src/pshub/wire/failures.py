@@ -46,8 +46,7 @@ def failure_of(raised: BaseException) -> ToldError:
     except BaseException:
         told["message"] = type(raised).__name__
         text = encode_payload(told)
-    own = None if told["code"] == "TaskFailed" else told["code"]
-    return ToldError("TaskFailed", message, text, own, told.get("status"))
+    return ToldError(told["code"], message, text, told.get("status"))
 
 
 def _failure_text(raised: BaseException, told: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from .errors import ERROR_CLASSES, ToldError
+from .errors import ToldError, hub_error
 from .foreign import is_amount
 from .job_part import JobPart, read_job_part
 from .keys import Keys, is_id
@@ -187,7 +187,7 @@ def error_reply(request: Request, error: ToldError, worker: str, us: Phases | No
 
 def told(request: Request, error: ToldError) -> ToldError:
     """What its caller is told of an error: never that a request was certainly not run which an earlier worker may have started."""
-    if not request.may_have_run or ERROR_CLASSES[error.code].ran != "no":
+    if not request.may_have_run or hub_error(error.code).ran != "no":
         return error
     message = f"An earlier worker may have run {request.task} before it left or died. It was not run again: {error.message}"
     said = {**json.loads(error.text), "code": "WorkerLost", "message": message, "retryable": False}

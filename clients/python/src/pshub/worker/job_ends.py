@@ -48,17 +48,17 @@ class JobEnds:
         else:
             raised = None if outcome.raised is None else cause_of(outcome.raised)
             end = failed_end(request, self._tasks.get(request.task), error, raised)
-        self._tell(request, end, error.code, error.message, error.own)
+        self._tell(request, end, error.code, error.message)
         return end
 
-    def _tell(self, request: Request, end: JobEnd, code: str, message: str, own: str | None = None) -> None:
+    def _tell(self, request: Request, end: JobEnd, code: str, message: str) -> None:
         """What became of a job that failed, or of each key of a run."""
         fates: list[Fate] = fates_of(request, end)
         for number, fate in enumerate(fates, 1):
             id = request.id if end.words is None else f"{request.id}-{number}"
             more: dict[str, Any]
             if fate.event == "job:dead":
-                more = {"reason": f"{own or code}: {message}"}
+                more = {"reason": f"{code}: {message}"}
             elif fate.event == "job:putoff":
                 more = {"delay_ms": fate.delay_ms, "reason": message}
             else:

@@ -10,7 +10,7 @@ from ..figures.busy_share import BusyShare
 from ..figures.recent_failures import RecentFailures
 from ..figures.task_stats import TaskStats
 from ..wire.clock import now_s
-from ..wire.errors import ToldError
+from ..wire.errors import ToldError, is_expected, outcome_of
 from ..wire.message import Request
 from ..wire.phases import Phases
 from ..wire.redis_clock import RedisClock
@@ -19,7 +19,7 @@ from .slots import Slots
 
 class Measures:
     def __init__(self, slots: Slots, clock: RedisClock) -> None:
-        self.counters = {"ok": 0, "failed": 0, "expired": 0, "malformed": 0, "unserved": 0}
+        self.counters = {"ok": 0, "rejected": 0, "failed": 0, "expired": 0, "malformed": 0, "unserved": 0}
         self._slots = slots
         self._clock = clock
         self._busy_share = BusyShare(slots.size)
@@ -29,8 +29,11 @@ class Measures:
 
     def ran(self, request: Request, error: ToldError | None, us: Phases) -> None:
         """A call ended that ran; ``error`` is what its caller is told, None when it ended well."""
-        self._task_stats.ran(request.task, error.code if error else None, us, request.from_)
-        if error is not None:
+        code, status = (error.code, error.status) if error else (None, None)
+        self.counters[outcome_of(code, status)] += 1
+        self._task_stats.ran(request.task, code, status, us, request.from_)
+        # What handlers reject is no fault, and would leave no room for what is.
+        if error is not None and not is_expected(error.code, error.status):
             self._keep_failure(request, error, us.exec)
 
     def expired(self, request: Request, error: ToldError) -> None:

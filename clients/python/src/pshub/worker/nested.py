@@ -12,6 +12,7 @@ from ..hub.dispatch import Dispatch
 from ..hub.loop import LoopThread
 from ..hub.pending import PendingCall
 from ..settings.table import Settings
+from ..wire.clock import now_s
 from ..wire.errors import Aborted
 from .context import Context
 
@@ -37,7 +38,7 @@ class NestedCalls:
         dispatch = self._hub()
         if wrong is not None:
             self._thread.post(dispatch.open)
-            self._thread.post(dispatch.refusals.note, called, None, wrong)
+            self._thread.post(dispatch.rejected, called, None, wrong, now_s())
             raise wrong
         pending: PendingCall[Any] = PendingCall(self._thread, dispatch, reader_of(task))
         limit_s = None if limit == float("inf") else limit

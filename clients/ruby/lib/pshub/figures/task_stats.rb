@@ -1,41 +1,80 @@
 # frozen_string_literal: true
 
 require_relative "../wire/clock"
+require_relative "../wire/errors"
 require_relative "../wire/payload"
 require_relative "../wire/phases"
 require_relative "callers"
 require_relative "histogram"
 
 module Pshub
-  # What ended in one slice of time, or in several.
-  class Window
-    attr_reader :number, :ok, :errors, :callers, :us
+  # Calls that ended, by how; those that did not end well by code.
+  class Counts
+    MAX_OWN_CODES = 50
+    OTHER_CODES = "Other"
 
-    def initialize(number = 0)
-      @number = number
+    attr_reader :ok, :codes
+
+    def initialize
       @ok = 0
-      @errors = Hash.new(0)
-      @callers = Hash.new(0)
-      @us = Array.new(3) { Histogram.new }
+      @codes = { "rejected" => Hash.new(0), "failed" => Hash.new(0) }
     end
 
-    def count(code)
-      code ? @errors[code] += 1 : @ok += 1
+    # Returns the code under which it was counted: a handler can make up codes without end.
+    def count(outcome, code, calls = 1)
+      if outcome == "ok"
+        @ok += calls
+        return nil
+      end
+
+      code = OTHER_CODES unless known?(code)
+      @codes.fetch(outcome)[code] += calls
+      code
     end
 
     def add(other)
       @ok += other.ok
-      other.errors.each { |code, count| @errors[code] += count }
+      other.codes.each { |outcome, codes| codes.each { |code, calls| count(outcome, code, calls) } }
+    end
+
+    def total = @ok + @codes.each_value.sum { |codes| codes.values.sum }
+    def size = @codes.each_value.sum(&:size)
+    def to_h = { "ok" => @ok, **@codes }
+
+    private
+
+    # Or there is room for it.
+    def known?(code)
+      return true if ERROR_TABLE.key?(code) || @codes.each_value.any? { |codes| codes.key?(code) }
+
+      own = @codes.values.flat_map(&:keys).uniq - ERROR_TABLE.keys - [OTHER_CODES]
+      own.size < MAX_OWN_CODES
+    end
+  end
+
+  # What ended in one slice of time, or in several.
+  class Window
+    attr_reader :number, :counts, :callers, :us
+
+    def initialize(number = 0)
+      @number = number
+      @counts = Counts.new
+      @callers = Hash.new(0)
+      @us = Array.new(3) { Histogram.new }
+    end
+
+    def add(other)
+      @counts.add(other.counts)
       other.callers.each { |name, count| @callers[name] += count }
       @us.zip(other.us) { |mine, theirs| mine.add(theirs) }
     end
 
-    def total = @ok + @errors.values.sum
+    def total = @counts.total
 
     # +callers+ are those of one task.
     def to_h(callers: true)
       us = Phases.members.map(&:to_s).zip(@us.map(&:to_h)).to_h
-      { "ok" => @ok, "errors" => @errors, "callers" => (@callers if callers), "us" => us }.compact
+      { **@counts.to_h, "callers" => (@callers if callers), "us" => us }.compact
     end
   end
 
@@ -48,7 +87,7 @@ module Pshub
     MAX_WINDOW_CHARS = 65_536
     MAX_CHARS = 524_288
 
-    Record = Struct.new(:ok, :errors, :slices, :callers)
+    Record = Struct.new(:counts, :slices, :callers)
 
     def initialize
       @started_at = Clock.now
@@ -56,14 +95,14 @@ module Pshub
       @changed_at = -Float::INFINITY
     end
 
-    # +code+ is nil for a call that ended well; +from+ is the calling service.
-    def ran(task, code, phases, from = nil)
-      window = count(task, code, from)
+    # +code+ is nil for a call that ended well; +status+ is what its handler chose, +from+ the calling service.
+    def ran(task, code, status, phases, from = nil)
+      window = count(task, Errors.outcome_of(code, status), code, from)
       window.us.zip(phases.to_a) { |histogram, value| histogram.record(value) }
     end
 
     # A call was not started, because its time was up.
-    def expired(task, from = nil) = count(task, "Expired", from)
+    def expired(task, from = nil) = count(task, "rejected", "Expired", from)
 
     # Also while something is still in a window.
     def changed? = Clock.now - @changed_at <= (SLICES + 1) * SLICE_S
@@ -80,16 +119,15 @@ module Pshub
 
     private
 
-    def count(task, code, from)
+    def count(task, outcome, code, from)
       now = @changed_at = Clock.now
-      record = @records[task] ||= Record.new(0, Hash.new(0), [], Callers.new)
-      code ? record.errors[code] += 1 : record.ok += 1
+      record = @records[task] ||= Record.new(Counts.new, [], Callers.new)
       number = (now / SLICE_S).floor
       if record.slices.last&.number != number
         record.slices = record.slices.select { |each| each.number > number - SLICES } << Window.new(number)
       end
       record.callers.count(from || "", number, record.slices.map(&:callers))
-      record.slices.last.tap { |window| window.count(code) }
+      record.slices.last.tap { |window| window.counts.count(outcome, record.counts.count(outcome, code)) }
     end
 
     def windows(oldest)
@@ -116,12 +154,12 @@ module Pshub
       chars = 0
       @records.each_with_object({}) do |(task, record), entries|
         callers = record.callers.totals
-        chars += task.length + 60 + (30 * record.errors.size) + Payload.compact(callers).length
+        chars += task.length + 60 + (30 * record.counts.size) + Payload.compact(callers).length
         next if chars > MAX_CHARS && !written.key?(task)
 
         # Names may be long and made up: they must not make all of it too long to be read.
         told = callers if chars <= MAX_CHARS
-        entries[task] = { "ok" => record.ok, "errors" => record.errors, "callers" => told, "window" => written[task] }.compact
+        entries[task] = { **record.counts.to_h, "callers" => told, "window" => written[task] }.compact
       end
     end
   end

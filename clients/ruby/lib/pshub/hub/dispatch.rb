@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "monitor"
-require_relative "../catalogue/refusal_report"
+require_relative "../catalogue/unanswered_report"
 require_relative "../queue/pause"
 require_relative "../queue/queue"
 require_relative "../redis/failures"
@@ -37,8 +37,8 @@ module Pshub
 
     SWEEP_S = 0.5
 
-    # +jobs+: what it has for jobs. +refusals+: who tells of calls that no worker ended.
-    attr_reader :id, :pid, :jobs, :refusals
+    # +jobs+: what it has for jobs.
+    attr_reader :id, :pid, :jobs
 
     def initialize(settings, events, name: settings.name)
       @id = Ids.make
@@ -56,7 +56,7 @@ module Pshub
       @budget = RetryBudget.new
       @clock = RedisClock.new
       @commands, @blocking = Connections.pair("hub", settings.redis, events)
-      @refusals = RefusalReport.new(@id, name, @keys, @commands, @closing)
+      @unanswered = UnansweredReport.new(@id, name, @keys, @commands, @closing)
       @routes = Routes.new(@commands, Resolver.new(@commands.without_waiting, @keys, events), @closing)
       @jobs = JobLinks.new(@id, @keys, @commands, @routes, events, @closing)
       @streams = OpenStreams.new(@id, @keys, @commands, @closing) { |error| stream_problem(error) }
@@ -141,8 +141,14 @@ module Pshub
       [@routes, @jobs, @streams].each(&:stop)
       @outboxes.each_value(&:stop)
       delete_keys
-      @refusals.close
+      @unanswered.close
       @commands.close
+    end
+
+    # Tells of a call that ended before there was a request.
+    def rejected(task, queue, error, started_at = Clock.now)
+      @unanswered.note(task, queue, error)
+      tell_settled(task, nil, error, started_at, nil)
     end
 
     private
@@ -194,7 +200,7 @@ module Pshub
 
     # It ends before there was a request.
     def refuse_call(call, error, route = nil)
-      @refusals.note(route&.task || call.called, route&.queue, error) unless call.done?
+      rejected(route&.task || call.called, route&.queue, error, call.started_at) unless call.done?
       call.settle(nil, error)
     end
 
@@ -257,12 +263,18 @@ module Pshub
 
     def settle(attempt, value, error, phases)
       call = attempt.call
-      @refusals.note(attempt.task, attempt.queue, error) if error && !attempt.answered
+      # A worker that adopts a call counts no run of it.
+      uncounted = error && (!attempt.answered || (error.code == "WorkerLost" && phases.nil?))
+      @unanswered.note(attempt.task, attempt.queue, error) if uncounted
       call.settle(value, error)
+      tell_settled(attempt.task, attempt.id, error, call.started_at, phases)
+    end
+
+    def tell_settled(task, id, error, started_at, phases)
       return unless @events.any?("call:settled")
 
-      @events.emit("call:settled", task: attempt.task, id: attempt.id, ok: error.nil?, code: error&.kind,
-                                   ms: (Clock.now - call.started_at) * 1000, us: phases)
+      @events.emit("call:settled", task: task, id: id, ok: error.nil?, outcome: Errors.outcome_of(error&.code, error&.http_status),
+                                   code: error&.code, ms: (Clock.now - started_at) * 1000, us: phases)
     end
 
     # True when a further try was started; that one settles the call then.
@@ -271,7 +283,7 @@ module Pshub
       return false unless wait_s
 
       again = try_call(attempt.call, attempt, error, wait_s)
-      @events.emit("call:retried", task: attempt.task, id: attempt.id, next_id: again.id, code: error.kind)
+      @events.emit("call:retried", task: attempt.task, id: attempt.id, next_id: again.id, code: error.code)
       true
     end
 

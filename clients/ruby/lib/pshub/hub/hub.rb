@@ -68,7 +68,7 @@ module Pshub
       called = Arguments.name_of(task)
       wrong = Arguments.wrong(called, timeout, queue, on_progress)
       wrong ||= HubClosed.new(JobLinks::CLOSED, task: called) if @closed
-      @dispatch&.refusals&.note(called, nil, wrong) if wrong
+      @dispatch&.rejected(called, nil, wrong) if wrong
       return PendingCall.failed(wrong) if wrong
 
       hub = dispatch

@@ -216,7 +216,7 @@ module Pshub
         @host.enqueued(attempt, InList.new(pushed.at, ttl_ms, pushed.repeated ? nil : pushed.length + index))
         cancel(attempt) if attempt.abandoned
       end
-      @events.emit("queue:pushed", queue: @queue.name, count: pushed.accepted, refused: batch.size - pushed.accepted,
+      @events.emit("queue:pushed", queue: @queue.name, count: pushed.accepted, rejected: batch.size - pushed.accepted,
                                    length: pushed.length, repeated: pushed.repeated)
     end
 

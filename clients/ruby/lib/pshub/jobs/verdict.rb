@@ -37,7 +37,7 @@ module Pshub
 
     # What becomes of a job that failed, or could not be run. +error+ is as the wire has it, +raised+ what its handler raised.
     def failed(request, task, error, raised)
-      text = JobPart.failure_text(error["own"] || error["code"], error["message"], error["status"])
+      text = JobPart.failure_text(error["code"], error["message"], error["status"])
       return JobEnd.new(request.held_id, "retry", 0, text, "", words(request, task, error, raised)) if run_of(request)
       return JobEnd.new(request.held_id, "putoff", raised.delay_ms, "", "") if raised.is_a?(PutOff)
 

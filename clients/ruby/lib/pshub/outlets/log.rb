@@ -67,8 +67,12 @@ module Pshub
 
     def task_settled(event)
       fields = event.slice(:task, :queue, :id, :code).merge(reason: reason_of(event))
+      own = Errors.own_kind?(event[:code])
+      # By its handler, which is no fault; or for arguments that do not fit.
+      return write(own ? :info : :warn, "task rejected", fields) if event[:outcome] == "rejected"
+
       # Where a handler failed is for its authors, who read this log; callers never see it.
-      write(:warn, "task failed", fields, event[:code] == "TaskFailed" ? event[:raised] : nil)
+      write(:warn, "task failed", fields, own ? event[:raised] : nil)
     end
 
     # In words that are not the payload's: what a handler says is its author's choice, keys of arguments and results are not.

@@ -1,6 +1,8 @@
 # frozen_string_literal: true
 
 require "socket"
+require_relative "../figures/task_stats"
+require_relative "../wire/errors"
 
 module Pshub
   # Metrics over plain UDP, with the names and tags of the reference. Lines are collected into packets, for half a second at the most;
@@ -17,6 +19,8 @@ module Pshub
       @address = [host, port.to_i]
       @lock = Mutex.new
       @lines = []
+      # By task.
+      @counts = {}
       @size = 0
       # The process in which a thread is on its way to send what there is: none goes along into a fork.
       @sending_in = nil
@@ -32,9 +36,9 @@ module Pshub
       events.on("reply:late") { count("call.late_reply") }
       events.on("queue:pushed") { |event| gauge("queue.backlog", event[:length] + event[:count], queue: event[:queue]) }
       events.on("claim:taken") { |event| claim_taken(event) }
-      events.on("request:expired") { |event| count("worker.expired", queue: event[:queue]) }
+      events.on("request:expired") { |event| count("worker.rejected", queue: event[:queue], code: "Expired") }
       # Without its task: what was pushed by hand may name anything.
-      events.on("request:unserved") { |event| count("worker.unserved", queue: event[:queue]) }
+      events.on("request:unserved") { |event| count("worker.rejected", **event.slice(:queue, :code)) }
       events.on("task:elsewhere") { |event| count("worker.task_elsewhere", **event.slice(:queue, :task)) }
       events.on("task:settled") { |event| task_settled(event) }
     end
@@ -42,21 +46,33 @@ module Pshub
     private
 
     def call_settled(event)
-      timing("call.time", event[:ms], task: event[:task])
-      event[:ok] ? count("call.ok", task: event[:task]) : count("call.error", task: event[:task], code: event[:code])
+      timing("call.time", event[:ms], task: event[:task]) if run?(event)
+      # Without the name of what does not exist: it may be anything, each time another one.
+      tags = { task: event[:code] == "NoSuchTask" ? nil : event[:task], code: bounded(event) }.compact
+      count("call.#{event[:outcome]}", **tags)
     end
 
     def claim_taken(event)
       gauge("queue.backlog", event[:left], queue: event[:queue])
-      count("worker.expired", event[:expired], queue: event[:queue]) if event[:expired].positive?
+      count("worker.rejected", event[:expired], queue: event[:queue], code: "Expired") if event[:expired].positive?
     end
 
     def task_settled(event)
       tags = { task: event[:task], queue: event[:queue] }
       timing("queue.backlog_wait", event[:us].backlog / 1000.0, **tags)
       timing("worker.queue_wait", event[:us].queue / 1000.0, **tags)
-      timing("worker.exec", event[:us].exec / 1000.0, **tags)
-      count("worker.error", code: event[:code], **tags) unless event[:ok]
+      timing("worker.exec", event[:us].exec / 1000.0, **tags) if run?(event)
+      count("worker.#{event[:outcome]}", code: bounded(event), **tags) unless event[:ok]
+    end
+
+    def run?(event) = event[:ok] || Errors.kind_of(event[:code]).ran != "no"
+
+    # The code as a tag: of a task at most as many as its counts have.
+    def bounded(event)
+      code = event[:code]
+      return code if code.nil? || ERROR_TABLE.key?(code)
+
+      @lock.synchronize { (@counts[event[:task]] ||= Counts.new).count("failed", code) }
     end
 
     def add(line, tags)

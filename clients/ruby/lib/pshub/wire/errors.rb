@@ -52,7 +52,7 @@ module Pshub
       @http_status = http_status || row.http_status
     end
 
-    # The code in pshub's own table: +TaskFailed+ where the handler chose one of its own. What is measured counts by it.
+    # The code in pshub's own table: +TaskFailed+ where the handler chose one of its own.
     def kind = self.class::CODE
 
     # What may be told to others: no backtrace, no cause.
@@ -75,7 +75,7 @@ module Pshub
     attr_reader :code, :http_status, :data
 
     # +code+:: a name of its own for what went wrong, as +NoSuchCity+: a capital, then letters and digits, 64 at most. Default: +TaskFailed+
-    # +http_status+:: the HTTP status that fits, 400 to 599. Default: 500
+    # +http_status+:: the HTTP status that fits, 400 to 599. Default: 500. Under 500 it is no fault: the call counts as rejected
     # +retryable+:: whether a retry may help. A job is tried again unless this is false; a call, which nobody else would know to be
     #               harmless, only where it is true
     # +data+:: details for the caller
@@ -138,6 +138,23 @@ module Pshub
       end
       make(code, error["message"], data: error["data"], **details)
     end
+
+    # How a call or job counts that ended with this code, and the status that its handler chose; nil: it ended well. +rejected+: certainly
+    # not run, or turned away by its handler with a status under 500. +failed+: all else.
+    def outcome_of(code = nil, status = nil)
+      return "ok" unless code
+
+      kind_of(code).ran == "no" || expected?(code, status) ? "rejected" : "failed"
+    end
+
+    # Rejected by its handler, which is no fault of anybody's.
+    def expected?(code, status) = own_kind?(code) && (status || 500) < 500
+
+    # Whether a handler says so: a code of its own, or none.
+    def own_kind?(code) = code == "TaskFailed" || !ERROR_TABLE.key?(code)
+
+    # The row of pshub's own table.
+    def kind_of(code) = ERROR_TABLE.fetch(code) { ERROR_TABLE.fetch("TaskFailed") }
 
     # What a handler may call a failure of its own: short, and never what pshub says itself.
     def own_code?(code) = code.is_a?(String) && code.valid_encoding? && code.match?(/\A[A-Z][A-Za-z0-9]{0,63}\z/) && !ERROR_TABLE.key?(code)

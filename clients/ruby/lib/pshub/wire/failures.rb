@@ -32,17 +32,14 @@ module Pshub
     # What was found wrong with the arguments or the result, field by field; nothing for other errors.
     def problems_of(error) = %w[InvalidArgs InvalidResult].include?(error["code"]) ? error.dig("data", "problems") || [] : []
 
-    # What the handler chose: it travels in the place of the code (see #worded), and what is measured counts by the code.
+    # What the handler chose.
     def chosen_of(raised)
       return {} unless raised.is_a?(TaskError)
 
-      own = raised.code if Errors.own_code?(raised.code)
+      code = raised.code if Errors.own_code?(raised.code)
       status = raised.http_status if Errors.failed_status?(raised.http_status)
-      { "own" => own, "status" => status&.to_i }.compact
+      { "code" => code, "status" => status&.to_i }.compact
     end
-
-    # A failure as it is told to others: under the code that the handler chose, where it did.
-    def worded(error) = { **error.except("own"), "code" => error["own"] || error["code"] }
 
     # A nested call's error is a failure of this task; which one it was is worth knowing, also without its own data.
     def data_of(raised)

@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "errors"
-require_relative "failures"
 require_relative "job_part"
 require_relative "keys"
 require_relative "payload"
@@ -82,13 +81,13 @@ module Pshub
 
     # The reply of a request that did not end well; its +error+ goes through #told here, on whatever way it comes.
     def error_reply(request, error, worker, phases = nil)
-      json = Payload.compact(Failures.worded(told(request, error)))
+      json = Payload.compact(told(request, error))
       %({"id":"#{request.id}","ok":false,"error":#{json},"worker":"#{worker}"#{phases && ",#{phases.json}"}})
     end
 
     # What its caller is told of an error: never that a request was certainly not run which an earlier worker may have started.
     def told(request, error)
-      return error unless request.may_have_run && ERROR_TABLE.fetch(error["code"]).ran == "no"
+      return error unless request.may_have_run && Errors.kind_of(error["code"]).ran == "no"
 
       message = "An earlier worker may have run #{request.task} before it left or died. It was not run again: #{error['message']}"
       error.merge("code" => "WorkerLost", "message" => message, "retryable" => false)

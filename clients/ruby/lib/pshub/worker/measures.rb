@@ -3,6 +3,7 @@
 require_relative "../figures/recent_failures"
 require_relative "../figures/task_stats"
 require_relative "../wire/clock"
+require_relative "../wire/errors"
 
 module Pshub
   # All that one worker measures of its tasks for others to read. Used by many threads.
@@ -21,8 +22,10 @@ module Pshub
     # A call ended that ran; +error+ is nil when it ended well, and what its caller is told if not.
     def ran(request, error, phases)
       @lock.synchronize do
-        @task_stats.ran(request.task, error&.fetch("code"), phases, request.from)
-        keep(request, error["code"], error["message"], phases.exec) if error
+        code, status = error&.values_at("code", "status")
+        @task_stats.ran(request.task, code, status, phases, request.from)
+        # What handlers reject is no fault, and would leave no room for what is.
+        keep(request, code, error["message"], phases.exec) if error && !Errors.expected?(code, status)
       end
     end
 

@@ -16,7 +16,7 @@ module Pshub
 
     # A call that cannot be made at all is told as that of any hub. Returns the error.
     def refused(called, error)
-      dispatch.refusals.note(called, nil, error)
+      dispatch.rejected(called, nil, error)
       error
     end
 

@@ -13,7 +13,7 @@ from ...queue.job_queue import JobEnd
 from ...task.task import Task
 from ...wire.answers import Claimed, ClaimedRequest
 from ...wire.clock import now_s, spawn
-from ...wire.errors import ToldError, told_error
+from ...wire.errors import ToldError, outcome_of, told_error
 from ...wire.failures import problems_of
 from ...wire.keys import Keys
 from ...wire.message import MalformedMessage, Request, decode_request, error_reply, leading_at, leading_id, ok_reply, told
@@ -272,7 +272,6 @@ class Intake:
             # It did not run, or was not to.
             return self._end_job(request, worker_id, end, slot)
         self._measures.ran(request, error, us)
-        self._measures.counters["failed" if error else "ok"] += 1
         if is_job:
             self._end_job(request, worker_id, end, slot)
         else:
@@ -293,6 +292,7 @@ class Intake:
                 queue=self._queue_name,
                 id=request.id,
                 ok=error is None,
+                outcome=outcome_of(error and error.code, error and error.status),
                 code=error and error.code,
                 message=error.message if error else "",
                 problems=problems_of(error) if error else [],

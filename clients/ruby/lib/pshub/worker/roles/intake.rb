@@ -3,6 +3,7 @@
 require "monitor"
 require_relative "../../jobs/verdict"
 require_relative "../../wire/clock"
+require_relative "../../wire/errors"
 require_relative "../../wire/failures"
 require_relative "../../wire/message"
 require_relative "../../wire/payload"
@@ -35,7 +36,7 @@ module Pshub
         @clock = clock
         @events = events
         @lock = Monitor.new
-        @counters = { "ok" => 0, "failed" => 0, "expired" => 0, "malformed" => 0, "unserved" => 0 }
+        @counters = { "ok" => 0, "rejected" => 0, "failed" => 0, "expired" => 0, "malformed" => 0, "unserved" => 0 }
         @measures = Measures.new(clock)
         # Requests that reconcile put back, and Redis' time then: the late answer of an earlier claim must not run them.
         @put_back = {}
@@ -276,7 +277,7 @@ module Pshub
         JobVerdict.failures_of(request, job).each.with_index(1) do |failure, number|
           told = { queue: @queue_name, task: request.task, id: job.words ? "#{request.id}-#{number}" : request.id }
           case failure.how
-          when "dead" then @events.emit("job:dead", **told, reason: "#{error['own'] || error['code']}: #{error['message']}")
+          when "dead" then @events.emit("job:dead", **told, reason: "#{error['code']}: #{error['message']}")
           when "putoff" then @events.emit("job:putoff", **told, delay_ms: failure.delay_ms, reason: error["message"])
           else @events.emit("job:retried", **told, attempt: failure.tries + 1, delay_ms: failure.delay_ms, code: error["code"])
           end
@@ -287,13 +288,14 @@ module Pshub
       def micros(seconds) = [0, (seconds * 1e6).round].max
 
       def count(request, error, phases)
-        @lock.synchronize { @counters[error ? "failed" : "ok"] += 1 }
+        @lock.synchronize { @counters[Errors.outcome_of(*error&.values_at("code", "status"))] += 1 }
         @measures.ran(request, error, phases)
       end
 
       def tell(request, error, raised, phases)
         @events.emit("task:settled", task: request.task, queue: @queue_name, id: request.id, ok: error.empty?,
-                                     code: error["code"], message: error["message"], problems: Failures.problems_of(error),
+                                     outcome: Errors.outcome_of(*error.values_at("code", "status")), code: error["code"],
+                                     message: error["message"], problems: Failures.problems_of(error),
                                      raised: raised, us: phases)
       end
 

@@ -1,21 +1,13 @@
-import { type HubRefusals, type Refusal, readHubRefusals } from '../figures/refusals.ts'
+import { type HubUnanswered, readHubUnanswered, type UnansweredCalls } from '../figures/unanswered.ts'
 import type { Redis } from '../redis/connection.ts'
 import type { TaskCard } from '../task/card.ts'
-import { maxRefusalsLength, Unreadable } from '../wire/foreign.ts'
+import { maxUnansweredLength, Unreadable } from '../wire/foreign.ts'
 import { isId, type Keys, wholeQueue } from '../wire/keys.ts'
 import { newestFirst, tryParseTaskName } from '../wire/names.ts'
 import type { Catalogue } from './catalogue.ts'
 
-/** Calls that ended in their hubs without a word of a worker, by code. */
-export interface Refused {
-  /** In the last minute. */
-  lastMinute: Record<string, number>
-  /** Since these hubs' starts, of those that refused any in the last hour. */
-  counts: Record<string, number>
-}
-
-/** Those of one task and code in one hub. */
-export interface RefusalOverview extends Refusal {
+/** Calls of one task that ended with one code in one hub, without a word of a worker. */
+export interface UnansweredOverview extends UnansweredCalls {
   /** As it is known to the registry, or as it was called where it is not. */
   task: string
   queue: string | undefined
@@ -30,13 +22,13 @@ const mostHubs = 1000
 const windowMs = 60_000
 
 /** What hubs tell of the last hour; the latest first. A Redis user of earlier rights sees none. */
-export const readRefusals = async (
+export const readUnanswered = async (
   client: Redis,
   catalogue: Catalogue,
   keys: Keys,
   cards: readonly Pick<TaskCard, 'task' | 'queue'>[],
   nowMs: number,
-): Promise<RefusalOverview[]> => {
+): Promise<UnansweredOverview[]> => {
   const ids = (await catalogue.askIfAllowed<unknown[]>(client, [], 'zrange', keys.refusing, -mostHubs, -1)) ?? []
   const records = await Promise.all(
     ids.filter(isId).map(async hub => ({ hub, record: await readOne(client, catalogue, keys.refused(hub)) })),
@@ -45,10 +37,10 @@ export const readRefusals = async (
   return records
     .flatMap(({ hub, record }) =>
       (record?.tasks ?? []).flatMap(({ task, queue, codes }) =>
-        codes.map(refusal => ({
-          ...refusal,
+        codes.map(calls => ({
+          ...calls,
           // It stays as it was written when there is nothing new.
-          lastMinute: nowMs - record!.seen < windowMs ? refusal.lastMinute : 0,
+          lastMinute: nowMs - record!.seen < windowMs ? calls.lastMinute : 0,
           ...nameOf(task, queue),
           from: record!.name,
           hub,
@@ -60,12 +52,12 @@ export const readRefusals = async (
     .sort((a, b) => b.atMs - a.atMs)
 }
 
-const readOne = async (client: Redis, catalogue: Catalogue, key: string): Promise<HubRefusals | undefined> => {
+const readOne = async (client: Redis, catalogue: Catalogue, key: string): Promise<HubUnanswered | undefined> => {
   // So much and no more: it may be anything.
-  const text = await catalogue.askIfAllowed(client, '', 'getrange', key, 0, 4 * maxRefusalsLength)
+  const text = await catalogue.askIfAllowed(client, '', 'getrange', key, 0, 4 * maxUnansweredLength)
   if (!text) return undefined
   try {
-    return readHubRefusals(text)
+    return readHubUnanswered(text)
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error
     catalogue.noteUnreadable(key, error.message)
@@ -85,16 +77,4 @@ const knownNames = (cards: readonly Pick<TaskCard, 'task' | 'queue'>[]) => {
     const own = queue ?? queues.get(task)
     return { task, queue: own === undefined ? undefined : wholeQueue(own) }
   }
-}
-
-export const noRefusals = (): Refused => ({ lastMinute: {}, counts: {} })
-
-/** Adds them up. */
-export const refusedOf = (refusals: readonly RefusalOverview[]): Refused => {
-  const sum = noRefusals()
-  for (const { code, lastMinute, count } of refusals) {
-    if (lastMinute > 0) sum.lastMinute[code] = (sum.lastMinute[code] ?? 0) + lastMinute
-    sum.counts[code] = (sum.counts[code] ?? 0) + count
-  }
-  return sum
 }

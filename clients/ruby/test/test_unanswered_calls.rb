@@ -3,7 +3,7 @@
 require_relative "helper"
 
 # What a hub tells of the calls that no worker ended: PROTOCOL.md, section 11.5.
-class TestRefusedCalls < PshubTest
+class TestUnansweredCalls < PshubTest
   ARGS = { type: "object", properties: { x: { type: "integer" } }, required: ["x"] }.freeze
 
   def adder = declare("add:1.0", args: ARGS) { |args| args["x"] + 2 }
@@ -14,9 +14,9 @@ class TestRefusedCalls < PshubTest
   end
 
   def test_golden_records
-    golden = vectors("refused-calls.json")
+    golden = vectors("unanswered-calls.json")
     golden["cases"].each do |each|
-      calls = Pshub::RefusedCalls.new
+      calls = Pshub::Unanswered.new
       each["steps"].each { |step| follow(calls, step, golden, "#{each['title']}, at #{step['at']}") }
     end
   end
@@ -39,7 +39,7 @@ class TestRefusedCalls < PshubTest
   end
 
   def test_a_name_or_message_that_is_no_text_is_told_all_the_same
-    calls = Pshub::RefusedCalls.new
+    calls = Pshub::Unanswered.new
     calls.count("a\xFF", nil, Pshub::NoSuchTask.new("b\xFE".b), 1000)
     told = JSON.parse(calls.text(1000, 5000, { name: "", host: "h", pid: 1 }))["tasks"].first
     assert_equal ["a\uFFFD", "b\uFFFD"], [told["task"], told["codes"].first["message"]]

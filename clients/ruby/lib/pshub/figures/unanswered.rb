@@ -4,12 +4,12 @@ require_relative "../wire/payload"
 
 module Pshub
   # Counts the calls of one hub that no worker ended, for others to read: PROTOCOL.md, section 11.5. Time is in monotonic
-  # milliseconds and given by the caller. Used under the lock of its RefusalReport.
-  class RefusedCalls
+  # milliseconds and given by the caller. Used under the lock of its UnansweredReport.
+  class Unanswered
     MAX_TASKS = 50
     MAX_MESSAGE_CHARS = 300
     MAX_TASK_CHARS = 256
-    # Tasks that were refused longest ago are left out where this many characters are full.
+    # Tasks that had none for longest are left out where this many characters are full.
     MAX_CHARS = 65_536
     SLICE_MS = 10_000
     SLICES = 6
@@ -23,7 +23,7 @@ module Pshub
     private_constant :Counted, :Known
 
     def initialize
-      # The task that was refused last is the last one.
+      # The task that had one last is the last one.
       @tasks = {}
       @new = false
       @slice = 0

@@ -1,9 +1,9 @@
 import { type ErrorCode, isErrorCode } from '../wire/errors.ts'
-import { isCount, isMoment, isObject, maxRefusalsLength, objectOf, textOf } from '../wire/foreign.ts'
+import { isCount, isMoment, isObject, maxUnansweredLength, objectOf, textOf } from '../wire/foreign.ts'
 import { isId, isQueueName } from '../wire/keys.ts'
 
 /** Calls of one task that ended with one code in their hub, without a word of a worker. */
-export interface Refusal {
+export interface UnansweredCalls {
   code: ErrorCode
   /** In the last minute before the record was written, and since the hub's start. */
   lastMinute: number
@@ -17,26 +17,26 @@ export interface Refusal {
 }
 
 /** Those of one task, as it was called. */
-export interface RefusedTask {
+export interface UnansweredTask {
   task: string
   /** Absent where none was known. */
   queue?: string
-  codes: Refusal[]
+  codes: UnansweredCalls[]
 }
 
 /** What one hub publishes of the calls that no worker ended. */
-export interface HubRefusals {
+export interface HubUnanswered {
   /** Redis milliseconds when it was written. */
   seen: number
   /** The service, as it names itself. */
   name: string
   host: string
   pid: number
-  tasks: RefusedTask[]
+  tasks: UnansweredTask[]
 }
 
-export const maxRefusedTasks = 50
-export const maxRefusalMessage = 300
+export const maxUnansweredTasks = 50
+export const maxUnansweredMessage = 300
 const maxTaskLength = 256
 /** Whoever calls ended these by themselves: nothing is wrong. */
 const own: readonly ErrorCode[] = ['HubClosed', 'Aborted']
@@ -59,7 +59,7 @@ interface Known {
 }
 
 /** Counts what one hub refused or gave up. Time is in monotonic milliseconds and given by the caller. */
-export class Refusals {
+export class Unanswered {
   /** The task that was refused last is the last one. */
   readonly #tasks = new Map<string, Known>()
   #isNew = false
@@ -76,7 +76,7 @@ export class Refusals {
     const known: Known = this.#tasks.get(task) ?? { queue, codes: new Map() }
     known.queue = queue ?? known.queue
     this.#tasks.delete(task)
-    if (this.#tasks.size >= maxRefusedTasks) this.#tasks.delete(this.#tasks.keys().next().value!)
+    if (this.#tasks.size >= maxUnansweredTasks) this.#tasks.delete(this.#tasks.keys().next().value!)
     this.#tasks.set(task, known)
     const counted: Counted = known.codes.get(error.kind) ?? {
       count: 0,
@@ -88,7 +88,7 @@ export class Refusals {
     known.codes.set(error.kind, counted)
     counted.count++
     counted.endedAt = now
-    counted.message = error.message.slice(0, maxRefusalMessage)
+    counted.message = error.message.slice(0, maxUnansweredMessage)
     counted.id = error.id
     const slice = Math.floor(now / sliceMs)
     counted.slices.set(slice, (counted.slices.get(slice) ?? 0) + 1)
@@ -102,15 +102,15 @@ export class Refusals {
     return slice !== this.#slice && this.#counted().some(({ slices }) => slices.size > 0)
   }
 
-  text(now: number, redisNowMs: number, whose: Pick<HubRefusals, 'name' | 'host' | 'pid'>): string {
+  text(now: number, redisNowMs: number, whose: Pick<HubUnanswered, 'name' | 'host' | 'pid'>): string {
     this.#isNew = false
     this.#slice = Math.floor(now / sliceMs)
     for (const { slices } of this.#counted())
       for (const slice of slices.keys()) if (slice <= this.#slice - sliceCount) slices.delete(slice)
-    const record: HubRefusals = { seen: redisNowMs, ...whose, tasks: [] }
+    const record: HubUnanswered = { seen: redisNowMs, ...whose, tasks: [] }
     let length = JSON.stringify(record).length
     for (const [task, { queue, codes }] of [...this.#tasks].reverse()) {
-      const told: RefusedTask = {
+      const told: UnansweredTask = {
         task,
         ...(queue === undefined ? {} : { queue }),
         codes: [...codes].map(([code, { count, slices, endedAt, message, id }]) => ({
@@ -123,7 +123,7 @@ export class Refusals {
         })),
       }
       length += JSON.stringify(told).length + 1
-      if (length > maxRefusalsLength) break
+      if (length > maxUnansweredLength) break
       record.tasks.push(told)
     }
     return JSON.stringify(record)
@@ -148,26 +148,26 @@ export class Refusals {
  * Reads what a hub wrote, who may have written anything.
  * @throws Unreadable
  */
-export const readHubRefusals = (text: string): HubRefusals => {
-  const { seen, name, host, pid, tasks } = objectOf(text, maxRefusalsLength)
+export const readHubUnanswered = (text: string): HubUnanswered => {
+  const { seen, name, host, pid, tasks } = objectOf(text, maxUnansweredLength)
   return {
     seen: isMoment(seen) ? seen : 0,
     name: textOf(name, 64),
     host: textOf(host, 256),
     pid: isCount(pid) ? pid : 0,
-    tasks: (Array.isArray(tasks) ? tasks : []).slice(0, maxRefusedTasks).flatMap(taskOf),
+    tasks: (Array.isArray(tasks) ? tasks : []).slice(0, maxUnansweredTasks).flatMap(taskOf),
   }
 }
 
-const taskOf = (value: unknown): RefusedTask[] => {
+const taskOf = (value: unknown): UnansweredTask[] => {
   if (!isObject(value)) return []
   const { task, queue, codes } = value
   if (typeof task !== 'string' || task === '' || !Array.isArray(codes)) return []
   const named = isQueueName(queue) ? { queue } : {}
-  return [{ task: task.slice(0, maxTaskLength), ...named, codes: codes.slice(0, maxCodes).flatMap(refusalOf) }]
+  return [{ task: task.slice(0, maxTaskLength), ...named, codes: codes.slice(0, maxCodes).flatMap(callsOf) }]
 }
 
-const refusalOf = (value: unknown): Refusal[] => {
+const callsOf = (value: unknown): UnansweredCalls[] => {
   if (!isObject(value)) return []
   const { code, lastMinute, count, atMs, message, id } = value
   if (!isErrorCode(code) || !isCount(count) || !isMoment(atMs)) return []
@@ -177,7 +177,7 @@ const refusalOf = (value: unknown): Refusal[] => {
       lastMinute: isCount(lastMinute) ? Math.min(lastMinute, count) : 0,
       count,
       atMs,
-      message: textOf(message, maxRefusalMessage),
+      message: textOf(message, maxUnansweredMessage),
       ...(isId(id) ? { id } : {}),
     },
   ]

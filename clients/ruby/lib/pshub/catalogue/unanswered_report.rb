@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "socket"
-require_relative "../figures/refused_calls"
+require_relative "../figures/unanswered"
 require_relative "../redis/connection"
 require_relative "../redis/refusals"
 require_relative "../wire/clock"
@@ -10,7 +10,7 @@ require_relative "../wire/errors"
 module Pshub
   # Tells the registry which calls a hub refused, or gave up without a word of a worker: no worker can know. Nothing is sent while
   # there are none, and at most once a second while there are, by a thread that is there for so long.
-  class RefusalReport
+  class UnansweredReport
     FIRST_S = 0.1
     EVERY_S = 1.0
     # A record is kept for so long after it was written last, and so many hubs are listed.
@@ -26,7 +26,7 @@ module Pshub
       @commands = commands
       @closing = closing
       @lock = Mutex.new
-      @calls = RefusedCalls.new
+      @calls = Unanswered.new
     end
 
     def note(task, queue, error)

@@ -11,7 +11,7 @@ from ..wire.payload import published
 _MAX_TASKS = 50
 _MAX_MESSAGE_CHARS = 300
 _MAX_TASK_CHARS = 256
-#: Tasks that were refused longest ago are left out where this many characters are full.
+#: Tasks that had none for longest are left out where this many characters are full.
 _MAX_CHARS = 65_536
 _SLICE_MS = 10_000
 _SLICES = 6
@@ -31,11 +31,11 @@ class _Counted:
         self.slices: dict[int, int] = {}
 
 
-class Refusals:
-    """Counts what one hub refused or gave up. Time is in monotonic milliseconds and given by the caller."""
+class Unanswered:
+    """Counts the calls of one hub that no worker ended. Time is in monotonic milliseconds and given by the caller."""
 
     def __init__(self) -> None:
-        #: Task -> its queue, where that is known, and its calls by code. The task that was refused last is the last one.
+        #: Task -> its queue, where that is known, and its calls by code. The task that had one last is the last one.
         self._tasks: dict[str, tuple[str | None, dict[str, _Counted]]] = {}
         self._is_new = False
         self._slice = 0
@@ -58,7 +58,7 @@ class Refusals:
         self._is_new = True
 
     def is_changed(self, now_ms: float) -> bool:
-        """Whether what would be written differs from what was: never while nothing was refused for more than a minute."""
+        """Whether what would be written differs from what was: never while there was none for more than a minute."""
         return self._is_new or (now_ms // _SLICE_MS != self._slice and self.has_recent)
 
     @property
@@ -71,7 +71,7 @@ class Refusals:
         self._is_new = True
 
     def text(self, now_ms: float, redis_now_ms: int, name: str, host: str, pid: int) -> str:
-        """The tasks that were refused last, as many as there is room for. ``name`` is the service."""
+        """The tasks that had one last, as many as there is room for. ``name`` is the service."""
         self._is_new = False
         self._slice = int(now_ms // _SLICE_MS)
         for counted in self._counted():

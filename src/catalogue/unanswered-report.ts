@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { Refusals } from '../figures/refusals.ts'
+import { Unanswered } from '../figures/unanswered.ts'
 import { command, nowMsOf } from '../redis/client.ts'
 import type { Connection, Redis } from '../redis/connection.ts'
 import { isAboutRights } from '../redis/refusals.ts'
@@ -8,39 +8,39 @@ import { type HubError, messageOf } from '../wire/errors.ts'
 import type { Keys } from '../wire/keys.ts'
 import { clearTimeout, setTimeout } from '../wire/timers.ts'
 
-export interface RefusalReportOptions {
+export interface UnansweredReportOptions {
   hubId: string
   /** The service. */
-  name: string
+  name: string | undefined
   keys: Keys
   commands: Connection
 }
 
 const everyMs = 1000
 /** A record is kept for so long after it was written last, and so many hubs are listed. */
-export const refusalMemoryMs = 3_600_000
-export const maxRefusingHubs = 1000
+export const unansweredMemoryMs = 3_600_000
+export const maxTellingHubs = 1000
 const farewellMs = 1000
 
 /**
  * Tells the registry which calls this hub refused, or gave up without a word of a worker: no worker can know. Nothing is sent
  * while there are none, and at most once a second while there are.
  */
-export class RefusalReport {
-  readonly #options: RefusalReportOptions
-  readonly #refusals = new Refusals()
+export class UnansweredReport {
+  readonly #options: UnansweredReportOptions
+  readonly #unanswered = new Unanswered()
   #timer: NodeJS.Timeout | undefined
   #isRefused = false
   #isClosed = false
 
-  constructor(options: RefusalReportOptions) {
+  constructor(options: UnansweredReportOptions) {
     this.#options = options
   }
 
   note(task: string, queue: string | undefined, error: HubError): void {
     if (this.#isRefused || this.#isClosed || typeof task !== 'string') return
-    this.#refusals.count(task, queue, error, monotonicMs())
-    if (!this.#timer && this.#refusals.hasRecent()) this.#schedule(everyMs / 10)
+    this.#unanswered.count(task, queue, error, monotonicMs())
+    if (!this.#timer && this.#unanswered.hasRecent()) this.#schedule(everyMs / 10)
   }
 
   /** Tells what is not told yet, where Redis is there. */
@@ -48,7 +48,7 @@ export class RefusalReport {
     this.#isClosed = true
     clearTimeout(this.#timer)
     const { commands } = this.#options
-    if (this.#isRefused || !commands.isReady || !this.#refusals.isChanged(monotonicMs())) return
+    if (this.#isRefused || !commands.isReady || !this.#unanswered.isChanged(monotonicMs())) return
     const patience = signalAfter(farewellMs)
     await Promise.race([
       this.#write(),
@@ -63,10 +63,10 @@ export class RefusalReport {
 
   async #round(): Promise<void> {
     const { commands } = this.#options
-    if (commands.isReady && this.#refusals.isChanged(monotonicMs())) await this.#write()
+    if (commands.isReady && this.#unanswered.isChanged(monotonicMs())) await this.#write()
     this.#timer = undefined
     // It goes on for a minute, until the last one has left the window.
-    if (!this.#isClosed && !this.#isRefused && this.#refusals.hasRecent()) this.#schedule(everyMs)
+    if (!this.#isClosed && !this.#isRefused && this.#unanswered.hasRecent()) this.#schedule(everyMs)
   }
 
   async #write(): Promise<void> {
@@ -75,21 +75,21 @@ export class RefusalReport {
     } catch (error) {
       // A user whose rights are of an earlier version: this hub goes on as earlier ones did.
       this.#isRefused = isAboutRights(messageOf(error))
-      this.#refusals.again()
+      this.#unanswered.again()
     }
   }
 
   async #send(client: Redis): Promise<void> {
-    const { hubId, name, keys } = this.#options
+    const { hubId, name = '', keys } = this.#options
     const key = keys.refused(hubId)
     const nowMs = await nowMsOf(client, key)
-    const text = this.#refusals.text(monotonicMs(), nowMs, { name, host: hostname(), pid: process.pid })
+    const text = this.#unanswered.text(monotonicMs(), nowMs, { name, host: hostname(), pid: process.pid })
     await Promise.all([
-      command(client, 'set', key, text, 'PX', refusalMemoryMs),
+      command(client, 'set', key, text, 'PX', unansweredMemoryMs),
       command(client, 'zadd', keys.refusing, nowMs, hubId),
-      command(client, 'zremrangebyscore', keys.refusing, '-inf', nowMs - refusalMemoryMs),
-      command(client, 'zremrangebyrank', keys.refusing, 0, -maxRefusingHubs - 1),
-      command(client, 'pexpire', keys.refusing, refusalMemoryMs),
+      command(client, 'zremrangebyscore', keys.refusing, '-inf', nowMs - unansweredMemoryMs),
+      command(client, 'zremrangebyrank', keys.refusing, 0, -maxTellingHubs - 1),
+      command(client, 'pexpire', keys.refusing, unansweredMemoryMs),
     ])
   }
 }

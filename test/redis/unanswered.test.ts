@@ -5,7 +5,7 @@ import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 
 const fixture = useRedis()
 
-describe('what hubs refuse', () => {
+describe('what no worker answers', () => {
   it('is told to the registry, by task and code, once a second at most', async () => {
     const worker = await fixture.worker([add])
     await worker.stop()
@@ -14,17 +14,17 @@ describe('what hubs refuse', () => {
     await failure(hub.call('nowhere:1.0'))
     const overview = (await eventually(async () => {
       const seen = await fixture.hub().overview()
-      return seen.refusals.length === 2 ? seen : undefined
+      return seen.unanswered.length === 2 ? seen : undefined
     }))!
-    const [unknown, gone] = overview.refusals.sort((a, b) => (a.code < b.code ? -1 : 1))
+    const [unknown, gone] = overview.unanswered.sort((a, b) => (a.code < b.code ? -1 : 1))
     expect(unknown).toMatchObject({ task: 'nowhere:1.0', code: 'NoSuchTask', count: 1, from: 'shop' })
     expect(gone).toMatchObject({ task: 'my_task:1.0', queue: 'q', code: 'NoWorkers', count: 20, lastMinute: 20 })
     expect(gone?.message).toMatch(/No live worker provides my_task/)
-    const expected = { lastMinute: { NoWorkers: 20 }, counts: { NoWorkers: 20 } }
-    expect(overview.tasks[0]?.refused).toEqual(expected)
-    expect(overview.queues.map(({ refused }) => refused)).toEqual(overview.queues.length ? [expected] : [])
+    const expected = { errorRate: 0, rejected: { NoWorkers: 20 }, notRun: { NoWorkers: 20 }, failed: {} }
+    expect(overview.tasks[0]?.load).toMatchObject(expected)
+    expect(overview.queues.map(({ load }) => load)).toMatchObject(overview.queues.length ? [expected] : [])
     expect(prometheusText(overview)).toContain(
-      `pshub_refused_total{queue="q",task="my_task:1.0",hub="${hub.id}",code="NoWorkers"} 20`,
+      `pshub_unanswered_total{queue="q",task="my_task:1.0",hub="${hub.id}",outcome="rejected",code="NoWorkers"} 20`,
     )
     const ttlMs = await fixture.redis.pttl(`${fixture.namespace}:refused:${hub.id}`)
     expect(ttlMs).toBeGreaterThan(3_500_000)
@@ -38,7 +38,7 @@ describe('what hubs refuse', () => {
     expect(await fixture.keys()).toContain(`refused:${hub.id}`)
   })
 
-  it('costs no command while nothing is refused, and while a worker fails by itself', async () => {
+  it('costs no command while there is none, and while a worker fails by itself', async () => {
     const failing = defineTask('failing:1.0', {}, async () => {
       throw new Error('no')
     })

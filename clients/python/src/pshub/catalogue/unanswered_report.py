@@ -1,4 +1,4 @@
-"""Tells the registry which calls a hub refused, or gave up without a word of a worker: no worker can know."""
+"""Tells the registry which calls ended in a hub without a word of a worker: no worker can know."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import socket
 from typing import Any
 
-from ..figures.refusals import Refusals
+from ..figures.unanswered import Unanswered
 from ..redis.client import Command
 from ..redis.connection import Connection
 from ..redis.refusals import ConnectionLost, NotConnected, ReplyError, is_about_rights, none_refused
@@ -24,7 +24,7 @@ _MAX_HUBS = 1000
 _FAREWELL_S = 1.0
 
 
-class RefusalReport:
+class UnansweredReport:
     """Sends nothing while there are none, and at most once a second while there are; all of it on the hub's event loop."""
 
     def __init__(self, hub_id: str, name: str | None, keys: Keys, commands: Connection, closing: Stop) -> None:
@@ -34,7 +34,7 @@ class RefusalReport:
         self._list = keys.refusing
         self._commands = commands
         self._closing = closing
-        self._refusals = Refusals()
+        self._unanswered = Unanswered()
         self._telling: asyncio.Task[None] | None = None
         #: A user whose rights are of an earlier version: this hub goes on as earlier ones did.
         self._is_denied = False
@@ -42,8 +42,8 @@ class RefusalReport:
     def note(self, task: Any, queue: str | None, error: HubError) -> None:
         if self._is_denied or not isinstance(task, str):
             return
-        self._refusals.count(task, queue, error, now_s() * 1000)
-        if self._telling is None and self._refusals.has_recent:
+        self._unanswered.count(task, queue, error, now_s() * 1000)
+        if self._telling is None and self._unanswered.has_recent:
             self._telling = asyncio.get_running_loop().create_task(self._tell())
 
     async def close(self) -> None:
@@ -54,9 +54,9 @@ class RefusalReport:
     async def _tell(self) -> None:
         """For a minute after the last one, until that has left the window."""
         await sleep(_FIRST_S, self._closing)
-        while self._refusals.has_recent and not self._is_denied:
+        while self._unanswered.has_recent and not self._is_denied:
             is_last = self._closing.is_set
-            if self._commands.is_ready and self._refusals.is_changed(now_s() * 1000):
+            if self._commands.is_ready and self._unanswered.is_changed(now_s() * 1000):
                 await self._write()
             if is_last:
                 break
@@ -66,11 +66,11 @@ class RefusalReport:
     async def _write(self) -> None:
         try:
             now_ms = await self._commands.at(self._key).now_ms()
-            text = self._refusals.text(now_s() * 1000, now_ms, self._name, socket.gethostname(), os.getpid())
+            text = self._unanswered.text(now_s() * 1000, now_ms, self._name, socket.gethostname(), os.getpid())
             none_refused(await self._commands.post(*self._commands_of(text, now_ms)))
         except (ConnectionLost, NotConnected, ReplyError) as error:
             self._is_denied = is_about_rights(message_of(error))
-            self._refusals.again()
+            self._unanswered.again()
 
     def _commands_of(self, text: str, now_ms: int) -> list[Command]:
         return [

@@ -10,8 +10,8 @@ const told = async (pair, code, count) => {
   try {
     let found
     const isThere = async () => {
-      const { refusals } = await reader.overview()
-      found = refusals.find(refusal => refusal.code === code)
+      const { unanswered } = await reader.overview()
+      found = unanswered.find(each => each.code === code)
       return found?.count === count
     }
     await eventually(isThere, `the record of ${count} calls that were refused as ${code}`)
@@ -21,7 +21,7 @@ const told = async (pair, code, count) => {
   }
 }
 
-export const refusedCallChecks = [
+export const unansweredCallChecks = [
   {
     name: 'Overloaded: the list is at the limit that its worker declared; a caller tells which of its calls were refused so, and which as NoWorkers',
     side: 'both',

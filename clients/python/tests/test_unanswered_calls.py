@@ -11,7 +11,7 @@ import pytest
 from called_tasks import add, wait
 from conftest import Server, eventually, vectors
 from pshub import Context, Hub, HubError, NoSuchTask, NoWorkers, TaskFailed, Worker, task
-from pshub.figures.refusals import Refusals
+from pshub.figures.unanswered import Unanswered
 from pshub.wire.errors import hub_error
 from test_rights import RULES, user
 
@@ -29,9 +29,9 @@ def codes_of(server: Server, hub_id: str) -> dict[str, dict[str, int]]:
 
 
 def test_golden_records() -> None:
-    golden = vectors("refused-calls.json")
+    golden = vectors("unanswered-calls.json")
     for case in golden["cases"]:
-        refusals = Refusals()
+        refusals = Unanswered()
         for step in case["steps"]:
             at, where = step["at"], (case["title"], step["at"])
             for n in range(step.get("series", 1) if "code" in step else 0):
