@@ -157,9 +157,6 @@ export class JobsModel {
   /** A claim was answered. */
   start(queue: string, worker: string, ids: readonly string[]): void {
     for (const id of ids) {
-      // It was, and this is another time of holding it.
-      if (this.#isAt(this.doubted, id, queue, worker))
-        this.situations.add('a job came back to a worker that knew not whether it was settled')
       assert(!this.runs.has(id), `${id} runs twice at once`)
       this.runs.set(id, { queue, worker })
     }

@@ -22,7 +22,6 @@ const situations = [
   'a cancelled job was passed over',
   'a dead job stays dead beside its twin',
   'a given-up command arrived',
-  'a job came back to a worker that knew not whether it was settled',
   'a job was given up that killed three workers',
   'a job was put off',
   'a step goes to another queue',

@@ -5,6 +5,7 @@ import { JobQueue } from '../../src/queue/job-queue.ts'
 import { maxBatchBytes, maxDead, Queue } from '../../src/queue/queue.ts'
 import { failureText } from '../../src/wire/job-part.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
+import { leadingAt } from '../../src/wire/message.ts'
 import { eventually, useRedis } from '../support/hub-fixture.ts'
 
 const it_ = useRedis()
@@ -72,19 +73,20 @@ describe('what is kept is bounded', () => {
     const queue = queueOf()
     const old = Array.from({ length: maxDead }, (_, n) => [Date.now() - 20_000 + n, `old ${n}`]).flat()
     await it_.redis.zadd(queue.keys.dead, ...old)
-    await it_.redis.hset(queue.keys.held('w'), { 'job:a': message('a', 1), 'job:b': message('b', 1) })
-    const dead = (id: string) =>
+    const [a, b] = [message('a', 1), message('b', 1)]
+    await it_.redis.hset(queue.keys.held('w'), { 'job:a': a, 'job:b': b })
+    const dead = (id: string, held: string) =>
       ({
         id,
-        at: '1',
+        at: leadingAt(held),
         outcome: 'dead',
         delayMs: 0,
         text: failureText({ code: 'TaskFailed', message: 'no' }),
         following: '',
       }) as const
     const { dropped } = await new JobQueue('q', makeKeys(it_.namespace)).settle(it_.redis, 'w', [
-      dead('job:a'),
-      dead('job:b'),
+      dead('job:a', a),
+      dead('job:b', b),
     ])
     expect(dropped).toBe(2)
     expect(await it_.redis.zcard(queue.keys.dead)).toBe(maxDead)

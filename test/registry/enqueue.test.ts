@@ -71,7 +71,7 @@ describe('schedules', () => {
     expect(await act('pause')).toEqual([200, { name: 'nightly', queue: 'q' }])
     await listed(({ pausedMs }) => pausedMs !== undefined)
     expect(await act('resume')).toEqual([200, { name: 'nightly', queue: 'q' }])
-    expect(await act('run')).toEqual([200, { name: 'nightly', queue: 'q', job: expect.any(String) }])
+    expect(await act('run')).toEqual([200, { name: 'nightly', queue: 'q', job: expect.any(String), isTwin: false }])
     await listed(({ pausedMs, lastMs }) => pausedMs === undefined && lastMs !== undefined)
     expect(await act('remove')).toEqual([200, { name: 'nightly', queue: 'q' }])
     expect((await act('remove'))[0]).toBe(404)

@@ -93,7 +93,7 @@ def test_what_a_lost_worker_held_is_told_of(server: Server) -> None:
     with worker:
         _, reply = server.client.blpop(reply_list, 60)
         error = json.loads(reply)["error"]
-        assert (error["code"], error["message"].split(";")[0]) == ("WorkerLost", "2 workers that ran wait_again:1.0 died")
+        assert (error["code"], error["message"]) == ("WorkerLost", "2 workers that ran wait_again:1.0 died.")
         eventually(lambda: server.held() == [])
         assert server.client.llen(reply_list) == 0
         assert [json.loads(text)["losses"] for text in server.client.lrange("pshub:{default}:jobs", 0, -1)] == [1]

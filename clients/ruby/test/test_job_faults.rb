@@ -90,7 +90,7 @@ class TestJobFaults < PshubTest
     end
     role = Pshub::Roles::SettleJobs.new(crew = Crew.new("me", [], []), queue, job_queue, connection, slots = Pshub::Slots.new(Pshub::SlotPool.new(4, 4)))
     ends.each do |each|
-      slots.know(each.first)
+      slots.know(each.first, "1")
       role.add(Pshub::Settlement.new(id: each.first, worker_id: "me", job: Pshub::JobEnd.new(*each), slot: slots.take(job: true)))
     end
     assert_equal [0, 2], [slots.busy, slots.known_ids.size]

@@ -131,7 +131,7 @@ export const bugs = [
     row: 'F29-foreign',
     breaks: ['busy'],
     what: 'what only others can run is handed back and taken again at once',
-    edits: [['worker/roles/intake.js', 'return this.#restMs', 'return 0']],
+    edits: [['worker/roles/intake.js', 'ms: this.#restMs[kind]', 'ms: 0']],
   },
   {
     name: 'connects again too late',

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../jobs/batch"
+require_relative "../jobs/enqueue_options"
 require_relative "../jobs/job"
 require_relative "../wire/clock"
 require_relative "../wire/errors"
