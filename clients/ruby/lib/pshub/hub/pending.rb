@@ -2,6 +2,7 @@
 
 require_relative "../task/task"
 require_relative "../wire/clock"
+require_relative "../wire/errors"
 require_relative "arguments"
 require_relative "call"
 require_relative "gather"
