@@ -1,7 +1,6 @@
 # frozen_string_literal: true
 
 require_relative "../redis/connection"
-require_relative "../redis/connections"
 require_relative "../redis/failures"
 require_relative "../redis/library"
 require_relative "../wire/answers"
