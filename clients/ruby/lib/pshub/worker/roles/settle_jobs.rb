@@ -5,6 +5,7 @@ require_relative "../../queue/batches"
 require_relative "../../redis/failures"
 require_relative "../../redis/library"
 require_relative "../../wire/clock"
+require_relative "../held"
 require_relative "../patience"
 
 module Pshub
