@@ -34,7 +34,7 @@ const receivingMs = 4 * stallCheckMs
 /** A firewall or NAT may forget a flow that rests, and tells neither end. */
 const restMs = 10_000
 /** What rested is asked for a sign of life before it is trusted, and gets this long for it: the caller still has time for another connection. */
-const probeStallMs = 500
+const probeStallMs = 250
 
 /**
  * One connection to one server that heals itself. It owns a chain of ioredis clients, one at a time, and lets none of them

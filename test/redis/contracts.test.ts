@@ -106,8 +106,8 @@ export const astray = () =>
     await serve(where, 'q')
     await serve(astray(), 'r')
     const hub = it_.hub()
-    expect(await hub.call('where:1.0', {}, { queue: 'q' })).toEqual({ isMainThread: false })
-    expect((await failure(hub.call('where:1.0', {}, { queue: 'r' }))).message).toMatch(
+    expect(await hub.call('where:1.0', {}, { queue: 'q', timeoutMs: 60_000 })).toEqual({ isMainThread: false })
+    expect((await failure(hub.call('where:1.0', {}, { queue: 'r', timeoutMs: 60_000 }))).message).toMatch(
       /contracts\.mjs does not export where:1\.0, .* exports the contract alone: give \.handler\(\) the module that exports what it returns\.$/,
     )
   })

@@ -27,7 +27,7 @@ _SLOWEST_BYTES_PER_S = 200_000
 #: A firewall or NAT may forget a flow that rests, and tells neither end.
 _REST_S = 10.0
 #: What rested is asked for a sign of life before it is trusted, and gets this long for it: the caller still has time for another connection.
-_PROBE_STALL_S = 0.5
+_PROBE_STALL_S = 0.25
 
 
 class NodeConnection:

@@ -18,7 +18,7 @@ module Pshub
     # A firewall or NAT may forget a link that rests, and tells neither end. What rested is asked for a sign of life before it is trusted, and
     # gets this long for it: the caller still has time for another one.
     REST_S = 10.0
-    PROBE_S = 0.5
+    PROBE_S = 0.25
 
     # Why there is no link at the moment, once an attempt failed.
     attr_reader :down_reason
