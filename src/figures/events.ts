@@ -72,6 +72,8 @@ export interface EventMap {
     /** What the handler threw. */
     thrown: unknown
     us: Phases
+    /** How long a job waited for its key before that, microseconds; undefined for one without. */
+    keyUs: number | undefined
     /** Nobody waited for it; `us.backlog` then is how long it has been due. */
     isJob: boolean
   }

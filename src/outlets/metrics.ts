@@ -39,6 +39,7 @@ export const metrics = {
   keysLag: gauge('queue.keys_lag', 'queue'),
   keysLongest: gauge('queue.keys_longest', 'queue'),
   jobLateness: timing('job.lateness', 'queue', 'task'),
+  keyWait: timing('job.key_wait', 'queue', 'task'),
   jobEnqueued: counter('job.enqueued', 'queue'),
   jobRetried: counter('job.retried', 'queue', 'task', 'code'),
   jobPutOff: counter('job.put_off', 'queue', 'task'),

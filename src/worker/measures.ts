@@ -175,6 +175,7 @@ export class Measures {
       message: outcome.ok ? undefined : outcome.error.message,
       thrown: outcome.ok ? undefined : outcome.thrown,
       us,
+      keyUs: keyWaitOf(request),
       isJob: isHeldJob(request.heldId),
     })
   }
@@ -184,5 +185,9 @@ export class Measures {
     this.#failures.keep(task, { id, at, code, message, ...(from === undefined ? {} : { from }), execUs }, now)
   }
 }
+
+/** From when a job was due until its key was free. */
+const keyWaitOf = ({ atUs, job }: Request): number | undefined =>
+  job?.since === undefined || atUs === undefined ? undefined : Math.max(0, job.since - atUs)
 
 const outcomeIn = ({ outcome }: Pick<Ran, 'outcome'>): CallOutcome => outcomeOf(outcome.ok ? undefined : outcome.error)

@@ -76,7 +76,11 @@ describe('jobs with a key', () => {
     const { task, runs } = noting({}, () => new Promise<void>(resolve => ends.push(resolve)))
     const { worker } = await stage.worker([task], { slots: 4 })
     const waits: number[] = []
-    worker.events.on('task:settled', ({ us }) => waits.push(us.backlog / 1000))
+    const keyWaits: number[] = []
+    worker.events.on('task:settled', ({ us, keyUs }) => {
+      waits.push(us.backlog / 1000)
+      keyWaits.push(Math.round(keyUs! / 900_000))
+    })
     const hub = stage.hub()
     for (const n of [1, 2, 3]) await hub.enqueue('sync:1.0', { key: 'a', n }, { key: 'a', expiresMs: 2500 })
     await hub.enqueue('sync:1.0', { key: 'a', n: 4 }, { key: 'a', expiresMs: 1500 })
@@ -86,6 +90,8 @@ describe('jobs with a key', () => {
     }
     expect(runs.map(({ n }) => n)).toEqual([1, 2, 3])
     expect(Math.max(...waits)).toBeLessThan(500)
+    // Each ran for 900 ms, by the clock of this test.
+    expect(keyWaits).toEqual([0, 1, 2])
   })
 
   it('wait for their time at their place, and wake a worker for it', async () => {

@@ -78,10 +78,11 @@ const measureCalls = (events: Events, meter: Meter, codeFor: Bounded) =>
 const callMetrics = { ok: metrics.callOk, rejected: metrics.callRejected, failed: metrics.callFailed } as const
 
 const measureRequests = (events: Events, meter: Meter, codeFor: Bounded) => [
-  events.on('task:settled', ({ task, queue, outcome, code, us, isJob }) => {
+  events.on('task:settled', ({ task, queue, outcome, code, us, keyUs, isJob }) => {
     const tags = { queue, task, code: codeFor(task, code) }
     meter.timing(metrics.backlogWait, tags, us.backlog / 1000)
     meter.timing(metrics.queueWait, tags, us.queue / 1000)
+    if (keyUs !== undefined) meter.timing(metrics.keyWait, tags, keyUs / 1000)
     if (outcome !== 'ok') meter.count(metrics[outcome], tags)
     if (wasNotRun(code)) return
     if (isJob) meter.timing(metrics.jobLateness, tags, (us.backlog + us.queue) / 1000)

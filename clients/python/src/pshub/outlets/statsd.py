@@ -114,6 +114,8 @@ def send_metrics(events: Events, address: str | None) -> StatsD | None:
         tags = {"task": event["task"], "queue": event["queue"]}
         client.timing("queue.backlog_wait", event["us"].backlog / 1000, **tags)
         client.timing("worker.queue_wait", event["us"].queue / 1000, **tags)
+        if event["key_us"] is not None:
+            client.timing("job.key_wait", event["key_us"] / 1000, **tags)
         if event["code"] is not None:
             client.count(f"worker.{event['outcome']}", code=bounded(event["task"], event["code"]), **tags)
         if was_run(event["code"]):

@@ -61,6 +61,7 @@ module Pshub
       tags = { task: event[:task], queue: event[:queue] }
       timing("queue.backlog_wait", event[:us].backlog / 1000.0, **tags)
       timing("worker.queue_wait", event[:us].queue / 1000.0, **tags)
+      timing("job.key_wait", event[:key_us] / 1000.0, **tags) if event[:key_us]
       timing("worker.exec", event[:us].exec / 1000.0, **tags) if run?(event)
       count("worker.#{event[:outcome]}", code: bounded(event), **tags) unless event[:ok]
     end

@@ -43,6 +43,12 @@ class _Run(NamedTuple):
     deadline: float
 
 
+def _key_wait(request: Request) -> int | None:
+    """From when a job was due until its key was free; None of one without a key."""
+    since = (request.job or {}).get("since")
+    return None if since is None or request.at_us is None else max(0, since - request.at_us)
+
+
 class Intake:
     def __init__(
         self,
@@ -298,6 +304,7 @@ class Intake:
                 problems=problems_of(error) if error else [],
                 raised=outcome.raised,
                 us=us,
+                key_us=_key_wait(request),
             )
 
     async def _return_foreign(self, foreign: list[Request]) -> None:

@@ -296,7 +296,13 @@ module Pshub
         @events.emit("task:settled", task: request.task, queue: @queue_name, id: request.id, ok: error.empty?,
                                      outcome: Errors.outcome_of(*error.values_at("code", "status")), code: error["code"],
                                      message: error["message"], problems: Failures.problems_of(error),
-                                     raised: raised, us: phases)
+                                     raised: raised, us: phases, key_us: key_wait(request))
+      end
+
+      # From when a job was due until its key was free; nil of one without a key.
+      def key_wait(request)
+        since = request.job&.dig("since")
+        [0, since - request.at_us].max if since && request.at_us
       end
 
       def refuse(request, worker_id, error, slot = nil)
