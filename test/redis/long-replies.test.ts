@@ -14,9 +14,12 @@ it.each([
   // Before anybody sends anything: ioredis takes a line that comes with the answer to MONITOR for a disorder.
   const monitor = await it_.redis.monitor()
   it_.onEnd(() => monitor.disconnect())
-  const pushes: string[] = []
-  monitor.on('monitor', (_: string, [command, list]: string[]) => {
-    if (command === 'rpush' && list!.startsWith(`${it_.namespace}:reply:`)) pushes.push(list!)
+  /** How many replies went in each. */
+  const pushes: number[] = []
+  monitor.on('monitor', (_: string, [command, list, ...replies]: string[]) => {
+    // Its second list a hub writes by itself, to wake its own wait.
+    if (command === 'rpush' && /:reply:\{[^}]*\}$/.test(list!) && list!.startsWith(`${it_.namespace}:`))
+      pushes.push(replies.length)
   })
   await it_.worker([task], { slots: 4 })
   const hub = it_.hub()
@@ -25,5 +28,5 @@ it.each([
   for (const end of ends) end()
   expect(await Promise.all(called)).toEqual([text, text, text, text])
   await eventually(() => pushes.length >= (isOne ? 1 : 2))
-  expect(pushes.length === 1).toBe(isOne)
+  expect(Math.max(...pushes) === 4).toBe(isOne)
 })

@@ -105,7 +105,7 @@ describe('noOverlap', () => {
 
   it('does not let a handler that ignores its signal keep the lock for ever', async () => {
     let release = () => {}
-    const stuck = defineTask('stuck:1.0', { timeoutMs: 300 }, () => new Promise<void>(resolve => (release = resolve)))
+    const stuck = defineTask('stuck:1.0', { timeoutMs: 2000 }, () => new Promise<void>(resolve => (release = resolve)))
     await serve([stuck], [noOverlap({ leaseMs: 1000 })])
     const hub = it_.hub()
     expect((await failure(hub.call(stuck, {}))).code).toBe('Timeout')
@@ -117,7 +117,7 @@ describe('noOverlap', () => {
 
   it('starts nothing that was given up before it had the lock, and frees that', async () => {
     const started: unknown[] = []
-    const stuck = defineTask('stuck:1.0', { timeoutMs: 300 }, args => {
+    const stuck = defineTask('stuck:1.0', { timeoutMs: 2000 }, args => {
       started.push(args)
       return args === 'ignores its signal' ? new Promise(() => undefined) : args
     })

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { RelayHub } from '../../src/hub/relay.ts'
 import { defineTask, type Hub, type Worker } from '../../src/index.ts'
 import { findJobRecord, listedStates } from '../../src/jobs/lists/listing.ts'
 import { JobQueue } from '../../src/queue/job-queue.ts'
@@ -45,6 +46,7 @@ const tasks = [
   defineTask('fails:1.0', {}, () => {
     throw new Error('no')
   }),
+  defineTask('keyed:1.0', { keyed: 'ordered' }, args => args),
   defineTask('short:1.0', {}, () => new Promise<void>(resolve => endings.push(resolve))),
   tells,
   defineTask(
@@ -157,6 +159,21 @@ const enqueueInEveryWay = async (hub: Hub, worker: Worker) => {
   expect(await gone.cancel()).toBe(true)
   const early = await hub.enqueue('undeclared:1.0', 1, { queue: 'q', tracked: true, delayMs: 50 })
   expect(await early.cancel()).toBe(true)
+  const failed = await hub.enqueue('fails:1.0', 1, { tracked: true, retries: 1, backoff: 60_000 })
+  await eventually(async () => (await failed.status()).state === 'retrying')
+  expect(await failed.cancel()).toBe(true)
+  const [first] = await Promise.all(
+    // The last ones are cancelled in bulk.
+    ['a', 'a', 'b'].map(key => hub.enqueue('keyed:1.0', key, { key, tracked: true, delayMs: 60_000 })),
+  )
+  expect(await first!.cancel()).toBe(true)
+  const twin = await hub.enqueue('own:1.0', 1, { unique: 'twin', delayMs: 60_000 })
+  const stuck = await hub.chain([
+    ['own:1.0', 1],
+    ['own:1.0', 2, { unique: 'twin' }],
+  ])
+  expect((await failure(stuck.result())).code).toBe('Aborted')
+  expect(await twin.cancel()).toBe(true)
   const chain = await hub.chain([
     ['own:1.0', 1],
     ['own:1.0', {}, { pass: 'a', delayMs: 10, unique: true }],
@@ -256,6 +273,9 @@ describe('users with exactly the listed rights', () => {
     await enqueueWithKeys(server, enqueuer, urls.worker)
     const looking = [server.hub({ redis: urls.view }), server.hub({ redis: urls.admin })]
     await enqueueMerged(server, enqueuer, urls.worker, looking)
+    const relaying = new RelayHub({ redis: urls.jobs, namespace: server.namespace, logLevel: 'silent' })
+    await relaying.relay({ id: newId(), task: 'own:1.0', args: 1 }, 'q', 60_000)
+    await relaying.close()
     await enqueueInEveryWay(enqueuer, worker)
     const viewer = server.hub({ redis: urls.view })
     expect(await viewer.slowCalls()).toContainEqual(expect.objectContaining({ worker: worker.id }))

@@ -8,7 +8,8 @@ import { queueKeys } from './queue-keys.ts'
 export const cancelInBulk = async (server: Fixture, hub: Hub): Promise<void> => {
   const { jobsHigh, jobs, jobsLow, scheduled, retries, keyed, running, line, lined } = queueKeys(server)
   const far = 4e12
-  const texts = [1, 2, 3, 4, 5].map(n => `{"at":1,"ttl":0,"id":"bulk${n}","task":"never:1.0"}`)
+  const ranked = ['"job":{"priority":"high"},', '', '"job":{"priority":"low"},', '', '']
+  const texts = ranked.map((part, n) => `{"at":1,"ttl":0,"id":"bulk${n + 1}",${part}"task":"never:1.0"}`)
   await server.redis.set(queueKeys(server).paused, '1')
   for (const [n, list] of [jobsHigh, jobs, jobsLow].entries()) await server.redis.rpush(list, texts[n]!)
   await server.redis.zadd(scheduled, far, texts[3]!)

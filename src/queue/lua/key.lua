@@ -101,7 +101,7 @@ end
 
 local function drop()
   local from = key == '' and list_of(jobs, ARGV[4]) or line
-  local is_head = redis.pcall('LINDEX', from, 0) == ARGV[4]
+  local is_head = key ~= '' and redis.pcall('LINDEX', from, 0) == ARGV[4]
   if redis.pcall('LREM', from, 1, ARGV[4]) ~= 1 then return 0 end
   if key ~= '' and is_head then leave_head(jobs, task, key) end
   if key ~= '' and not is_head then count_lined(jobs, task, -1) end
