@@ -43,6 +43,15 @@ export const enqueueMerged = async (
   expect(await b.retryDead()).toBe(1)
   await eventually(async () => (await b.status()).state === 'later')
   await b.delete()
+  // A job of before its task merged them, in front of a payload that waits for its time.
+  const { line, lined, job } = queueKeys(server)
+  await hub.enqueue('stays:1.0', 1, { key: 'z', delayMs: 60_000 })
+  const before = '{"at":1,"ttl":0,"id":"before","job":{"key":"z","keep":60000},"task":"stays:1.0","args":1}'
+  await redis.rpush(line('stays:1.0', 'z'), before)
+  await redis.hincrby(lined, 'stays:1.0', 1)
+  await redis.hset(job('before'), { state: 'waiting', task: 'stays:1.0', key: 'z', due: 1 })
+  expect(await (await hub.job('before', { queue: 'q' })).cancel()).toBe(true)
+  await (await hub.key('stays:1.0', 'z')).delete()
   ends[0]!()
   await eventually(async () => (await (await hub.key('stays:1.0', 'a')).status()).state === 'later')
   // What a lost worker ran.
