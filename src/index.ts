@@ -81,6 +81,7 @@ export {
 } from './task/task.ts'
 export type { KeyFigures, QueueFigures } from './wire/answers.ts'
 export {
+  type CallOutcome,
   ConfigError,
   type ErrorCode,
   errorTable,

@@ -51,5 +51,6 @@ while not stopping:
         print('dropped what is not a request:', repr(error))
     register()
 redis('ZREM', f'{namespace}:{{{queue}}}:leases', me)
+redis('DEL', f'{namespace}:{{{queue}}}:bell')
 redis('HDEL', f'{namespace}:workers', me)
 redis('HDEL', f'{namespace}:stats', me)

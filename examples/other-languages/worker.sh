@@ -37,5 +37,6 @@ while [ -z "$stopping" ]; do
   register
 done
 redis ZREM "$ns:{$queue}:leases" "$me" >/dev/null
+redis DEL "$ns:{$queue}:bell" >/dev/null
 redis HDEL "$ns:workers" "$me" >/dev/null
 redis HDEL "$ns:stats" "$me" >/dev/null

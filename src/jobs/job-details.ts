@@ -51,6 +51,7 @@ export interface JobDetails extends JobStatus {
   atMs: number | undefined
   /** JSON; of one that is done and whose result is kept. */
   result: string | undefined
+  /** Undefined as well if its message names a chain of which nothing is known. */
   chain: ChainDetails | undefined
   batch: BatchDetails | undefined
 }
@@ -103,14 +104,13 @@ export const readJobDetails = async (host: JobHost, keys: Keys, id: string, plac
   if (!details) throw unknownJob(id, place)
   const { progress } = record?.status ?? (await host.ask(client => withProgress(client, keys, details)))
   const chain = chainOf(found?.request, record)
+  // Any program may have written the message: it may name a chain that never was, and the job is there all the same.
+  const steps = chain && (await new Chain(host, chain.id, chain.steps).statusWith(found && statusOf(found)))
   const batch = batchOf(found?.request)
   return {
     ...details,
     progress,
-    chain: chain && {
-      id: chain.id,
-      steps: await new Chain(host, chain.id, chain.steps).statusWith(found && statusOf(found)),
-    },
+    chain: steps && chain && { id: chain.id, steps },
     batch: batch && (await readBatch(host, keys, batch)),
   }
 }

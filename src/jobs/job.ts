@@ -278,22 +278,22 @@ export class Chain<R = unknown> {
    * never comes, only its state is known.
    * @throws HubError NoSuchJob when the records of all of them have gone, NotEnqueued when Redis is away
    */
-  status(): Promise<StepStatus[]> {
-    return this.statusWith(undefined)
+  async status(): Promise<StepStatus[]> {
+    const states = await this.statusWith(undefined)
+    if (states) return states
+    const message = `Nothing is known of chain ${this.id}. It was not tracked, or its records have gone.`
+    throw new HubError('NoSuchJob', message, { id: this.id })
   }
 
-  /** `own`: what is known of one of its steps, which need not have a record. @internal */
-  async statusWith(own: JobStatus | undefined): Promise<StepStatus[]> {
+  /** `own`: the status of one of its steps, which need not have a record. Undefined if no step is known. @internal */
+  async statusWith(own: JobStatus | undefined): Promise<StepStatus[] | undefined> {
     const found = this.steps.map(step =>
       step.status().catch((error: HubError) => {
         if (error.code !== 'NoSuchJob') throw error
         return step.id === own?.id ? own : undefined
       }),
     )
-    const states = stepStates(this.steps, await Promise.all(found))
-    if (states) return states
-    const message = `Nothing is known of chain ${this.id}. It was not tracked, or its records have gone.`
-    throw new HubError('NoSuchJob', message, { id: this.id })
+    return stepStates(this.steps, await Promise.all(found))
   }
 
   /**

@@ -78,7 +78,12 @@ const writeRegistry = async (): Promise<void> => {
       .hset(keys.slow, id, of([slow]))
       .hset(keys.failures, id, of([failure]))
       .zadd(keys.refusing, now, id)
-      .set(keys.refused(id), JSON.stringify({ seen: now, name: text, host: text, tasks: [{ task: text, codes }] }))
+      .set(
+        keys.refused(id),
+        JSON.stringify({ seen: now, name: text, host: text, tasks: [{ task: text, codes }] }),
+        'PX',
+        600_000,
+      )
       .exec()
     fixture.onEnd(() => fixture.redis.del(keys.queue(queue).leases))
   }

@@ -61,6 +61,8 @@ it('names and figures of any kind empty no page', async () => {
     await redis.set(
       keys.refused(`hub${n}`),
       json({ seen: at / 1000, name, host: name, tasks: [{ task: name, codes }] }),
+      'PX',
+      60_000,
     )
   }
   const registry = await fixture.registry()
@@ -88,6 +90,7 @@ it('names and figures of any kind empty no page', async () => {
 
 it('what strangers put into queues is shown as text, and widens no page', async () => {
   const { registry } = await office(fixture, 0)
+  fixture.allowStrangers()
   const harm = scriptPayloads.slice(0, 40)
   const task = (text: string) => JSON.stringify(text.slice(0, 120))
   const pipeline = fixture.redis.pipeline()

@@ -220,7 +220,15 @@ describe('the details of a job', () => {
   })
 
   it('are not made up', async () => {
+    it_.allowLeftovers()
     const hub = it_.hub()
+    // A program that is not ours named a chain that never was.
+    await it_.redis.zadd(
+      keys().dead,
+      1,
+      '{"at":1,"ttl":0,"id":"odd","job":{"chain":"c","steps":[["q","t:1.0"]]},"task":"t:1.0"}',
+    )
+    expect(await hub.jobDetails('odd', { queue: 'q' })).toMatchObject({ state: 'dead', chain: undefined })
     expect(await failure(hub.jobDetails('nobody'))).toMatchObject({
       code: 'NoSuchJob',
       message: expect.stringContaining('it was not tracked, or its record has gone'),
