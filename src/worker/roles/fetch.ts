@@ -3,7 +3,7 @@ import type { ClaimOptions } from '../../queue/queue.ts'
 import type { Connection } from '../../redis/connection.ts'
 import { blockSeconds } from '../../redis/connections.ts'
 import type { Beat, Claimed } from '../../wire/answers.ts'
-import { backoffMs, monotonicMs } from '../../wire/clock.ts'
+import { backoffMs, monotonicMs, sleep } from '../../wire/clock.ts'
 import type { WorkerContext } from '../context.ts'
 import { BellWaits, type Heard } from '../queues/bell-waits.ts'
 import type { QueueOrder } from '../queues/queue-order.ts'
@@ -200,7 +200,7 @@ export class FetchLoop {
       if (!claimed) return await this.#renewLease(queue)
       // Deadlines went on meanwhile, and so did the lease: what this brought may be somebody else's by now.
       const isStale = claimed.requests.length > 0 && measures.loop.stalledMs() - stalledBefore > staleMs
-      const ageMs = isStale ? await ageOf(claimed, queue.context) : 0
+      const ageMs = isStale ? await ageOf(claimed, queue.context, this.#stopping.signal) : 0
       // Under an identity that was lost: others have adopted it.
       const rest = id === workerId() ? intake.take(claimed, id, ageMs) : undefined
       queue.learn(claimed, wanted.jobs > 0)
@@ -298,8 +298,17 @@ export class FetchLoop {
   }
 }
 
-/** How long ago, on Redis' clock, this claim was made; also finds out whether the lease is still held. */
-const ageOf = async ({ nowUs }: Claimed, { beat, clock }: WorkerContext): Promise<number> => {
-  if (!(await beat.beatAnew())) throw new Error('the lease could not be renewed')
+/**
+ * How long ago, on Redis' clock, this claim was made; also finds out whether the lease is still held. Asked until there is an answer: on a slow
+ * link the other connection may be made anew just then, and what was claimed would have to come once more, again and again.
+ */
+const ageOf = async ({ nowUs }: Claimed, context: WorkerContext, signal: AbortSignal): Promise<number> => {
+  const { beat, clock, commands, workerId } = context
+  const id = workerId()
+  for (let attempt = 0; !(await beat.beatAnew()) && id === workerId(); attempt++) {
+    if (signal.aborted) throw new Error('the lease could not be renewed')
+    await sleep(backoffMs(attempt, 20, 1000), signal)
+    await commands.whenReady(signal)
+  }
   return (clock.atUs(monotonicMs()) - nowUs) / 1000
 }

@@ -12,7 +12,7 @@ from ...queue.queue import ClaimOptions, PostedClaim
 from ...redis.connection import Connection
 from ...redis.refusals import ReplyError, first
 from ...wire.answers import Claimed
-from ...wire.clock import Stop, now_s, spawn
+from ...wire.clock import Stop, backoff_s, now_s, sleep, spawn
 from ..bell_waits import BellWaits, wait_of
 from ..bell_watch import BellWatch
 from ..served_queue import ServedQueue
@@ -262,12 +262,28 @@ class FetchLoop:
         now_us = place.clock.at_us(now_s())
         # Deadlines went on meanwhile, and so did the lease: what this brought may be somebody else's by now.
         is_stale = bool(claimed.requests) and (now_us == 0 or now_us - claimed.now_us > _STALE_US)
-        age_s = await place.age_s(claimed) if is_stale else 0.0
+        age_s = await self._age_of(claimed, sent) if is_stale else 0.0
         place.learn(claimed)
         # Under an identity that was lost: others have adopted it.
         rest_s, of_jobs = place.take(claimed, sent.worker_id, age_s) if sent.worker_id == place.worker_id() else (0.0, False)
         if rest_s > 0:
             place.rest(rest_s, of_jobs)
+
+    async def _age_of(self, claimed: Claimed, sent: _Sent) -> float:
+        """
+        Asked until there is an answer: on a slow link the other connection may be made anew just then, and what was claimed would have to
+        come once more, again and again.
+        """
+        place, attempt = sent.place, 0
+        while True:
+            try:
+                return await place.age_s(claimed)
+            except ConnectionError:
+                if self._stopping.is_set or sent.worker_id != place.worker_id():
+                    raise
+            await sleep(backoff_s(attempt, 0.02, 1.0), self._stopping)
+            await place.commands.when_ready(self._stopping)
+            attempt += 1
 
     # Bells.
 

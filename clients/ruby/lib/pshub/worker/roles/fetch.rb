@@ -288,7 +288,24 @@ module Pshub
       def age_s(queue, claimed)
         now_us = queue.clock.at_us(Clock.now)
         stale = !claimed.requests.empty? && (now_us.zero? || now_us - claimed.now_us > STALE_US)
-        stale ? queue.crew.age_s(claimed) : 0.0
+        stale ? asked_age(queue, claimed) : 0.0
+      end
+
+      # Asked until there is an answer: on a slow link the other connection may be made anew just then, and what was claimed would have to come
+      # once more, again and again.
+      def asked_age(queue, claimed)
+        worker_id = queue.crew.worker_id
+        tries = 0
+        begin
+          queue.crew.age_s(claimed)
+        rescue NotConnected, ConnectionLost
+          raise if @stopping.set? || worker_id != queue.crew.worker_id
+
+          @stopping.wait(Clock.backoff(tries, 0.02, 1.0))
+          queue.commands.wait_ready(@stopping)
+          tries += 1
+          retry
+        end
       end
 
       def without_lease(queue)
