@@ -3,7 +3,7 @@ import { maxBatchBytes } from '../../src/queue/queue.ts'
 import { okReply } from '../../src/wire/message.ts'
 import type { Actors } from './actors.ts'
 import { pushStep } from './caller-steps.ts'
-import { adopt, beat, die, leaveAs, reconcileStep } from './lease-steps.ts'
+import { adopt, beat, die, forgottenReleases, leaveAs, reconcileStep } from './lease-steps.ts'
 import type { Model } from './model.ts'
 import { blockingOf } from './processes.ts'
 import { addressOf } from './requests.ts'
@@ -121,6 +121,10 @@ const giveUpLeaseStep = step(
       wire.giveUp(worker.name, async () => void (await beat(model, actors, sender)))
       return
     }
+    // A worker that leaves looks first, and then sends this on the same connection: what a failover brought back is released again.
+    const ended = forgottenReleases(model, worker)
+    if (ended.length > 0) await queue.release(redis, sender.id, ended)
+    model.release(sender.id, ended)
     const started = actor.slots.knownIds()
     const act = () => queue.leave(redis, sender.id, started)
     wire.giveUp(worker.name, () => leaveAs(model, redis, sender.id, started, act))

@@ -8,7 +8,6 @@ import { addressOf, type Fate, fateOf, listOf, lossesOf, mayRepeat, nameOf, with
 export class LeaseModel extends Holdings {
   beat(workerId: string, isNew: boolean, leaseMs: number, memoryMs: number, reportsMs: number): Beat {
     const nowMs = Math.floor(this.nowUs / 1000)
-    for (const [id, at] of this.cancelled) if (at <= nowMs - memoryMs) this.cancelled.delete(id)
     const lease = this.leases.get(workerId)
     const { nowUs, pausedMs } = this
     const lost = {
@@ -24,6 +23,8 @@ export class LeaseModel extends Holdings {
       shards: undefined,
     }
     if (!isNew && !lease) return lost
+    // One without the lease changes nothing.
+    for (const [id, at] of this.cancelled) if (at <= nowMs - memoryMs) this.cancelled.delete(id)
     if (pausedMs !== undefined) this.situations.add(isNew ? 'a lease taken in a pause' : 'a lease renewed in a pause')
     if (!isNew && !this.leaseHolds(workerId)) this.situations.add('a lease renewed after its end')
     // What a longer lease, or a claim, has put off stays so.

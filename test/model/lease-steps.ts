@@ -214,8 +214,12 @@ export const leaveAs = async (
   assert.equal(returned, model.leave(workerId, started, heads))
 }
 
+/** What it released, and a failover brought back. */
+export const forgottenReleases = (model: Model, worker: WorkerModel): string[] =>
+  [...model.heldBy(worker.id).keys()].filter(id => worker.released.has(id))
+
 export const leave = async (model: Model, actors: Actors, [worker, actor]: WorkerPair): Promise<void> => {
-  const ended = [...model.heldBy(worker.id).keys()].filter(id => worker.released.has(id))
+  const ended = forgottenReleases(model, worker)
   const act = async () => {
     const returned = await actor.farewell.leave()
     model.release(worker.id, ended)
