@@ -71,6 +71,8 @@ export class JobsModel {
   readonly runs = new Map<string, { queue: string; worker: string }>()
   /** Jobs that ended in a worker, which does not know whether they were settled. */
   readonly doubted = new Map<string, { queue: string; worker: string }>()
+  /** What follows several batches of one job lies in any order: its record, which may be large, tells them in none. */
+  readonly together: string[][] = []
   readonly situations = new Set<string>()
 
   /** Returns the id of the one that is there already. */
@@ -138,8 +140,10 @@ export class JobsModel {
     const taken: string[] = []
     for (const list of [queue.high, queue.normal, queue.low]) {
       while (taken.length < slots && list.length > 0) {
-        if (!there.has(list[0]!) && !answered.includes(list[0]!)) break
-        const job = this.jobs.get(list.shift()!)!
+        const next = answered[taken.length]
+        const place = this.together.some(ids => ids.includes(list[0]!) && ids.includes(next!)) ? list.indexOf(next!) : 0
+        if (!there.has(list[place]!) && !answered.includes(list[place]!)) break
+        const job = this.jobs.get(list.splice(place, 1)[0]!)!
         if (job.keep && job.isCancelled) {
           this.situations.add('a cancelled job was passed over')
           this.#end(job, 'cancelled', worker)
@@ -241,8 +245,20 @@ export class JobsModel {
   #end(job: ModelJob, state: ModelJob['state'], worker: string): void {
     this.#free(job)
     if (!(job.isCancelled && state === 'cancelled' && job.state === 'cancelled')) job.state = state
+    const { normal } = this.queues[job.queue]!
+    const before = normal.length
     for (const batch of new Set([...(job.batch === undefined ? [] : [job.batch]), ...job.others]))
       this.#tell(job, batch, state === 'done', worker)
+    if (normal.length > before + 1) this.together.push(normal.slice(before))
+  }
+
+  /** What came together lies in the order that is there. */
+  orderTogether(queueName: string, there: readonly string[]): void {
+    const queue = this.queues[queueName]!
+    for (const ids of this.together) {
+      const order = there.filter(id => ids.includes(id) && queue.normal.includes(id))
+      queue.normal = queue.normal.map(id => (ids.includes(id) ? (order.shift() ?? id) : id))
+    }
   }
 
   #tell(job: ModelJob, batch: string, isDone: boolean, worker: string): void {

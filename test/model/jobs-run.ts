@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import type { Redis } from 'ioredis'
 import { idOf, JobsActors } from './jobs-actors.ts'
-import { heldIdOf, JobsModel, jobOf, type ModelJob } from './jobs-model.ts'
+import { heldIdOf, JobsModel, jobOf, type ModelJob, type ModelQueue } from './jobs-model.ts'
 import type { Step } from './jobs-steps.ts'
 
 let made = 0
 const oneOf = <T>(all: T[], index: number): T | undefined => all[index % Math.max(1, all.length)]
 const workers = ['q', 'r'].flatMap(queue => ['a', 'b'].map(worker => [queue, worker] as const))
 const openBatches = (model: JobsModel) => [...model.batches].filter(([, { total }]) => total === undefined)
+const isWaiting = ({ high, normal, low }: ModelQueue) => high.length + normal.length + low.length > 0
 
 const act = async (model: JobsModel, actors: JobsActors, step: Step): Promise<void> => {
   const jobs = [...model.jobs.values()]
@@ -95,8 +96,11 @@ const compare = async (model: JobsModel, { redis, queues, namespace }: JobsActor
     const ids = async (list: string) => (await redis.lrange(list, 0, -1)).map(idOf)
     const later = async (set: string) => (await redis.zrange(set, '0', '-1')).map(idOf).sort()
     assert.deepEqual(await ids(keys.jobsHigh), queue.high, `${name}: high`)
-    assert.deepEqual(await ids(keys.jobs), queue.normal, `${name}: jobs`)
+    const normal = await ids(keys.jobs)
+    model.orderTogether(name, normal)
+    assert.deepEqual(normal, queue.normal, `${name}: jobs`)
     assert.deepEqual(await ids(keys.jobsLow), queue.low, `${name}: low`)
+    if (isWaiting(queue)) assert.equal(await redis.llen(keys.jobBell), 1, `${name}: nobody is told of what waits`)
     for (const set of ['scheduled', 'retries', 'dead'] as const)
       assert.deepEqual(await later(keys[set]), [...queue[set]].sort(), `${name}: ${set}`)
     for (const worker of ['a', 'b']) {
@@ -107,6 +111,7 @@ const compare = async (model: JobsModel, { redis, queues, namespace }: JobsActor
     for (const lock of ['u:1', 'u:{2}'])
       assert.equal(await redis.get(keys.unique(lock)), queue.locks.get(lock) ?? null, `${name}: ${lock}`)
   }
+  model.together.length = 0
   for (const { id, tries, failures } of model.jobs.values())
     assert(tries <= failures, `${tries} failures of ${id} are counted, and there were ${failures}`)
   for (const job of model.jobs.values())
@@ -149,7 +154,8 @@ const drain = async (model: JobsModel, actors: JobsActors): Promise<void> => {
       isOpen = true
       await actors.settle(model, id, 'done', undefined)
     }
-    isOpen ||= model.outs.size > 0
+    // What follows a batch of which the last one was passed over by this claim waits for the next one.
+    isOpen ||= model.outs.size > 0 || Object.values(model.queues).some(isWaiting)
     await compare(model, actors)
   }
   const ends = new Set([...model.jobs.values()].map(({ state }) => state))

@@ -25,7 +25,7 @@ export type Step =
   | { do: 'ripen' | 'hasten' | 'withdraw' | 'revive' | 'closeBatch' | 'arrive'; which: Which }
 
 /** What runs can have more of than usual: a kind of step, jobs of a kind, batches, chains, tries, and deaths in a row. */
-export type Piece = Step['do'] | 'tracked' | 'unique' | 'batch' | 'retry' | 'putoff' | 'chain' | 'killer'
+export type Piece = Step['do'] | 'tracked' | 'unique' | 'batch' | 'retry' | 'putoff' | 'dead' | 'chain' | 'killer'
 
 const anySpec = (often: ReadonlySet<Piece>) =>
   fc.record({
@@ -54,6 +54,7 @@ const anyStep = (often: ReadonlySet<Piece>): fc.Arbitrary<Step> => {
   const frequent = [
     ...(often.has('retry') ? ['retry' as const] : []),
     ...(often.has('putoff') ? ['putoff' as const] : []),
+    ...(often.has('dead') ? ['dead' as const] : []),
     ...(often.has('chain') ? ['done' as const] : []),
   ]
   const outcome = fc.oneof(...frequent.map(each => ({ weight: 2, arbitrary: fc.constant(each) })), anyOutcome)
@@ -96,5 +97,6 @@ export const anyRun = (): fc.Arbitrary<Step[]> =>
     { weight: 2, arbitrary: anySteps(['tracked', 'claim', 'withdraw', 'retry']) },
     anySteps(['batch', 'adopt', 'killer']),
     anySteps(['batch', 'chain', 'sendOut']),
-    anySteps(['unique', 'batch', 'sendOut', 'revive']),
+    anySteps(['unique', 'batch', 'sendOut']),
+    anySteps(['unique', 'enqueue', 'claim', 'settle', 'dead', 'revive']),
   )

@@ -174,6 +174,12 @@ export const bugsOfJobs: PlantedBugs = {
   claim: [
     ['runs what was cancelled', 'if is_cancelled(KEYS[5], id, options) then', 'if false then', ['tracked', 'withdraw']],
     ['tells no batch of what was cancelled', 'tally_of(', 'type(', ['tracked', 'batch', 'withdraw']],
+    [
+      'tells nobody of what follows what was cancelled',
+      'if jobs_left ~= 0 or cancelled > 0 then',
+      'if jobs_left ~= 0 then',
+      ['tracked', 'batch', 'withdraw'],
+    ],
   ],
   settle: [
     ['settles what it does not hold', "redis.call('HDEL', KEYS[1], ARGV[i])", ''],

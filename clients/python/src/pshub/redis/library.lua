@@ -1445,7 +1445,8 @@ end
 if left ~= 0 then left = redis.call('LLEN', KEYS[1]) end
 if left > 0 then ring(KEYS[2]) else redis.call('DEL', KEYS[2]) end
 -- A worker that may take jobs has perhaps taken their token, and then had no slot for them.
-if jobs_left ~= 0 then jobs_left = jobs_waiting(KEYS[5]) end
+-- What follows a batch whose last job was passed over may have come behind all that was looked at.
+if jobs_left ~= 0 or cancelled > 0 then jobs_left = jobs_waiting(KEYS[5]) end
 if jobs_left > 0 then ring(KEYS[6]) end
 if jobs_left == 0 and ARGV[3] ~= '0' then redis.call('DEL', KEYS[6]) end
 if left == 0 and dropped == 0 and calls == taken and jobs_left == 0 and not named[1] and not apart[1] then return { now_text, requests } end
