@@ -68,7 +68,7 @@ const passOf = (entry: unknown, at: number): string | undefined => {
   return pass
 }
 
-/** What opens and closes a batch may be sent any number of times; for so long it is. */
+/** Opening and closing a batch may be repeated; for this long it is. */
 const insistMs = 30_000
 const retryMs = 100
 

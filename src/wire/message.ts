@@ -99,7 +99,7 @@ export const stamped = (at: string, ttlMs: number, body: string): string => `{"a
 
 const maxTaskLength = 128
 /** How a request begins that did not come by hand. */
-const leading = /^\{"at":\d+,"ttl":\d+,"id":"([\w-]+)"/
+const leading = /^\{"at":(\d+),"ttl":\d+,"id":"([\w-]+)"/
 const leadingJob = new RegExp(`${leading.source},"job":\\{`)
 const leadingIdempotent = new RegExp(`${leading.source},"idempotent":true,`)
 
@@ -156,10 +156,10 @@ export const decodeRequest = (
 }
 
 /** The id that the claim function read: the one in the leading fields, whatever else the message says further on. */
-export const leadingId = (text: string): string | undefined => leading.exec(text)?.[1]
+export const leadingId = (text: string): string | undefined => leading.exec(text)?.[2]
 
 /** The `at` of the leading fields, as it is written there; empty where there are none. */
-export const leadingAt = (text: string): string => /^\{"at":(\d+),"ttl":\d+,"id":"[\w-]+"/.exec(text)?.[1] ?? ''
+export const leadingAt = (text: string): string => leading.exec(text)?.[1] ?? ''
 
 /** The reply of a request that ran; `result` is JSON already. `chunks`: of a stream, how many were pushed before. */
 export const okReply = (id: string, result: string, worker: string, us: Phases, chunks?: number): string =>

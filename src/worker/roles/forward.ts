@@ -6,7 +6,7 @@ import { isFull, isTransient } from '../../redis/failures.ts'
 import type { HeldText } from '../../wire/answers.ts'
 import { backoffMs, monotonicMs, sleep } from '../../wire/clock.ts'
 import { isQueueName, makeKeys } from '../../wire/keys.ts'
-import { leadingAt, type Request } from '../../wire/message.ts'
+import type { Request } from '../../wire/message.ts'
 import type { WorkerContext } from '../context.ts'
 
 /** Many may wait for a queue that cannot be written. */
@@ -73,7 +73,14 @@ export class Forward {
     // Counted from the claim: while Redis is away its clock is not known.
     const startedAt = monotonicMs()
     const target = this.#queueOf(shard)
-    const end: HeldEnd = { id: heldId, at: leadingAt(text), outcome: 'moved', delayMs: 0, text: shard, following: '' }
+    const end: HeldEnd = {
+      id: heldId,
+      at: slots.atOf(heldId),
+      outcome: 'moved',
+      delayMs: 0,
+      text: shard,
+      following: '',
+    }
     const act = async (client: Redis) => {
       await target.forward(client, movedMessage(text, nowUs + (monotonicMs() - startedAt) * 1000))
       await jobQueue.settle(client, workerId, [end])

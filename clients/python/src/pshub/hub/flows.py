@@ -16,7 +16,7 @@ from ..wire.ids import new_id
 from .enqueuing import EnqueueEntry, Enqueuing, parts_of
 
 _MOST_STEPS = 100
-#: What opens and closes a batch may be sent any number of times; for so long it is.
+#: Opening and closing a batch may be repeated; for this long it is.
 _INSIST_S = 30.0
 _RETRY_S = 0.1
 

@@ -14,10 +14,9 @@ from .payload import PayloadProblem, compact, decode_payload, encode_payload
 from .phases import Phases
 from .streams import Asked, read_asked, read_part
 
-_LEADING = re.compile(r'\{"at":[0-9]+,"ttl":[0-9]+,"id":"([A-Za-z0-9_-]+)"')
+_LEADING = re.compile(r'\{"at":([0-9]+),"ttl":[0-9]+,"id":"([A-Za-z0-9_-]+)"')
 _BEGINS_JOB = re.compile(_LEADING.pattern + r',"job":\{')
 _BEGINS_IDEMPOTENT = re.compile(_LEADING.pattern + ',"idempotent":true,')
-_LEADING_AT = re.compile(r'\{"at":([0-9]+),"ttl":[0-9]+,"id":"[A-Za-z0-9_-]+"')
 _REPLY_ID = re.compile(r'\{"id":"([A-Za-z0-9_-]+)"')
 MAX_TASK_LENGTH = 128
 _MAX_SAFE_INTEGER = 2**53 - 1
@@ -159,14 +158,14 @@ def decode_request(raw: Any, held_id: str | None, keys: Keys) -> Request:
 
 def leading_at(text: str) -> str:
     """The ``at`` of the leading fields, as it is written there; empty where there are none."""
-    match = _LEADING_AT.match(text)
+    match = _LEADING.match(text)
     return match[1] if match else ""
 
 
 def leading_id(text: str) -> str | None:
     """The id that the claim read: the one in the leading fields, whatever else the message says further on."""
     match = _LEADING.match(text)
-    return match[1] if match else None
+    return match[2] if match else None
 
 
 def _phases(us: Phases) -> str:

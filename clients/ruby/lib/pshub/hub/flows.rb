@@ -11,7 +11,7 @@ module Pshub
   # Chains and batches of jobs.
   module Flows
     MOST_STEPS = 100
-    # What opens and closes a batch may be sent any number of times; for so long it is.
+    # Opening and closing a batch may be repeated; for this long it is.
     INSIST_S = 30.0
     RETRY_S = 0.1
 

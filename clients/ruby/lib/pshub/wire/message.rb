@@ -33,8 +33,7 @@ module Pshub
 
   # The two messages on the wire, request and reply. PROTOCOL.md, sections 5 and 6.
   module Message
-    LEADING = /\A\{"at":[0-9]+,"ttl":[0-9]+,"id":"([A-Za-z0-9_-]+)"/
-    LEADING_AT = /\A\{"at":([0-9]+),"ttl":[0-9]+,"id":"[A-Za-z0-9_-]+"/n
+    LEADING = /\A\{"at":([0-9]+),"ttl":[0-9]+,"id":"([A-Za-z0-9_-]+)"/
     # It counts where functions in Redis see it: they decide about it too.
     BEGINS_IDEMPOTENT = /#{LEADING},"idempotent":true,/
     BEGINS_JOB = /#{LEADING},"job":\{/
@@ -131,10 +130,10 @@ module Pshub
     end
 
     # The +at+ of the leading fields, as it is written there; empty where there are none.
-    def leading_at(text) = text.b[LEADING_AT, 1] || ""
+    def leading_at(text) = text.b[LEADING, 1] || ""
 
     # The id that the claim read: the one in the leading fields, whatever else the message says further on.
-    def leading_id(text) = text.valid_encoding? ? text[LEADING, 1] : text.b[LEADING, 1]
+    def leading_id(text) = text.valid_encoding? ? text[LEADING, 2] : text.b[LEADING, 2]
 
     # Reads a reply, or what comes before one; nil for anything that is neither.
     def decode_reply(raw)

@@ -4,7 +4,6 @@ require_relative "../../jobs/job_text"
 require_relative "../../queue/job_queue"
 require_relative "../../wire/clock"
 require_relative "../../wire/keys"
-require_relative "../../wire/message"
 require_relative "../patience"
 
 module Pshub
@@ -53,11 +52,12 @@ module Pshub
       # taken. +now_us+ is Redis' time at this moment.
       def move(request, shard, worker_id, now_us)
         id, target, since = request.held_id, queue_of(shard), Clock.now
+        at = @slots.at_of(id)
         @slots.send_out(id)
         moved = JobEnd.new(id, "moved", 0, shard, "")
         act = lambda do
           target.forward(@connection, JobText.moved(request.text, now_us + ((Clock.now - since) * 1e6).round))
-          @job_queue.settle(@connection, worker_id, [moved], [Message.leading_at(request.text)])
+          @job_queue.settle(@connection, worker_id, [moved], [at])
         end
         add(Errand.new(id, worker_id, act, -> { target.forget(@connection, request.id) }, 0, 0.0))
       end
