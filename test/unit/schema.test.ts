@@ -77,6 +77,18 @@ describe('a schema of the registry', () => {
     expect(() => check(schema, value)).toThrow(UnusableSchema)
   })
 
+  it('is not given up for time in which nothing was computed', () => {
+    const timeout = Object.assign(new Error('timed out'), { code: 'ERR_SCRIPT_EXECUTION_TIMEOUT' })
+    const guard = vi.spyOn(vm.Script.prototype, 'runInContext')
+    for (let stall = 0; stall < 3; stall++)
+      guard.mockImplementationOnce(() => {
+        throw timeout
+      })
+    expect(check({ type: 'string', pattern: '^(ab|cd)+$' }, 'abce')).toHaveLength(1)
+    expect(guard).toHaveBeenCalledTimes(4)
+    guard.mockRestore()
+  })
+
   it('with endless recursion in place is not used', () => {
     expect(() => check({ $ref: '#' }, 1)).toThrow(UnusableSchema)
   })
