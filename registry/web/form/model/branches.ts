@@ -1,8 +1,8 @@
 import type { Refs } from '../../../schema/refs.ts'
-import { bestBranch } from './fits.ts'
+import { bestBranch, fits } from './fits.ts'
 import { initialOfBranch } from './initial.ts'
 import { equal, isObject, own, ownObject } from './json.ts'
-import { type Branch, shows, viewOf } from './view.ts'
+import { type Branch, viewOf } from './view.ts'
 
 /** To choose from where a schema says nothing. */
 export const anything: readonly Branch[] = [
@@ -25,7 +25,7 @@ export const branchOf = (branches: readonly Branch[], value: unknown, refs: Refs
 export const movedTo = (value: unknown, from: Branch | undefined, to: Branch, refs: Refs): unknown =>
   carried(value, initialOfBranch(to.schema, refs), from?.schema, to.schema, refs)
 
-/** What both branches have a field for is taken along, unless the new branch fixes it. */
+/** What both branches have a field for is taken along, where it fits the new one and that does not fix it. */
 const carried = (from: unknown, to: unknown, old: unknown, next: unknown, refs: Refs): unknown => {
   if (!isObject(from) || !isObject(to)) return to
   const known = ownObject(viewOf(old, refs).flat.keywords, 'properties')
@@ -37,7 +37,8 @@ const carried = (from: unknown, to: unknown, old: unknown, next: unknown, refs: 
     // What nobody changed is not theirs to keep.
     if (entries.has(key) && equal(own(begun, key), value)) continue
     const view = viewOf(own(wanted, key), refs)
-    if (view.kind !== 'fixed' && view.kind !== 'options' && shows(view, value)) entries.set(key, value)
+    if (view.kind !== 'fixed' && view.kind !== 'options' && fits(own(wanted, key), value, refs).ok !== false)
+      entries.set(key, value)
   }
   return Object.fromEntries(entries)
 }

@@ -27,6 +27,8 @@ export interface Fit {
 
 const maxSteps = 5_000
 const maxDepth = 100
+/** A fixed value tells a branch from the others, more than a type does that several may have. */
+const tellingHits = 10
 
 export const fits = (schema: unknown, value: unknown, refs: Refs): Fit => {
   const run = new Run(refs)
@@ -77,15 +79,19 @@ class Run {
   *#ofAny(schema: JsonObject, value: unknown): Generator<boolean | undefined> {
     const types = typesOf(own(schema, 'type'))
     if (types.length) yield this.#hit(types.some(type => isOfType(value, type)))
-    if (has(schema, 'const')) yield this.#hit(equal(own(schema, 'const'), value))
+    if (has(schema, 'const')) yield this.#hit(equal(own(schema, 'const'), value), tellingHits)
     // Branches with the same fields are told apart by what they begin with.
     if (has(schema, 'default') && equal(own(schema, 'default'), value)) this.hits++
     const allowed = ownArray(schema, 'enum')
-    if (allowed) yield this.#hit(allowed.some(one => equal(one, value)))
+    if (allowed)
+      yield this.#hit(
+        allowed.some(one => equal(one, value)),
+        tellingHits,
+      )
   }
 
-  #hit(agrees: boolean): boolean {
-    if (agrees) this.hits++
+  #hit(agrees: boolean, hits = 1): boolean {
+    if (agrees) this.hits += hits
     return agrees
   }
 
