@@ -83,7 +83,12 @@ const zodSchemas = (): zod.ZodType[] => [
   ],
   z.discriminatedUnion('k', [z.object({ k: z.literal('a') }), z.object({ k: z.literal('b'), n: z.coerce.number() })]),
   z.intersection(z.strictObject({ a: z.any() }), z.strictObject({ b: z.number() })),
-  ...[z.tuple([z.string(), z.any()]), z.tuple([z.string(), z.number().optional()]), z.tuple([z.string()], z.number())],
+  ...[
+    z.tuple([]),
+    z.tuple([z.string(), z.any()]),
+    z.tuple([z.string(), z.number().optional()]),
+    z.tuple([z.string()], z.number()),
+  ],
 ]
 
 const valibotTexts =
@@ -105,7 +110,12 @@ const valibotSchemas = (): valibot.GenericSchema[] => {
       of(v.transform(Number)),
     ],
     ...[v.fallback(v.string(), 'x'), v.object({ a: v.fallback(v.string(), 'x'), b: v.optional(v.number()) })],
-    ...[v.tuple([v.string(), v.optional(v.number())]), v.tuple([v.any()]), v.strictTuple([v.string(), v.number()])],
+    ...[
+      v.tuple([v.string(), v.optional(v.number())]),
+      v.tuple([]),
+      v.tuple([v.any()]),
+      v.strictTuple([v.string(), v.number()]),
+    ],
     ...[v.tupleWithRest([v.string()], v.number()), v.strictObject({ a: v.nullish(v.string()) }), v.picklist(['a', 1])],
     ...[v.record(of(v.regex(/^a/)), v.number()), v.pipe(v.number(), v.toMinValue(3), v.minValue(2))],
     v.variant('k', [v.object({ k: v.literal('a') }), v.object({ k: v.literal('b'), n: v.fallback(v.number(), 1) })]),

@@ -50,8 +50,9 @@ const widerPart = (
     format: toldFormat === undefined ? undefined : ['format', toldFormat],
     pattern: isTold ? ['pattern', pattern] : undefined,
     minLength: ['minLength', leastLength(minLength, library)],
-    // Nothing may be there, in the words of arktype: no draft has an empty choice.
-    enum: Array.isArray(part.enum) && part.enum.length === 0 ? ['not', {}] : ['enum', part.enum],
+    // No draft has empty lists of these. arktype says by one that nothing may be there.
+    enum: isEmpty(part.enum) ? ['not', {}] : ['enum', part.enum],
+    prefixItems: isEmpty(part.prefixItems) ? undefined : ['prefixItems', part.prefixItems],
     // Of branches that became wider more than one may fit.
     oneOf: anyOf === undefined ? ['anyOf', part.oneOf] : undefined,
     ...(isOpen
@@ -63,6 +64,8 @@ const widerPart = (
 }
 
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
+
+const isEmpty = (value: unknown): boolean => Array.isArray(value) && value.length === 0
 
 const leastLength = (length: unknown, library: Library | undefined): unknown =>
   typeof length === 'number' && library?.countsUnits !== false ? Math.ceil(length / 2) : length
