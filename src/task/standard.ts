@@ -2,6 +2,7 @@ import { ConfigError, messageOf, type Problem } from '../wire/errors.ts'
 import { Abandoned } from '../wire/failures.ts'
 import { escapePointer, invalid } from '../wire/payload.ts'
 import { isThenable } from '../wire/returned.ts'
+import { publishedOf } from './libraries/published.ts'
 import type { JsonSchema } from './schema.ts'
 
 /**
@@ -20,7 +21,10 @@ export interface StandardSchema<Input = unknown, Output = Input> {
 interface Spoken {
   readonly vendor?: unknown
   readonly validate?: (value: unknown) => Verdict | Promise<Verdict>
-  readonly jsonSchema?: Record<'input' | 'output', (options: { target: string }) => unknown>
+  readonly jsonSchema?: Record<
+    'input' | 'output',
+    (options: { target: string; libraryOptions?: object | undefined }) => unknown
+  >
 }
 
 interface Issue {
@@ -53,12 +57,13 @@ export const jsonSchemaOf = (schema: unknown, side: 'input' | 'output', what: st
       `${what} is a schema that gives no JSON Schema (~standard.jsonSchema), which callers are told. ${wayOut}`,
     )
   try {
-    return JSON.parse(JSON.stringify(jsonSchema[side]({ target: 'draft-2020-12' }))) as JsonSchema
+    const ask = (libraryOptions?: object) => jsonSchema[side]({ target: 'draft-2020-12', libraryOptions })
+    return publishedOf(spokenBy(schema).vendor, schema, side, ask) as JsonSchema
   } catch (error) {
     const hint =
       side === 'output'
         ? ' What a result is made into travels as JSON: let the handler do that, and describe what it returns.'
-        : ''
+        : ' Describe what travels as JSON, and let the schema transform that.'
     throw new ConfigError(`${what} cannot be told as a JSON Schema: ${messageOf(error)}.${hint}`)
   }
 }

@@ -131,7 +131,7 @@ describe('the page of a job', () => {
     // Nobody serves its queue, so that it stays where it can be looked at.
     await fixture.redis.hset(`${fixture.namespace}:tasks`, 'far:1.0', '{"task":"far:1.0","queue":"far"}')
     const job = '{"tries":1,"errors":[{"at":5000,"code":"TaskFailed","message":"no"}]}'
-    const args = `{"z": ${exact}, "a": 1.50}`
+    const args = `{"z": ${exact}, "a": 0.12345678901234567890}`
     await fixture.redis.zadd(
       keys('far').dead,
       5000,
@@ -141,14 +141,14 @@ describe('the page of a job', () => {
     const value = page.locator('.job-value')
     await heading(page, 'Job exact')
     await value.waitFor()
-    await expect.poll(() => textOf(value)).toBe(`{ "z": ${exact} "a": 1.50 }`)
+    await expect.poll(() => textOf(value)).toBe(`{ "z": ${exact} "a": 0.12345678901234567890 }`)
     const sort = page.getByRole('button', { name: 'Sort by name: arguments' })
     await sort.click()
     await expect.poll(() => sort.getAttribute('aria-pressed')).toBe('true')
-    await expect.poll(() => textOf(value)).toBe(`{ "a": 1.50 "z": ${exact} }`)
+    await expect.poll(() => textOf(value)).toBe(`{ "a": 0.12345678901234567890 "z": ${exact} }`)
     await page.getByRole('button', { name: 'Edit the arguments and try again' }).click()
     const field = page.getByRole('textbox', { name: 'Arguments as JSON' })
-    await expect.poll(() => field.inputValue()).toBe(`{\n  "z": ${exact},\n  "a": 1.50\n}`)
+    await expect.poll(() => field.inputValue()).toBe(`{\n  "z": ${exact},\n  "a": 0.12345678901234567890\n}`)
     await field.fill(`{"z": ${exact}5,`)
     await page.getByText('Line 1, column').waitFor()
     await page.getByRole('button', { name: 'Try again with these arguments' }).click()

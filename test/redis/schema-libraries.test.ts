@@ -16,7 +16,10 @@ const zod = defineTask(
     args: z.object({
       at: z.iso.datetime().transform(text => new Date(text)),
       mode: z.enum(['fit', 'fill']).default('fit'),
-      word: z.string().refine(word => word !== 'no', 'must be another word'),
+      word: z
+        .string()
+        .regex(/[A-Z]/i)
+        .refine(word => word !== 'no', 'must be another word'),
     }),
     result: z.object({ year: z.number(), mode: z.string(), kind: z.string().default('image') }),
   },

@@ -1,12 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { type Matches, makeRefs } from '../../registry/schema/refs.ts'
+import { makeCheck } from '../../registry/web/form/check/check.ts'
+import { movedTo } from '../../registry/web/form/model/branches.ts'
 import { bestBranch, fits } from '../../registry/web/form/model/fits.ts'
 import { flatten } from '../../registry/web/form/model/flatten.ts'
+import { hintOf } from '../../registry/web/form/model/hints.ts'
 import { givenOf, initialOf } from '../../registry/web/form/model/initial.ts'
 import { parsePointer, setIn, toPointer } from '../../registry/web/form/model/json.ts'
 import { parseNumber } from '../../registry/web/form/model/number-text.ts'
 import { objectViewOf } from '../../registry/web/form/model/object-view.ts'
 import { viewOf } from '../../registry/web/form/model/view.ts'
+import { readExact } from '../../registry/web/json/exact.ts'
 
 const view = (schema: unknown) => viewOf(schema, makeRefs(schema))
 const fieldsOf = (schema: unknown, value: unknown) => {
@@ -119,6 +123,11 @@ describe('fields of an object', () => {
     dependentRequired: { postcode: ['city'] },
   }
 
+  it('that are required and not allowed are drawn, to say so', () => {
+    expect(fieldsOf({ required: ['b'], properties: { a: {} }, additionalProperties: false }, {})).toEqual(['a', 'b*'])
+    expect(fieldsOf({ required: ['a'], properties: { a: false, b: false } }, {})).toEqual(['a*'])
+  })
+
   it('follow the conditions', () => {
     expect(fieldsOf(address, { country: 'US' })).toEqual(['country', 'zip*'])
     expect(fieldsOf(address, { country: 'NL' })).toEqual(['country', 'postcode'])
@@ -176,6 +185,25 @@ describe('the branch of a value', () => {
     expect(bestBranch([{ type: 'string' }, { type: 'array', items: { type: 'string' } }], [1], refs)).toBe(1)
   })
 
+  it('is the one with the fields, and with the default, that the value has', () => {
+    const lorem = (text: string) => ({ properties: { lorem: { type: 'string', default: text } } })
+    expect(bestBranch([lorem('first'), lorem('second')], { lorem: 'second' }, refs)).toBe(1)
+    expect(bestBranch([{ properties: { bar: {} } }, { properties: { baz: {} } }], { baz: 1 }, refs)).toBe(1)
+    expect(bestBranch([{ maxLength: 1, minLength: 1 }, { type: 'string' }], '😀', refs), 'characters').toBe(1)
+  })
+
+  it('begins anew where nobody has typed, with the values that only it has', () => {
+    const moved = (value: unknown, from: object, to: object) =>
+      movedTo(value, { schema: from as never, label: '', index: 0 }, { schema: to as never, label: '', index: 1 }, refs)
+    const lorem = (text: string) => ({ required: ['lorem'], properties: { lorem: { type: 'string', default: text } } })
+    expect(moved({ lorem: 'first' }, lorem('first'), lorem('second'))).toEqual({ lorem: 'second' })
+    expect(moved({ lorem: 'mine' }, lorem('first'), lorem('second'))).toEqual({ lorem: 'mine' })
+    const tagged = (tag: object, name: string) => ({ type: 'object', properties: { tag, [name]: {} } })
+    const [bar, baz] = [tagged({ const: 'bar' }, 'bar'), tagged({ oneOf: [{ const: 'baz' }] }, 'baz')]
+    expect(moved({ tag: 'bar', bar: 1 }, bar, baz)).toEqual({ tag: 'baz' })
+    expect(initialOf({ oneOf: [bar, baz] }, refs)).toEqual({ tag: 'bar' })
+  })
+
   it('is left undecided after a bounded number of steps', () => {
     const loop = { anyOf: [{ $ref: '#' }, { $ref: '#' }] }
     expect(fits(loop, 1, makeRefs(loop)).ok).toBeUndefined()
@@ -200,6 +228,16 @@ describe('what a field starts with', () => {
     expect(initial(schema)).toEqual({ kind: 'x', size: 5, at: {}, list: [0, 0] })
   })
 
+  it('is no default that does not fit, but the only value that there is', () => {
+    const schema = {
+      type: 'object',
+      required: ['a', 'b', 'c'],
+      properties: { a: { type: 'string', default: 1 }, b: { enum: ['x'] }, c: { oneOf: [{ const: 2 }] } },
+    }
+    expect(initial(schema)).toEqual({ b: 'x', c: 2 })
+    expect(initial({ type: 'object', default: { prop: 1 }, properties: { prop: { type: 'string' } } })).toEqual({})
+  })
+
   it('ends where a schema asks for endless parts', () => {
     const schema = { type: 'object', properties: { a: { $ref: '#' }, b: { $ref: '#' } }, required: ['a', 'b'] }
     expect(JSON.stringify(initial(schema)).length).toBeLessThan(10_000)
@@ -212,6 +250,19 @@ describe('what a field starts with', () => {
   })
 })
 
+describe('limits', () => {
+  it('are told as they were written', () => {
+    const schema = readExact('{"type":"integer","maximum":9223372036854775807}')
+    expect(hintOf(view(schema))).toBe('whole number, ≤ 9223372036854775807')
+    expect(hintOf(view({ type: 'integer', minimum: 1, allOf: [{ minimum: 2n ** 63n }] }))).toMatch(
+      '≥ 9223372036854775808',
+    )
+    const check = makeCheck(schema as never)
+    expect(check(9223372036854775807n, [])).toEqual({ problems: [] })
+    expect(check(2n ** 70n, []).problems[0]?.message).toBe('must be at most 9223372036854775807')
+  })
+})
+
 describe('typed texts', () => {
   it.each([
     ['12', 12],
@@ -220,10 +271,15 @@ describe('typed texts', () => {
     ['1e3', 1000],
     ['+7', 7],
     ['9007199254740991', 9007199254740991],
+    ['1e21', 1e21],
+    ['9007199254740993', 9007199254740993n],
+    ['4611686018427387904', 4611686018427387904n],
+    ['-9223372036854775808.0', -9223372036854775808n],
+    ['123456789012345678e2', 12345678901234567800n],
   ])('%s is a number', (text, value) => {
     expect(parseNumber(text)).toEqual({ value })
   })
-  it.each(['', 'x', '1e', '0x10', '1,5', 'Infinity', 'NaN', '1e999', '9007199254740993', '-9007199254740993'])(
+  it.each(['', 'x', '1e', '0x10', '1,5', 'Infinity', 'NaN', '1e999', '1e-400', '0.12345678901234567890'])(
     '%s is refused',
     text => {
       expect(parseNumber(text).problem).toBeTruthy()

@@ -42,9 +42,9 @@ describe('arguments in what is pasted', () => {
     await expect(readPasted('http://h/tasks/a#packed=xxxx')).rejects.toThrow(/cut off/)
   })
 
-  it('keep numbers that JavaScript would change, so that the editor tells of them', async () => {
+  it('keep numbers that JavaScript would change', async () => {
     const found = await readPasted('{"task":"a:1.0","args":{"big":12345678901234567890}}')
-    expect(found).toMatchObject({ kind: 'args', text: '{"big":12345678901234567890}' })
+    expect(found).toMatchObject({ kind: 'args', text: '{\n  "big": 12345678901234567890\n}' })
   })
 
   it('are those of the job that a line of the log names: JSON, behind a prefix, and as terminals show it', async () => {

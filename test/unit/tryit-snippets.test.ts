@@ -7,7 +7,7 @@ import {
   pythonLiteral,
   rubyLiteral,
   shellWord,
-} from '../../registry/web/text/literals.ts'
+} from '../../registry/web/json/literals.ts'
 import {
   cliSnippet,
   curlSnippet,

@@ -1,3 +1,4 @@
+import { jsonText } from '../json/exact.ts'
 import { ArrayItems } from './controls/array.tsx'
 import { Choice } from './controls/choice.tsx'
 import { FileInput } from './controls/file.tsx'
@@ -20,7 +21,7 @@ export const Control = (props: ControlProps) => {
   if (path.length > maxDepth || !shows(view, value)) return <JsonInput {...props} />
   switch (view.kind) {
     case 'never':
-      return value === undefined ? <p class="quiet">Nothing is allowed here.</p> : <JsonInput {...props} />
+      return value === undefined ? <Never {...props} /> : <JsonInput {...props} />
     case 'null':
       return <Constant {...props} constant={null} />
     case 'fixed':
@@ -42,11 +43,18 @@ export const Control = (props: ControlProps) => {
   }
 }
 
+const Never = ({ attributes }: ControlProps) =>
+  attributes['aria-required'] === undefined ? (
+    <p class="quiet">Nothing is allowed here.</p>
+  ) : (
+    <p class="wrong">The schema requires this field and allows no value for it. Correct the schema of the task.</p>
+  )
+
 /** A value that cannot be another: giving it is all there is to do. */
 const Constant = (props: ControlProps & { constant: unknown }) => {
   const { value, constant, put, pointer } = props
-  const text = JSON.stringify(constant)
-  if (value !== undefined && JSON.stringify(value) !== text) return <JsonInput {...props} />
+  const text = jsonText(constant)
+  if (value !== undefined && jsonText(value) !== text) return <JsonInput {...props} />
   if (value === undefined)
     return (
       <button type="button" class="small" data-give={pointer} onClick={() => put(constant)}>

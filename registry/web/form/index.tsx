@@ -1,3 +1,4 @@
+import { jsonText } from '../json/exact.ts'
 import '../looks/form/index.css'
 import { useId, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import type { JsonSchema, Problem } from 'pshub'
@@ -45,7 +46,7 @@ export const SchemaForm = (props: SchemaFormProps) => {
 /** The same object while its content is the same: the service sends a task's schema again and again. */
 const useSame = <T,>(value: T): T => {
   const kept = useRef(value)
-  if (kept.current !== value && JSON.stringify(kept.current) !== JSON.stringify(value)) kept.current = value
+  if (kept.current !== value && jsonText(kept.current) !== jsonText(value)) kept.current = value
   return kept.current
 }
 

@@ -1,3 +1,4 @@
+import { jsonText, numberOf } from './exact.ts'
 import { type JsonNode, JsonTextError, placeOf, readJson } from './text.ts'
 
 /** What a text stands for, or what is wrong with it; line and column count from 1. */
@@ -22,12 +23,12 @@ export const parseJson = (text: string): Parsed => {
 }
 
 /** JSON as it is shown to be edited; nothing for what is absent. */
-export const textOf = (value: unknown): string => (value === undefined ? '' : JSON.stringify(value, undefined, 2))
+export const textOf = (value: unknown): string => (value === undefined ? '' : jsonText(value, 2))
 
 const asValue = (node: JsonNode): unknown => {
   if (node.kind === 'object') return objectOf(node.members)
   if (node.kind === 'array') return node.items.map(asValue)
-  if (node.kind === 'number') return numberOf(node.text, node.at)
+  if (node.kind === 'number') return numberAt(node.text, node.at)
   return node.value
 }
 
@@ -41,18 +42,8 @@ const objectOf = (members: [string, JsonNode][]): Record<string, unknown> => {
   return object
 }
 
-/** Why a number cannot be sent as it is written, if so: beyond 2^53 - 1 not every whole number is one of JavaScript's. */
-export const whyInexact = (text: string): string | undefined => {
-  const number = Number(text)
-  if (!Number.isFinite(number)) return `${short(text)} is larger than a number can be.`
-  if (/[.eE]/.test(text) || BigInt(text.replace('+', '')) === BigInt(number)) return undefined
-  return `${short(text)} would be changed to ${short(String(BigInt(number)))}: whole numbers are exact up to 9007199254740991. Send it as text, if the task takes that.`
-}
-
-const short = (digits: string): string => (digits.length > 30 ? `${digits.slice(0, 30)}...` : digits)
-
-const numberOf = (text: string, at: number): number => {
-  const wrong = whyInexact(text)
-  if (wrong !== undefined) throw new JsonTextError(wrong, at)
-  return Number(text)
+const numberAt = (text: string, at: number): number | bigint => {
+  const number = numberOf(text)
+  if ('problem' in number) throw new JsonTextError(number.problem, at)
+  return number.value
 }

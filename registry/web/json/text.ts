@@ -41,9 +41,6 @@ export const readJson = (text: string): JsonNode => {
   return node
 }
 
-/** A value as it would be written. */
-export const nodeOf = (value: unknown): JsonNode => readJson(JSON.stringify(value))
-
 /** Line and column, both from 1, of a place in a text. */
 export const placeOf = (text: string, at: number): { line: number; column: number } => {
   const before = text.slice(0, at).split('\n')

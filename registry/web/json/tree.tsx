@@ -1,6 +1,6 @@
 import '../looks/json-tree.css'
 import { useState } from 'preact/hooks'
-import { jsonLiteral } from '../text/literals.ts'
+import { jsonLiteral } from './literals.ts'
 import type { JsonNode } from './text.ts'
 
 /** Entries shown at once of one array or object. */

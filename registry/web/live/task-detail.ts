@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import type { TaskDetail } from '../../contract.ts'
 import { inAddress } from '../address/in-address.ts'
+import { jsonText } from '../json/exact.ts'
 import { type ApiFailure, request } from '../session/request.ts'
 import { state, tasks } from './shown.ts'
 
@@ -76,7 +77,6 @@ const kept = (before: DetailState, after: TaskDetail): TaskDetail => {
   if (before.kind !== 'there') return after
   const result = { ...after } as Record<string, unknown>
   const old = before.detail as unknown as Record<string, unknown>
-  for (const key of Object.keys(result))
-    if (JSON.stringify(old[key]) === JSON.stringify(result[key])) result[key] = old[key]
+  for (const key of Object.keys(result)) if (jsonText(old[key]) === jsonText(result[key])) result[key] = old[key]
   return result as unknown as TaskDetail
 }

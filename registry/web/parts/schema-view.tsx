@@ -1,5 +1,5 @@
 import type { JsonSchema } from 'pshub'
-import { nodeOf } from '../json/text.ts'
+import { nodeOf } from '../json/exact.ts'
 import { JsonTree } from '../json/tree.tsx'
 
 /** A schema as it was declared. */

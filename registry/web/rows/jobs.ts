@@ -1,6 +1,7 @@
 import type { QueuedJob } from 'pshub'
 import { type JobDetail, type JobPage, type JobState, jobStates, type MatchingAction } from '../../job-contract.ts'
 import { choiceOf } from '../address/query.ts'
+import { jsonText } from '../json/exact.ts'
 
 export type ListedState = (typeof jobStates)[number]
 
@@ -71,7 +72,7 @@ export const seenState = (text: string | undefined): JobState | undefined =>
 
 /** The arguments of a job as JSON, each number as it was written. */
 export const argsTextOf = ({ args, argsText }: Pick<JobDetail, 'args' | 'argsText'>): string =>
-  argsText ?? JSON.stringify(args) ?? 'null'
+  argsText ?? jsonText(args) ?? 'null'
 
 /** The key of a job, where it has a page: what runs of several merged keys says the first one and how many more. */
 export const keyOfJob = ({ id, state, task, queue, key }: QueuedJob) => {

@@ -1,5 +1,6 @@
 import type { ApiError } from '../../contract.ts'
 import { at } from '../address/paths.ts'
+import { jsonText, readExact } from '../json/exact.ts'
 import { access, session } from './access.ts'
 
 /** What the service refused, or that it cannot be reached. */
@@ -40,7 +41,7 @@ export const post = <T>(path: string, body: unknown, init: RequestInit = {}): Pr
     ...init,
     method: 'POST',
     headers: { 'content-type': 'application/json', ...init.headers },
-    body: JSON.stringify(body),
+    body: jsonText(body),
   })
 
 /** The answer itself, whatever its status. Throws ApiFailure when there is none. */
@@ -57,7 +58,7 @@ const sendAt = async (path: string, init: RequestInit): Promise<Response> => {
 
 const parse = (text: string): unknown => {
   try {
-    return JSON.parse(text)
+    return readExact(text)
   } catch {
     return undefined
   }

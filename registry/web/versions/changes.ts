@@ -1,5 +1,7 @@
+import type { JsonSchema } from 'pshub'
 import { type ChangeKind, compareSchemas, type SchemaChange } from '../../../src/schema-diff/index.ts'
 import type { TaskVersion } from '../../contract.ts'
+import { rounded } from '../json/exact.ts'
 import { ms } from '../text/figures.ts'
 
 /** All that differs between two versions of a task. */
@@ -10,10 +12,13 @@ export interface VersionChanges {
 }
 
 export const changesOf = (before: TaskVersion, after: TaskVersion): VersionChanges => ({
-  args: compareSchemas(before.args, after.args, 'args'),
-  result: compareSchemas(before.result, after.result, 'result'),
+  args: compareSchemas(plain(before.args), plain(after.args), 'args'),
+  result: compareSchemas(plain(before.result), plain(after.result), 'result'),
   options: optionChanges(before, after),
 })
+
+/** The comparison is that of the command line, which has no BigInts. */
+const plain = (schema: JsonSchema | undefined) => rounded(schema) as JsonSchema | undefined
 
 const optionChanges = (before: TaskVersion, after: TaskVersion): SchemaChange[] => {
   const changes: SchemaChange[] = []

@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks'
 import type { JsonSchema } from 'pshub'
-import { jsonLiteral } from '../text/literals.ts'
+import { jsonLiteral } from '../json/literals.ts'
 import { alignLines, type LinePair } from './line-changes.ts'
 
 interface SideProps {

@@ -5,7 +5,8 @@ import { useState } from 'preact/hooks'
 import type { JsonSchema, Problem } from 'pshub'
 import { SchemaForm } from '../../../registry/web/form/index.tsx'
 import { ProblemSummary } from '../../../registry/web/form/summary.tsx'
-import { parseJson } from '../../../registry/web/json/parse.ts'
+import { readExact } from '../../../registry/web/json/exact.ts'
+import { parseJson, textOf } from '../../../registry/web/json/parse.ts'
 
 interface Stage {
   schema: JsonSchema | boolean
@@ -18,7 +19,7 @@ const Page = ({ stage }: { stage: Stage }) => {
   const [value, setValue] = useState<unknown>(stage.value)
   const [own, setOwn] = useState<Problem[]>([])
   const [text, setText] = useState<string>()
-  const shown = text ?? JSON.stringify(value, undefined, 2) ?? ''
+  const shown = text ?? textOf(value)
   return (
     <>
       <SchemaForm
@@ -51,7 +52,7 @@ const Page = ({ stage }: { stage: Stage }) => {
 
 // The stage comes as JSON text, the way a schema comes from the service; another one for each fragment of the address.
 const show = async () => {
-  const stage = (await (await fetch(`stage?${location.hash.slice(1)}`)).json()) as Stage
+  const stage = readExact(await (await fetch(`stage?${location.hash.slice(1)}`)).text()) as Stage
   render(<Page key={location.hash} stage={stage} />, document.getElementById('app')!)
   document.documentElement.dataset.ready = location.hash.slice(1)
 }

@@ -1,5 +1,6 @@
 import { dereference, type Schema, validate } from '@cfworker/json-schema'
 import type { Problem } from 'pshub'
+import { rounded } from '../../json/exact.ts'
 import { gapsOf, problemsOf } from './problems.ts'
 import { makeSchemaAt } from './schema-at.ts'
 
@@ -14,15 +15,19 @@ export type Check = (value: unknown, chosen: Iterable<readonly [string, number]>
 
 /** A check of a foreign schema. It may take for ever: see runner.ts. */
 export const makeCheck = (schema: Schema | boolean): Check => {
-  const lookup = lookupOf(schema)
+  // The validator knows no BigInts; what is told of limits is told by the schema as it is.
+  const plain = rounded(schema) as Schema | boolean
+  const lookup = lookupOf(plain)
+  const exact = lookupOf(schema)
   return (value, chosen) => {
     try {
       const gaps = gapsOf(value)
       if (gaps.length) return { problems: gaps }
       if ('unusable' in lookup) return { problems: [], unchecked: lookup.unusable }
-      const { valid, errors } = validate(value, schema, '2020-12', lookup.found, false)
+      if ('unusable' in exact) return { problems: [], unchecked: exact.unusable }
+      const { valid, errors } = validate(rounded(value), plain, '2020-12', lookup.found, false)
       if (valid) return { problems: [] }
-      return { problems: problemsOf(errors, value, makeSchemaAt(schema, lookup.found), new Map(chosen)) }
+      return { problems: problemsOf(errors, value, makeSchemaAt(schema, exact.found), new Map(chosen)) }
     } catch (error) {
       return { problems: [], unchecked: reason(error) }
     }

@@ -1,3 +1,4 @@
+import { jsonText } from '../../json/exact.ts'
 import { isObject } from '../model/json.ts'
 
 const typeWords: Record<string, string | undefined> = {
@@ -30,7 +31,7 @@ const formatWords: Record<string, string | undefined> = {
 
 const several = (count: unknown, one: string): string => `${count} ${one}${count === 1 ? '' : 's'}`
 const short = (value: unknown, length = 120): string => {
-  const text = JSON.stringify(value) ?? ''
+  const text = jsonText(value) ?? ''
   return text.length > length ? `${text.slice(0, length)}...` : text
 }
 

@@ -1,3 +1,4 @@
+import { jsonText } from '../../json/exact.ts'
 import { arrayViewOf } from '../model/array-view.ts'
 import { own, ownNumber, ownText } from '../model/json.ts'
 import { batches } from '../model/parts.ts'
@@ -51,5 +52,5 @@ const Contained = ({ keywords }: { keywords: object }) => {
   const wanted = own(keywords, 'contains')
   if (wanted === undefined) return null
   const least = ownNumber(keywords, 'minContains') ?? 1
-  return <p class="quiet">{`At least ${least} of: ${(JSON.stringify(wanted) ?? '').slice(0, 120)}`}</p>
+  return <p class="quiet">{`At least ${least} of: ${(jsonText(wanted) ?? '').slice(0, 120)}`}</p>
 }

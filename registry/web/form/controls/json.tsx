@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { parseJson } from '../../json/parse.ts'
+import { parseJson, textOf } from '../../json/parse.ts'
 import { useActions, useForm } from '../shared/context.ts'
 import type { ControlProps } from '../shared/control-props.ts'
 
@@ -9,7 +9,7 @@ export const JsonInput = ({ value, pointer, attributes, put }: ControlProps) => 
   const { epoch } = useForm()
   const [draft, note] = useState({ text: '', value: undefined as unknown, epoch: -1 })
   const isMine = draft.epoch === epoch && draft.value === value
-  const text = isMine ? draft.text : (JSON.stringify(value, undefined, 2) ?? '')
+  const text = isMine ? draft.text : textOf(value)
   const problem = text === '' ? undefined : problemOf(text)
   useEffect(() => {
     setDraft(pointer, problem)

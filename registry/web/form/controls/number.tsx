@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { isNumber } from '../model/json.ts'
 import { parseNumber } from '../model/number-text.ts'
 import { useActions, useForm } from '../shared/context.ts'
 import type { ControlProps } from '../shared/control-props.ts'
@@ -10,7 +11,7 @@ export const NumberInput = ({ view, value, pointer, attributes, put }: ControlPr
   const { epoch } = useForm()
   const [draft, note] = useState({ text: '', value: undefined as unknown, epoch: -1 })
   const isMine = draft.epoch === epoch && Object.is(draft.value, value)
-  const text = isMine ? draft.text : typeof value === 'number' ? String(value) : ''
+  const text = isMine ? draft.text : isNumber(value) ? String(value) : ''
   const problem = text.trim() === '' ? undefined : parseNumber(text).problem
   useEffect(() => {
     setDraft(pointer, problem)

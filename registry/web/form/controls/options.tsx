@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { jsonText } from '../../json/exact.ts'
 import { equal } from '../model/json.ts'
 import type { Option } from '../model/view.ts'
 import { useActions, useForm } from '../shared/context.ts'
@@ -22,7 +23,7 @@ export const OptionsInput = (props: Props) => {
       ) : (
         <Search {...props} at={at} />
       )}
-      {isStranger && <code class="quiet">now {(JSON.stringify(props.value) ?? '').slice(0, 80)}</code>}
+      {isStranger && <code class="quiet">now {(jsonText(props.value) ?? '').slice(0, 80)}</code>}
     </>
   )
 }

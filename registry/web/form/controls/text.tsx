@@ -110,7 +110,7 @@ const Secret = ({ shared, label, isLong, rows }: SecretProps) => {
 export const placeholder = (keywords: object, value: unknown): string => {
   if (value !== undefined) return ''
   const example = ownArray(keywords, 'examples')?.[0]
-  return typeof example === 'string' || typeof example === 'number' ? `e.g. ${example}` : ''
+  return ['string', 'number', 'bigint'].includes(typeof example) ? `e.g. ${example}` : ''
 }
 
 /** The picker knows no zones: what is picked, and what is shown in it, is the time in the chosen one. */

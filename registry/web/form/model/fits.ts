@@ -1,11 +1,24 @@
 import type { Refs } from '../../../schema/refs.ts'
 import { typesOf } from './flatten.ts'
-import { equal, has, isObject, type JsonObject, own, ownArray, ownNumber, ownObject, ownText, typeOf } from './json.ts'
+import {
+  equal,
+  has,
+  isNumber,
+  isObject,
+  type JsonObject,
+  own,
+  ownArray,
+  ownLimit,
+  ownNumber,
+  ownObject,
+  ownText,
+  typeOf,
+} from './json.ts'
 
 /**
  * Whether a value fits a schema, as far as the form must know it between two key strokes: to choose a branch and to show what
  * a condition adds. `undefined`: not decided, because nobody has said yet whether a pattern matches, or because it takes too many steps. The
- * real check runs in a worker. `hits` counts types and fixed values that agree: a branch with more of them is meant.
+ * real check runs in a worker. `hits` counts types, fields, fixed values and defaults that agree: a branch with more of them is meant.
  */
 export interface Fit {
   ok: boolean | undefined
@@ -14,6 +27,8 @@ export interface Fit {
 
 const maxSteps = 5_000
 const maxDepth = 100
+/** A fixed value tells a branch from the others, more than a type does that several may have. */
+const tellingHits = 10
 
 export const fits = (schema: unknown, value: unknown, refs: Refs): Fit => {
   const run = new Run(refs)
@@ -64,23 +79,30 @@ class Run {
   *#ofAny(schema: JsonObject, value: unknown): Generator<boolean | undefined> {
     const types = typesOf(own(schema, 'type'))
     if (types.length) yield this.#hit(types.some(type => isOfType(value, type)))
-    if (has(schema, 'const')) yield this.#hit(equal(own(schema, 'const'), value))
+    if (has(schema, 'const')) yield this.#hit(equal(own(schema, 'const'), value), tellingHits)
+    // Branches with the same fields are told apart by what they begin with.
+    if (has(schema, 'default') && equal(own(schema, 'default'), value)) this.hits++
     const allowed = ownArray(schema, 'enum')
-    if (allowed) yield this.#hit(allowed.some(one => equal(one, value)))
+    if (allowed)
+      yield this.#hit(
+        allowed.some(one => equal(one, value)),
+        tellingHits,
+      )
   }
 
-  #hit(agrees: boolean): boolean {
-    if (agrees) this.hits++
+  #hit(agrees: boolean, hits = 1): boolean {
+    if (agrees) this.hits += hits
     return agrees
   }
 
   *#ofType(schema: JsonObject, value: unknown): Generator<boolean | undefined> {
     if (isObject(value)) yield* this.#ofObject(schema, value)
     else if (Array.isArray(value)) yield* this.#ofArray(schema, value)
-    else if (typeof value === 'number') yield inRange(schema, value)
+    else if (isNumber(value)) yield inRange(schema, value)
     else if (typeof value === 'string') {
-      yield value.length >= (ownNumber(schema, 'minLength') ?? 0)
-      yield value.length <= (ownNumber(schema, 'maxLength') ?? Number.POSITIVE_INFINITY)
+      const length = [...value].length
+      yield length >= (ownNumber(schema, 'minLength') ?? 0)
+      yield length <= (ownNumber(schema, 'maxLength') ?? Number.POSITIVE_INFINITY)
       const pattern = ownText(schema, 'pattern')
       if (pattern !== undefined) yield this.#refs.matches(pattern, value)
     }
@@ -92,8 +114,10 @@ class Run {
     const patterns = Object.keys(ownObject(schema, 'patternProperties') ?? {})
     const rest = own(schema, 'additionalProperties')
     for (const [name, inner] of Object.entries(value)) {
-      if (has(properties, name)) yield this.test(own(properties, name), inner)
-      else if (patterns.length === 0 && rest !== undefined) yield this.test(rest, inner)
+      if (has(properties, name)) {
+        this.hits++
+        yield this.test(own(properties, name), inner)
+      } else if (patterns.length === 0 && rest !== undefined) yield this.test(rest, inner)
     }
   }
 
@@ -138,15 +162,15 @@ const all = (results: Iterable<boolean | undefined>): boolean | undefined => {
 }
 
 export const isOfType = (value: unknown, type: string): boolean => {
-  if (type === 'integer') return Number.isInteger(value)
+  if (type === 'integer') return typeof value === 'bigint' || Number.isInteger(value)
   return typeOf(value) === type
 }
 
-const inRange = (schema: JsonObject, value: number): boolean =>
-  value >= (ownNumber(schema, 'minimum') ?? Number.NEGATIVE_INFINITY) &&
-  value <= (ownNumber(schema, 'maximum') ?? Number.POSITIVE_INFINITY) &&
-  value > (ownNumber(schema, 'exclusiveMinimum') ?? Number.NEGATIVE_INFINITY) &&
-  value < (ownNumber(schema, 'exclusiveMaximum') ?? Number.POSITIVE_INFINITY)
+const inRange = (schema: JsonObject, value: number | bigint): boolean =>
+  value >= (ownLimit(schema, 'minimum') ?? Number.NEGATIVE_INFINITY) &&
+  value <= (ownLimit(schema, 'maximum') ?? Number.POSITIVE_INFINITY) &&
+  value > (ownLimit(schema, 'exclusiveMinimum') ?? Number.NEGATIVE_INFINITY) &&
+  value < (ownLimit(schema, 'exclusiveMaximum') ?? Number.POSITIVE_INFINITY)
 
 /** The branch that suits a value best: one that fits, then one that may, then the one whose fixed values agree most. */
 export const bestBranch = (branches: readonly unknown[], value: unknown, refs: Refs): number => {

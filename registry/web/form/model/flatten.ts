@@ -1,5 +1,5 @@
 import type { Refs } from '../../../schema/refs.ts'
-import { equal, has, isObject, type JsonObject, own, ownArray, ownObject, ownText } from './json.ts'
+import { equal, has, isNumber, isObject, type JsonObject, own, ownArray, ownObject, ownText } from './json.ts'
 
 export type Schema = JsonObject | boolean
 
@@ -86,8 +86,8 @@ const perKey: Merger = (a, b) => {
   return Object.fromEntries(entries)
 }
 
-const larger: Merger = (a, b) => (typeof a === 'number' && typeof b === 'number' ? Math.max(a, b) : a)
-const smaller: Merger = (a, b) => (typeof a === 'number' && typeof b === 'number' ? Math.min(a, b) : a)
+const larger: Merger = (a, b) => (isNumber(a) && isNumber(b) && b > a ? b : a)
+const smaller: Merger = (a, b) => (isNumber(a) && isNumber(b) && b < a ? b : a)
 const either: Merger = (a, b) => a === true || b === true
 
 const union: Merger = (a, b) =>

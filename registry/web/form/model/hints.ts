@@ -1,4 +1,5 @@
-import { has, own, ownNumber, ownText } from './json.ts'
+import { jsonText } from '../../json/exact.ts'
+import { has, own, ownLimit, ownNumber, ownText } from './json.ts'
 import { typeNames, type View } from './view.ts'
 
 /** The limits and the kind of a field in a few words, for the end of its label. */
@@ -18,15 +19,15 @@ export const hintOf = (view: View): string => {
 }
 
 const short = (value: unknown): string => {
-  const text = JSON.stringify(value) ?? ''
+  const text = jsonText(value) ?? ''
   return text.length > 40 ? `${text.slice(0, 40)}...` : text
 }
 
 const range = (keywords: object, least: string, most: string): string => {
-  const above = ownNumber(keywords, 'exclusiveMinimum')
-  const below = ownNumber(keywords, 'exclusiveMaximum')
-  const from = ownNumber(keywords, least)
-  const to = ownNumber(keywords, most)
+  const above = ownLimit(keywords, 'exclusiveMinimum')
+  const below = ownLimit(keywords, 'exclusiveMaximum')
+  const from = ownLimit(keywords, least)
+  const to = ownLimit(keywords, most)
   if (from !== undefined && to !== undefined) return `${from} to ${to}`
   const parts = [from !== undefined && `≥ ${from}`, above !== undefined && `> ${above}`]
   return [...parts, to !== undefined && `≤ ${to}`, below !== undefined && `< ${below}`].filter(Boolean).join(', ')

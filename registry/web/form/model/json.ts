@@ -32,8 +32,17 @@ export const ownNumber = (value: unknown, key: string): number | undefined => {
   return typeof found === 'number' ? found : undefined
 }
 
+/** A limit of numbers, which may be one that JavaScript would round. */
+export const ownLimit = (value: unknown, key: string): number | bigint | undefined => {
+  const found = own(value, key)
+  return isNumber(found) ? found : undefined
+}
+
+export const isNumber = (value: unknown): value is number | bigint =>
+  typeof value === 'number' || typeof value === 'bigint'
+
 export const typeOf = (value: unknown): string =>
-  value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
+  value === null ? 'null' : Array.isArray(value) ? 'array' : isNumber(value) ? 'number' : typeof value
 
 export const equal = (a: unknown, b: unknown): boolean => {
   if (a === b) return true

@@ -43,7 +43,8 @@ export const objectViewOf = (flat: Flat, value: unknown, refs: Refs): ObjectView
   const declared = new Set(fields.map(field => field.name))
   const extra = isObject(value) ? Object.keys(value).filter(key => !declared.has(key)) : []
   return {
-    fields: fields.filter(field => field.schema !== false || has(value, field.name)),
+    // One that is asked for and never allowed is drawn, to say so.
+    fields: fields.filter(field => field.schema !== false || field.required || has(value, field.name)),
     extra,
     open: further !== false || patterns.length > 0,
     isMap: patterns.length > 0 || (further !== undefined && further !== false) || names.length === 0,

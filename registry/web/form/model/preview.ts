@@ -1,5 +1,5 @@
 import type { Refs } from '../../../schema/refs.ts'
-import { isObject, own, type Path } from './json.ts'
+import { isNumber, isObject, own, type Path } from './json.ts'
 import { innerView, partsOf } from './parts.ts'
 import { type View, viewOf } from './view.ts'
 
@@ -19,7 +19,7 @@ export const previewOf = (schema: unknown, value: unknown, path: Path, refs: Ref
   const parts = partsOf({ schema, value, path, required: true, role: 'field' }, refs)
   for (const part of parts.slice(0, maxLooked)) {
     const inner = viewOf(part.schema, refs)
-    const text = typeof part.value === 'string' || typeof part.value === 'number' ? String(part.value).trim() : ''
+    const text = typeof part.value === 'string' || isNumber(part.value) ? String(part.value).trim() : ''
     if (text === '' || !telling.has(inner.kind) || isSecret(inner)) continue
     return `${text.length > maxLength ? `${text.slice(0, maxLength)}...` : text}, ${count}`
   }

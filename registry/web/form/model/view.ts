@@ -1,4 +1,5 @@
 import type { Refs } from '../../../schema/refs.ts'
+import { jsonText } from '../../json/exact.ts'
 import { isOfType } from './fits.ts'
 import { asSchema, type Flat, flatten, likelyTypes, type Schema, typesOf } from './flatten.ts'
 import { has, isObject, type JsonObject, own, ownArray, ownNumber, ownText } from './json.ts'
@@ -210,7 +211,7 @@ const shapeOf = (flat: Flat): string => {
 
 /** Texts as they are, everything else as JSON; all as JSON where two would look the same. */
 export const labelled = (values: readonly unknown[], titles: readonly (string | undefined)[] = []): Option[] => {
-  const json = values.map(value => JSON.stringify(value) ?? '')
+  const json = values.map(value => jsonText(value) ?? '')
   const plain = values.map((value, i) => (typeof value === 'string' && value !== '' ? value : json[i]!))
   const labels = new Set(plain).size === plain.length ? plain : json
   return values.map((value, i) => ({ value, label: titles[i] ?? labels[i]! }))

@@ -26,8 +26,7 @@ export const JobActions = ({ job, onDone }: { job: JobDetail; onDone(): void }) 
   const isDead = job.state === 'dead' && job.hasMessage
   const canCancel = open.includes(job.state) && (job.isTracked || (job.state !== 'running' && !job.batch))
   const gone = 'It was there no more.'
-  const retry = (args?: { args: unknown } | { argsText: string }) =>
-    change('retry', { queue, ...args }, 'It is tried again.', gone)
+  const retry = (argsText?: string) => change('retry', { queue, argsText }, 'It is tried again.', gone)
   const place = { queue, ...(seenState(job.state) ? { state: job.state } : {}), ...atOf(job) }
   const reason = refusal('admin')
   return (

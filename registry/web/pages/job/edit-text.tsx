@@ -6,7 +6,7 @@ import { printable } from '../../text/printable.ts'
 import { JsonTab } from '../../try-it/arguments/json-tab.tsx'
 import { useNotice } from '../../try-it/use-notice.tsx'
 
-/** Arguments that a form would change, because they have numbers that are none of JavaScript's: as a text, which is sent as it is. */
+/** Arguments that a form would change, because they have numbers with more digits than JavaScript keeps: as a text, which is sent as it is. */
 export const EditText = ({ text: before, retry }: { text: string; retry(text: string): Promise<void> }) => {
   const notice = useNotice()
   const [text, setText] = useState(() => inLines(before))
@@ -29,8 +29,8 @@ export const EditText = ({ text: before, retry }: { text: string; retry(text: st
   return (
     <section class="part tryit" aria-label="Edit the arguments">
       <p class="note">
-        They have numbers that a form would round: whole ones are exact up to 9007199254740991 there. As a text they are
-        sent as they are written, and checked by the worker.
+        These arguments have numbers that the form would round. As text they are sent as they are written, and the
+        worker checks them.
       </p>
       <JsonTab text={text} problem={problem} schema={undefined} goTo={wishes.current} onText={setText} />
       <div class="run-controls">

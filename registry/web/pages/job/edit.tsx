@@ -2,6 +2,7 @@ import '../../looks/form/index.css'
 import { useEffect, useState } from 'preact/hooks'
 import type { TaskDetail } from '../../../contract.ts'
 import type { JobDetail } from '../../../job-contract.ts'
+import { jsonText } from '../../json/exact.ts'
 import { parseJson } from '../../json/parse.ts'
 import { useTaskDetail } from '../../live/task-detail.ts'
 import { Loading } from '../../parts/empty.tsx'
@@ -15,14 +16,14 @@ import { EditText } from './edit-text.tsx'
 
 interface EditProps {
   job: JobDetail
-  retry(args: { args: unknown } | { argsText: string }): Promise<void>
+  retry(argsText: string): Promise<void>
 }
 
 /** The arguments of a dead job in the form of its task, to be tried again with. */
 export const EditAndRetry = ({ job, retry }: EditProps) => {
   const [text] = useState(() => argsTextOf(job))
-  // The form has numbers as the browser has them.
-  if (!parseJson(text).ok) return <EditText text={text} retry={argsText => retry({ argsText })} />
+  // Some fractions have more digits than a number keeps.
+  if (!parseJson(text).ok) return <EditText text={text} retry={retry} />
   return <EditInForm job={job} retry={retry} />
 }
 
@@ -50,7 +51,7 @@ const Editor = ({ detail, job, retry }: EditProps & { detail: TaskDetail }) => {
     if (!isSentAnyway && !job.hidden?.args && checks.isRefusing()) return checks.refuse()
     setBusy(true)
     try {
-      await retry({ args: args.value })
+      await retry(jsonText(args.value))
     } catch (error) {
       notice.show(printable((error as Error).message))
     }

@@ -1,4 +1,5 @@
 import { type Judged, withoutSecrets } from '../../../schema/secrets.ts'
+import { jsonText } from '../../json/exact.ts'
 import { argsToFragment } from './share-link.ts'
 
 /** The part of the page's address that says how arguments are written. */
@@ -21,7 +22,7 @@ export const keepArgsInAddress = async (
   const { value, isWhole } = withoutSecrets(task, args)
   if (value === undefined)
     return { isKept: false, about: 'These arguments may be secret, so there is no link to them.' }
-  const fragment = await argsToFragment(JSON.stringify(value))
+  const fragment = await argsToFragment(jsonText(value))
   if (fragment === undefined) return { isKept: false, about: 'The arguments are too large for a link.' }
   setFragment(tab === 'json' ? `as=json&${fragment}` : fragment)
   return { isKept: true, about: isWhole ? '' : ' Secret fields were left out.' }

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { type Judged, withoutSecrets } from '../../../schema/secrets.ts'
 import { isObject } from '../../../schema/steps.ts'
+import { jsonText, readExact } from '../../json/exact.ts'
 import { session } from '../../session/access.ts'
 import { placeToKeep } from '../../session/kept.ts'
 
@@ -21,7 +22,7 @@ const argsPart = (): string => {
 
 const readDraft = (text: string | undefined): Draft | undefined => {
   try {
-    const kept: unknown = text === undefined ? undefined : JSON.parse(text)
+    const kept: unknown = text === undefined ? undefined : readExact(text)
     if (!isObject(kept) || !Object.hasOwn(kept, 'value')) return undefined
     const now = argsPart()
     // Another link than the one that they began with says more than what was left.
@@ -61,5 +62,5 @@ export const useDraft = (task: string, judged: Judged, start: unknown) => {
 
 const textOf = (judged: Judged, args: unknown): string | undefined => {
   const { value, isWhole } = withoutSecrets(judged, args)
-  return value === undefined ? undefined : JSON.stringify({ value, isWhole, from: argsPart() })
+  return value === undefined ? undefined : jsonText({ value, isWhole, from: argsPart() })
 }

@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
-import { nodeOf } from '../../json/text.ts'
+import { jsonText, nodeOf } from '../../json/exact.ts'
 import { shortJson } from '../../json/tree.tsx'
 import { examplesOf } from '../schema/examples.ts'
 
@@ -86,6 +86,6 @@ const Examples = ({ schema, onFill }: Pick<ToolsProps, 'schema' | 'onFill'>) => 
 }
 
 const summary = (value: unknown): string => {
-  const text = JSON.stringify(value) ?? ''
+  const text = jsonText(value) ?? ''
   return text.length <= 40 ? text : shortJson(nodeOf(value))
 }

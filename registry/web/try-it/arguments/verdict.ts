@@ -1,5 +1,6 @@
 import type { Problem } from 'pshub'
 import { parsePointer, partAt } from '../../../../src/schema-diff/pointer.ts'
+import { jsonText } from '../../json/exact.ts'
 
 /** What a run said about its arguments. */
 export interface Verdict {
@@ -13,4 +14,4 @@ export const standing = ({ args, problems }: Verdict, now: unknown): readonly Pr
 
 const valueAt = (value: unknown, pointer: string): unknown => parsePointer(pointer).reduce(partAt, value)
 
-const isSame = (a: unknown, b: unknown): boolean => a === b || JSON.stringify(a) === JSON.stringify(b)
+const isSame = (a: unknown, b: unknown): boolean => a === b || jsonText(a) === jsonText(b)

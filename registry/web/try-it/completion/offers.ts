@@ -2,6 +2,7 @@ import { itemSchemas, memberSchemas, Steps, spread, TooTangled } from '../../../
 import type { Refs } from '../../../schema/refs.ts'
 import { isObject, type Loose, listOf, own } from '../../../schema/steps.ts'
 import { typesOf } from '../../form/model/flatten.ts'
+import { jsonText } from '../../json/exact.ts'
 import type { Cursor } from './cursor.ts'
 
 /** Something to write at the cursor. */
@@ -94,9 +95,9 @@ const firstLine = (text: unknown): string =>
 const valuesOf = (all: readonly Loose[]): Offer[] => {
   const offers = new Map<string, Offer>()
   const add = (value: unknown, note: string) => {
-    const text = value === undefined ? undefined : JSON.stringify(value, undefined, 2)
+    const text = value === undefined ? undefined : jsonText(value, 2)
     if (text === undefined || text.length > maxTextLength || offers.has(text)) return
-    offers.set(text, offer(JSON.stringify(value), note, text, 0, false))
+    offers.set(text, offer(jsonText(value), note, text, 0, false))
   }
   for (const schema of all) {
     if (own(schema, 'const') !== undefined) add(own(schema, 'const'), 'the only one')

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { type Judged, withoutSecrets } from '../../../schema/secrets.ts'
+import { jsonText } from '../../json/exact.ts'
 import { session } from '../../session/access.ts'
 import type { FinishedRun } from '../run/finished.ts'
 import { addRun, clearRuns, type PastRun, readRuns, type Store } from './store.ts'
@@ -13,7 +14,7 @@ export const useHistory = (task: string, judged: Judged) => {
     // The run ended after the log-out, which clears what is kept.
     if (!session.value) return
     const { value, isWhole } = withoutSecrets(judged, args)
-    const text = value === undefined ? undefined : JSON.stringify(value)
+    const text = value === undefined ? undefined : jsonText(value)
     const run = { atMs, tookMs, args: text, isWhole, outcome: outcome.ok ? 'ok' : outcome.failure.code }
     setRuns(addRun(storage(), namespace, task, run))
   }

@@ -1,3 +1,4 @@
+import { jsonText } from '../../json/exact.ts'
 import { ProgressView } from '../../parts/progress.tsx'
 import { count as counted } from '../../text/figures.ts'
 import { printableLines } from '../../text/printable.ts'
@@ -6,7 +7,7 @@ import type { Heard } from '../run/state.ts'
 /** What a task yields, as it comes: texts as one text, all else one line each. */
 export const Chunks = ({ heard: { chunks, count, progress }, isRunning }: { heard: Heard; isRunning: boolean }) => {
   const isText = chunks.every(chunk => typeof chunk === 'string')
-  const text = isText ? chunks.join('') : chunks.map(chunk => JSON.stringify(chunk)).join('\n')
+  const text = isText ? chunks.join('') : chunks.map(chunk => jsonText(chunk)).join('\n')
   return (
     <section class="heard" aria-label="Chunks">
       {isRunning && progress && <ProgressView progress={progress} />}

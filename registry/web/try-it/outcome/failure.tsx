@@ -1,6 +1,6 @@
 import type { Problem } from 'pshub'
 import { own } from '../../../schema/steps.ts'
-import { nodeOf } from '../../json/text.ts'
+import { nodeOf } from '../../json/exact.ts'
 import { JsonTree } from '../../json/tree.tsx'
 import { printable, printableLines } from '../../text/printable.ts'
 import type { Failure } from '../run/finished.ts'

@@ -1,5 +1,5 @@
 import { useMemo, useState } from 'preact/hooks'
-import { whyInexact } from '../../json/parse.ts'
+import { numberOf } from '../../json/exact.ts'
 import { type JsonRow, type JsonTable, sortedRows, type TableSort } from '../../json/table.ts'
 import { type JsonNode, writtenJson } from '../../json/text.ts'
 import { shortJson } from '../../json/tree.tsx'
@@ -125,6 +125,7 @@ const cellOf = (node: JsonNode | undefined): Cell => {
   if (node.kind === 'string') return node.value
   if (node.kind === 'literal') return node.value ?? undefined
   // Beyond 2^53 - 1 a number would become another one.
-  if (node.kind === 'number') return whyInexact(node.text) === undefined ? Number(node.text) : node.text
-  return writtenJson(node)
+  if (node.kind !== 'number') return writtenJson(node)
+  const number = numberOf(node.text)
+  return 'value' in number && typeof number.value === 'number' ? number.value : node.text
 }

@@ -3,6 +3,7 @@ import type { StreamedPart } from '../../../call-contract.ts'
 import type { ApiError } from '../../../contract.ts'
 import { inAddress } from '../../address/in-address.ts'
 import { at } from '../../address/paths.ts'
+import { jsonText, readExact } from '../../json/exact.ts'
 import { type JsonNode, readJson } from '../../json/text.ts'
 import { type CallChoices, headersOf } from './call-choices.ts'
 import type { Failure, FinishedRun, Outcome } from './finished.ts'
@@ -35,7 +36,7 @@ export const runTask = async (
         ...(onPart && { accept: 'application/x-ndjson' }),
         ...headersOf(choices),
       },
-      body: JSON.stringify(args),
+      body: jsonText(args),
       signal,
     })
     if (onPart && response.headers.get('content-type') === 'application/x-ndjson') {
@@ -70,14 +71,14 @@ const readParts = async (
   let chunks = 0
   let last: StreamedPart | undefined
   for await (const line of linesOf(response)) {
-    last = JSON.parse(line) as StreamedPart
+    last = readExact(line) as StreamedPart
     if ('chunk' in last) chunks++
     if ('chunk' in last || 'progress' in last) onPart(last)
   }
   if (last && 'error' in last)
     return { outcome: { ok: false, failure: last.error }, id: last.error.id, phases: undefined }
   if (!last || !('result' in last)) throw new Error('it ended too early')
-  const text = JSON.stringify(last.result)
+  const text = jsonText(last.result)
   return { outcome: { ok: true, text, node: nodeOf(text), chunks }, id: last.id, phases: last.phases }
 }
 

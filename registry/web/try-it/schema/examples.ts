@@ -117,7 +117,7 @@ const text = (schema: Loose): string => {
 }
 
 const number = (schema: Loose, isWhole: boolean): number => {
-  const bound = (key: string) => (typeof schema[key] === 'number' ? (schema[key] as number) : undefined)
+  const bound = (key: string) => (['number', 'bigint'].includes(typeof schema[key]) ? Number(schema[key]) : undefined)
   const step = bound('multipleOf') ?? (isWhole ? 1 : undefined)
   const above = bound('exclusiveMinimum')
   const below = bound('exclusiveMaximum')

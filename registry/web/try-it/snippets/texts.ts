@@ -1,4 +1,4 @@
-import { javascriptLiteral, jsonLiteral, pythonLiteral, rubyLiteral, shellWord } from '../../text/literals.ts'
+import { javascriptLiteral, jsonLiteral, pythonLiteral, rubyLiteral, shellWord } from '../../json/literals.ts'
 import { type CallChoices, headersOf } from '../run/call-choices.ts'
 
 /** A call as it stands in the form. */

@@ -1,8 +1,8 @@
 import { useId, useState } from 'preact/hooks'
 import type { Template } from 'pshub'
+import { jsonLiteral } from '../../json/literals.ts'
 import { refusal } from '../../session/access.ts'
 import { dateTime } from '../../text/figures.ts'
-import { jsonLiteral } from '../../text/literals.ts'
 import { printable } from '../../text/printable.ts'
 import type { Templates } from './state.ts'
 

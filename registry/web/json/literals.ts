@@ -1,3 +1,5 @@
+import { jsonText } from './exact.ts'
+
 /**
  * What does not show, or changes how the text around it shows: written as an escape, so that a snippet does what it
  * seems to do.
@@ -8,8 +10,7 @@ const escapeHidden = (json: string): string =>
   json.replace(hidden, char => `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 /** JSON that is safe to show and to paste; a lone half of a character is escaped by JSON.stringify itself. */
-export const jsonLiteral = (value: unknown, indent?: number): string =>
-  escapeHidden(JSON.stringify(value, undefined, indent))
+export const jsonLiteral = (value: unknown, indent?: 2): string => escapeHidden(jsonText(value, indent))
 
 /** One word of a shell's command line, whatever is in it. */
 export const shellWord = (text: string): string =>
@@ -54,7 +55,7 @@ const literal = (value: unknown, language: Language, indent = ''): string => {
   if (value === null) return language.null
   if (typeof value === 'boolean') return language[`${value}`]
   if (typeof value === 'string') return language.text(value)
-  if (typeof value !== 'object') return JSON.stringify(value)
+  if (typeof value !== 'object') return jsonText(value)
   const inner = `${indent}  `
   const lines = Array.isArray(value)
     ? value.map(item => literal(item, language, inner))
