@@ -7,6 +7,7 @@ require_relative "../queue/pause"
 require_relative "../settings/read"
 require_relative "../wire/errors"
 require_relative "../wire/keys"
+require_relative "../wire/times"
 require_relative "arguments"
 require_relative "dispatch"
 require_relative "enqueuing"
@@ -66,6 +67,7 @@ module Pshub
     # The same without waiting: returns a PendingCall; ask it for its +result+, or +cancel+ it.
     def submit(task, args = {}, timeout: nil, queue: nil, traceparent: nil, tracestate: nil, on_progress: nil)
       called = Arguments.name_of(task)
+      timeout = Times.seconds(timeout)
       wrong = Arguments.wrong(called, timeout, queue, on_progress)
       wrong ||= HubClosed.new(JobLinks::CLOSED, task: called) if @closed
       @dispatch&.rejected(called, nil, wrong) if wrong
@@ -93,6 +95,7 @@ module Pshub
       end
 
       called = Arguments.name_of(task)
+      timeout, idle = Times.seconds(timeout), Times.seconds(idle)
       wrong = Arguments.wrong(called, timeout, queue, on_progress) || Stream.wrong(called, idle)
       wrong ||= HubClosed.new(JobLinks::CLOSED, task: called) if @closed
       raise wrong if wrong
@@ -121,8 +124,8 @@ module Pshub
     # +queue+:: that it goes to; default: the one that its task is known in; has to be named where no worker ever declared the task
     # +forward+:: the forwarder that takes it out of the hub, in the place of a worker. Nothing here need know its task or what its
     #             arguments are
-    # +delay_ms+:: not before so many milliseconds from now
-    # +at+:: not before this moment: a Time, or milliseconds since 1970. It is compared with Redis' clock
+    # +delay_ms+:: not before so many milliseconds from now; this, and each other time, may be a duration of Active Support
+    # +at+:: not before this moment: a Time, a DateTime, or milliseconds since 1970. It is compared with Redis' clock
     # +retries+:: how often it is tried again when it fails; default: as its task says, else 25. 0: never
     # +backoff+:: how long it waits before that: +exponential+, +polynomial+, milliseconds or an array of them; default: as its task
     #             says, else +exponential+
