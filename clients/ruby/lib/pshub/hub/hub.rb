@@ -44,7 +44,7 @@ module Pshub
       @settings = Settings.new(:hub, { redis: redis, **options })
       @events = Events.new
       Log.watch(@events)
-      @statsd = StatsD.watch(@events, @settings.statsd)
+      @statsd = StatsD.watch(@events, @settings.statsd, @settings.name)
       @lock = Mutex.new
       @closed = false
       keys = Keys.new(@settings.namespace)
@@ -220,7 +220,7 @@ module Pshub
         dispatch
       end
       dispatch.close if dispatch && dispatch.pid == Process.pid
-      @statsd&.flush
+      @statsd&.close
     end
 
     # Changes in a forked child.
