@@ -135,7 +135,7 @@ def test_and_what_is_left_at_the_end_is_sent(server: Server, names: Names) -> No
             hub.call(add, x=1)
         # By now, since a program may end here.
         names.daemons[0].setblocking(False)
-        assert "pshub.call.ok:1|c|#task:add_1.0" in names.received(0)
+        assert "pshub.call.ok:1|c|#task:add:1.0,name:" in names.received(0)
         names.may_answer.clear()
         threading.Timer(0.3, names.may_answer.set).start()
 
@@ -149,16 +149,16 @@ def test_and_what_is_left_at_the_end_is_sent(server: Server, names: Names) -> No
 
 def test_figures_of_a_daemon_that_is_not_known_do_not_pile_up(names: Names, monkeypatch: Any) -> None:
     monkeypatch.setattr(statsd_socket, "_RETRY_S", 0.0)
-    metrics = StatsD(f"{NAME}:8125")
+    metrics = StatsD(f"{NAME}:8125", "web")
     for _ in range(1000):
-        metrics.count("waiting")
+        metrics.add("call.late_reply", 1, {})
     assert len(metrics._socket._waiting) == 50
     names.is_away = True
     names.may_answer.set()
     eventually(lambda: not metrics._socket._waiting)
     names.is_away = False
-    eventually(lambda: (metrics.count("there"), metrics._socket._socket is not None)[1])
-    eventually(lambda: "pshub.there" in names.received(0))
+    eventually(lambda: (metrics.add("job.enqueued", 1, {}), metrics._socket._socket is not None)[1])
+    eventually(lambda: "pshub.job.enqueued:1|c|#name:web" in names.received(0))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")

@@ -52,7 +52,7 @@ class AsyncHub(StreamCalls[AsyncHubStream[Any]], AsyncJobCalls):
         self._settings = read_settings("hub", options)
         self.events = Events()
         log_events(self.events)
-        self._statsd = send_metrics(self.events, self._settings.statsd)
+        self._statsd = send_metrics(self.events, self._settings.statsd, self._settings.name)
         self._dispatch: Dispatch | None = None
         self._owner: tuple[int, asyncio.AbstractEventLoop | None] = (0, None)
         self._is_closed = False
