@@ -54,6 +54,15 @@ class TestStatsD < PshubTest
     end
   end
 
+  def test_calls_that_end_before_there_is_a_request_are_told_too
+    calling = hub
+    told = []
+    calling.events.on("call:settled") { |event| told << event[:code] }
+    assert_raises(Pshub::InvalidArgs) { calling.call("add:1.0", {}, queue: "no queue") }
+    assert_raises(Pshub::InvalidArgs) { calling.stream("add:1.0", {}, queue: "no queue") { flunk } }
+    assert_equal %w[InvalidArgs InvalidArgs], told
+  end
+
   def test_what_is_told_leaves_soon_and_a_fork_tells_its_own
     client = metrics
     client.count("job.enqueued", { queue: "q" }, 3)

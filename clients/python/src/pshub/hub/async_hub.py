@@ -108,7 +108,7 @@ class AsyncHub(StreamCalls[AsyncHubStream[Any]], AsyncJobCalls):
         called = name_of(task)
         wrong = wrong_call(called, options, self._is_closed)
         if wrong is not None:
-            if self._dispatch is not None and not self._is_closed:
+            if not self._is_closed:
                 self._started().rejected(called, None, wrong, now_s())
             raise wrong
         dispatch = self._started()

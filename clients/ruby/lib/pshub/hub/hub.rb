@@ -68,9 +68,7 @@ module Pshub
     def submit(task, args = {}, timeout: nil, queue: nil, traceparent: nil, tracestate: nil, on_progress: nil)
       called = Arguments.name_of(task)
       timeout = Times.seconds(timeout)
-      wrong = Arguments.wrong(called, timeout, queue, on_progress)
-      wrong ||= HubClosed.new(JobLinks::CLOSED, task: called) if @closed
-      @dispatch&.rejected(called, nil, wrong) if wrong
+      wrong = rejection(called, Arguments.wrong(called, timeout, queue, on_progress))
       return PendingCall.failed(wrong) if wrong
 
       hub = dispatch
@@ -96,8 +94,7 @@ module Pshub
 
       called = Arguments.name_of(task)
       timeout, idle = Times.seconds(timeout), Times.seconds(idle)
-      wrong = Arguments.wrong(called, timeout, queue, on_progress) || Stream.wrong(called, idle)
-      wrong ||= HubClosed.new(JobLinks::CLOSED, task: called) if @closed
+      wrong = rejection(called, Arguments.wrong(called, timeout, queue, on_progress) || Stream.wrong(called, idle))
       raise wrong if wrong
 
       dispatch.stream(called, args, timeout, [traceparent, tracestate], queue, idle, on_progress).each(&block)
@@ -227,6 +224,13 @@ module Pshub
     def id = dispatch.id
 
     private
+
+    # Why a call ends before there is a request, which is told; nil where it does not.
+    def rejection(called, wrong)
+      return wrong || HubClosed.new(JobLinks::CLOSED, task: called) if @closed
+
+      wrong&.tap { dispatch.rejected(called, nil, wrong) }
+    end
 
     def open_dispatch(queue)
       Pause.check_queue_name(queue)
