@@ -71,6 +71,7 @@ class TestStatsD < PshubTest
     # A thread that waits does not go along into a child, and what it was to send is the parent's.
     client.count("job.enqueued", { queue: "mine" })
     child = fork do
+      client.close
       client.count("job.enqueued", { queue: "its" })
       delay 600, "until it is killed"
     end

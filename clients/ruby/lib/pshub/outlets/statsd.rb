@@ -43,11 +43,10 @@ module Pshub
     def timing(metric, milliseconds, tags = {}) = add(metric, milliseconds, tags)
     def count(metric, tags = {}, by = 1) = add(metric, by, tags)
     def gauge(metric, value, tags = {}) = add(metric, value, tags)
-    def flush = @lock.synchronize { send_lines }
 
     # Sends what there is; takes a moment where the daemon's address is not known yet.
     def close
-      flush
+      here { send_lines }
       @socket.finish(CLOSE_PATIENCE_S)
     end
 
@@ -120,9 +119,7 @@ module Pshub
 
     def add(metric, value, tags)
       line = MetricLine.of(metric, value, tags, @name)
-      @lock.synchronize do
-        # What was collected before a fork is the parent's to send.
-        forked unless @pid == Process.pid
+      here do
         send_lines if @size + line.bytesize > MAX_PACKET
         @lines << line
         @size += line.bytesize + 1
@@ -130,9 +127,15 @@ module Pshub
       end
     end
 
-    def forked
-      @socket.forked
-      reset
+    # What was collected before a fork is the parent's to send.
+    def here
+      @lock.synchronize do
+        unless @pid == Process.pid
+          @socket.forked
+          reset
+        end
+        yield
+      end
     end
 
     def reset
