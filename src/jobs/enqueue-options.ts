@@ -72,6 +72,8 @@ const dayMs = 24 * hourMs
 const maxUniqueId = 100
 /** Beyond that they are not told apart any more. */
 const maxScore = 2 ** 53
+/** 2001-01-01. What is below it was meant to be seconds, as in `new Date(seconds)`. */
+const earliestMs = Date.UTC(2001)
 export const defaultEnqueueMs = 5000
 
 export const enqueueOptionNames = namesOf<EnqueueOptions>({
@@ -262,8 +264,11 @@ const needWait = (task: string, waits: Record<string, unknown>): void => {
 
 const momentOf = (task: string, at: unknown): number => {
   const ms = at instanceof Date ? at.getTime() : at
-  if (typeof ms === 'number' && ms >= 0 && ms <= wallMs() + longestWaitMs) return Math.round(ms)
-  throw wrong(task, `at must be a Date or milliseconds since 1970, at most ten years from now, not ${shown(at)}`)
+  if (typeof ms !== 'number' || !(ms >= 0 && ms <= wallMs() + longestWaitMs))
+    throw wrong(task, `at must be a Date or milliseconds since 1970, at most ten years from now, not ${shown(at)}`)
+  if (ms >= earliestMs) return Math.round(ms)
+  const year = new Date(ms).getUTCFullYear()
+  throw wrong(task, `at must be milliseconds since 1970; ${ms} is in ${year}: multiply seconds by 1000`)
 }
 
 const uniqueOf = (

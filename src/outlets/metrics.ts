@@ -79,5 +79,5 @@ const graphite: Format = (prefix, { name, tags: keys }, tags) => {
 export const formats = { tags: tagged, graphite } as const
 
 /** What ends a tag, a line or a field goes; a colon may stay. */
-const tagSafe = (value: string): string => value.replace(/[|,#@\s]/g, '_')
+const tagSafe = (value: string): string => value.replace(/[|,#@\p{Cc}\p{Z}]/gu, '_')
 const partSafe = (value: string): string => value.replace(/[^A-Za-z0-9_-]/g, '_')

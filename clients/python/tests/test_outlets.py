@@ -14,7 +14,7 @@ import pytest
 
 from called_tasks import add
 from conftest import Server, eventually
-from pshub import AsyncHub, Hub, Worker
+from pshub import AsyncHub, Hub, InvalidArgs, Worker
 from pshub.figures.events import Events
 from pshub.outlets import statsd_socket
 from pshub.outlets.log import log_events
@@ -135,7 +135,7 @@ def test_and_what_is_left_at_the_end_is_sent(server: Server, names: Names) -> No
             hub.call(add, x=1)
         # By now, since a program may end here.
         names.daemons[0].setblocking(False)
-        assert "pshub.call.ok:1|c|#task:add_1.0" in names.received(0)
+        assert "pshub.call.ok:1|c|#task:add:1.0,name:" in names.received(0)
         names.may_answer.clear()
         threading.Timer(0.3, names.may_answer.set).start()
 
@@ -149,16 +149,38 @@ def test_and_what_is_left_at_the_end_is_sent(server: Server, names: Names) -> No
 
 def test_figures_of_a_daemon_that_is_not_known_do_not_pile_up(names: Names, monkeypatch: Any) -> None:
     monkeypatch.setattr(statsd_socket, "_RETRY_S", 0.0)
-    metrics = StatsD(f"{NAME}:8125")
+    metrics = StatsD(f"{NAME}:8125", "web")
     for _ in range(1000):
-        metrics.count("waiting")
+        metrics.add("call.late_reply", 1, {})
     assert len(metrics._socket._waiting) == 50
     names.is_away = True
     names.may_answer.set()
     eventually(lambda: not metrics._socket._waiting)
     names.is_away = False
-    eventually(lambda: (metrics.count("there"), metrics._socket._socket is not None)[1])
-    eventually(lambda: "pshub.there" in names.received(0))
+    eventually(lambda: (metrics.add("job.enqueued", 1, {}), metrics._socket._socket is not None)[1])
+    eventually(lambda: "pshub.job.enqueued:1|c|#name:web" in names.received(0))
+
+
+def test_calls_that_end_before_there_is_a_request_are_told_too(server: Server) -> None:
+    told: list[str] = []
+    with Hub(server.url) as hub:
+        hub.events.on("call:settled", lambda event: told.append(event["code"]))
+        with pytest.raises(InvalidArgs):
+            hub.call("add:1.0", {}, queue="no queue")
+        with pytest.raises(InvalidArgs):
+            list(hub.stream("add:1.0", {}, queue="no queue"))
+        assert eventually(lambda: told == ["InvalidArgs", "InvalidArgs"])
+
+    async def run() -> None:
+        async with AsyncHub(server.url) as asking:
+            asking.events.on("call:settled", lambda event: told.append(event["code"]))
+            with pytest.raises(InvalidArgs):
+                await asking.call("add:1.0", {}, queue="no queue")
+            with pytest.raises(InvalidArgs):
+                [chunk async for chunk in asking.stream("add:1.0", {}, queue="no queue")]
+
+    asyncio.run(run())
+    assert told == ["InvalidArgs"] * 4
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")

@@ -173,8 +173,8 @@ def test_metrics(server: Server) -> None:
         def fail() -> None:
             raise ValueError("no")
 
-        worker = Worker(server.url, tasks=[add, fail], queue="q1", statsd=address).start()
-        with Hub(server.url, statsd=address) as hub:
+        worker = Worker(server.url, tasks=[add, fail], queue="q1", statsd=address, name="one").start()
+        with Hub(server.url, statsd=address, name="web") as hub:
             hub.call("add:1.0", x=1)
             with pytest.raises(TaskFailed):
                 hub.call("fail:1.0")
@@ -187,7 +187,7 @@ def test_metrics(server: Server) -> None:
         assert "pshub.worker.exec" in names and "pshub.queue.backlog_wait" in names
         assert "pshub.worker.queue_wait" in names and "pshub.call.ok" in names and "pshub.call.failed" in names
         exec_line = next(line for line in lines if line.startswith("pshub.worker.exec"))
-        assert exec_line.split("|")[1:] == ["ms", "#task:add_1.0,queue:q1"]
+        assert exec_line.split("|")[1:] == ["ms", "#queue:q1,task:add:1.0,name:one"]
 
 
 def test_statistics_stay_small_and_their_totals_right() -> None:

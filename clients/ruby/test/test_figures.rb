@@ -51,48 +51,4 @@ class TestFigures < PshubTest
     serving.stop
     %w[stats taskstats slow failures].each { |key| assert_empty server.client.hkeys("pshub:#{key}"), key }
   end
-
-  def test_what_is_told_leaves_soon_without_anything_further
-    UDPSocket.open do |daemon|
-      daemon.bind("127.0.0.1", 0)
-      client = Pshub::StatsD.new("127.0.0.1:#{daemon.addr[1]}")
-      received = lambda do
-        assert daemon.wait_readable(60), "nothing came"
-        daemon.recv(2000)
-      end
-      client.count("one")
-      client.count("two", 3, queue: "q")
-      assert_equal "pshub.one:1|c\npshub.two:3|c|#queue:q", received.call
-      client.gauge("three", 4)
-      assert_equal "pshub.three:4|g", received.call
-      # A thread that waits does not go along into a child.
-      client.count("mine")
-      child = fork do
-        client.count("its")
-        delay 600, "until it is killed"
-      end
-      lines = Array.new(2) { received.call }.join("\n").lines(chomp: true)
-      assert_equal %w[pshub.its:1|c pshub.mine:1|c], lines.uniq.sort
-    ensure
-      Process.kill(:KILL, child) && Process.wait(child) if child
-    end
-  end
-
-  def test_timings_go_to_statsd
-    daemon = UDPSocket.new.tap { |socket| socket.bind("127.0.0.1", 0) }
-    address = "127.0.0.1:#{daemon.addr[1]}"
-    serving = worker(adder, statsd: address)
-    calling = hub(statsd: address)
-    calling.call("add:1.0", { x: 1 })
-    calling.close
-    serving.stop
-    missing = %w[call.time queue.backlog_wait worker.queue_wait worker.exec]
-    until missing.empty?
-      assert daemon.wait_readable(60), "#{missing} did not come"
-      lines = daemon.recv(2000).split("\n")
-      missing.reject! { |name| lines.any? { |line| line.match?(/\Apshub\.#{name}:[0-9.]+\|ms\|#.*task:add_1.0/) } }
-    end
-  ensure
-    daemon.close
-  end
 end

@@ -84,6 +84,7 @@ def _parser() -> _Parser:
     parser.add_argument("--health-port", metavar="port", help="answer probes there: /livez and /readyz")
     parser.add_argument("--build", metavar="text", help="build of your program, shown with the worker: a git commit, an image tag")
     parser.add_argument("--statsd", metavar="host:port", help="send metrics there")
+    parser.add_argument("--name", metavar="text", help="name in these metrics (PSHUB_NAME, else that of the host)")
     parser.add_argument("--log-level", metavar="level", help="debug, info, warn, error or silent (PSHUB_LOG_LEVEL, else info)")
     parser.add_argument("--version", action="version", version=__version__)
     return parser

@@ -95,6 +95,7 @@ module Pshub
         parser.on("--health-port PORT", "answer probes there: /livez and /readyz") { |v| number(:health_port, v) }
         parser.on("--build TEXT", "build of your program, shown with the worker: a git commit, an image tag") { |v| @options[:build] = v }
         parser.on("--statsd HOST:PORT", "send metrics there") { |v| @options[:statsd] = v }
+        parser.on("--name TEXT", "name in these metrics (PSHUB_NAME, else that of the host)") { |v| @options[:name] = v }
         parser.on("--log-level LEVEL", "debug, info, warn, error or silent (PSHUB_LOG_LEVEL, else info)") { |v| @level = v }
         parser.on("-h", "--help") { puts(parser) || exit }
         parser.on("--version") { puts(VERSION) || exit }

@@ -14,7 +14,8 @@ class Events:
     ``jobs:enqueued``, ``call:retried``, ``call:cancelled``, ``schema:unused``, ``registry:unreadable``, ``claim:taken``,
     ``task:settled``, ``request:malformed``, ``request:expired``, ``request:handedback``, ``request:unserved``,
     ``request:redelivered``, ``job:retried``, ``job:dead``, ``schedule:tick``, ``task:conflict``, ``task:elsewhere``, ``worker:started``,
-    ``worker:stopped``, ``worker:lost``, ``lease:lost``, ``queue:paused``, ``queue:resumed``, ``redis:up``, ``redis:down``, ``problem``.
+    ``worker:beat``, ``worker:stopped``, ``worker:lost``, ``lease:lost``, ``queue:paused``, ``queue:resumed``, ``redis:up``,
+    ``redis:down``, ``problem``.
     Listeners run on the hub's or worker's own thread and must be quick; one that raises hurts nobody.
     """
 

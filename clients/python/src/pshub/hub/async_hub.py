@@ -52,7 +52,7 @@ class AsyncHub(StreamCalls[AsyncHubStream[Any]], AsyncJobCalls):
         self._settings = read_settings("hub", options)
         self.events = Events()
         log_events(self.events)
-        self._statsd = send_metrics(self.events, self._settings.statsd)
+        self._statsd = send_metrics(self.events, self._settings.statsd, self._settings.name)
         self._dispatch: Dispatch | None = None
         self._owner: tuple[int, asyncio.AbstractEventLoop | None] = (0, None)
         self._is_closed = False
@@ -108,7 +108,7 @@ class AsyncHub(StreamCalls[AsyncHubStream[Any]], AsyncJobCalls):
         called = name_of(task)
         wrong = wrong_call(called, options, self._is_closed)
         if wrong is not None:
-            if self._dispatch is not None and not self._is_closed:
+            if not self._is_closed:
                 self._started().rejected(called, None, wrong, now_s())
             raise wrong
         dispatch = self._started()

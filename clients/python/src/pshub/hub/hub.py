@@ -63,7 +63,7 @@ class Hub(TaskCalls, StreamCalls[HubStream[Any]], JobCalls):
         self._settings = read_settings("hub", options)
         self.events = Events()
         log_events(self.events)
-        self._statsd = send_metrics(self.events, self._settings.statsd)
+        self._statsd = send_metrics(self.events, self._settings.statsd, self._settings.name)
         self._lock = threading.Lock()
         self._dispatch: Dispatch | None = None
         self._thread: LoopThread | None = None

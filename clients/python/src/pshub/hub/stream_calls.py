@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from ..wire.clock import now_s
 from ..wire.errors import HubError
 from ..wire.streams import OnProgress
 from .arguments import MISSING, Called, CallOptions, arguments_of, name_of, wrong_call
@@ -57,6 +58,9 @@ class StreamCalls(Generic[S]):
         reader = self._reader_of(called, idle, on_progress)
         if wrong is not None:
             reader._state.end(None, wrong)
+            if not self._is_closed:
+                post, dispatch = self._begun()
+                post(dispatch.rejected, called, None, wrong, now_s())
             return reader
         post, dispatch = self._begun()
         reader._post, reader._streams = post, dispatch.streams

@@ -131,6 +131,6 @@ class TaskCalls(Calling):
 
     def _note(self, task: Any, queue: str | None, error: HubError) -> None:
         """Tells of a call that ended on its caller's thread."""
-        thread, dispatch = self._thread, self._dispatch
-        if thread is not None and dispatch is not None:
+        if not self._is_closed:
+            thread, dispatch = self._started()
             thread.post(dispatch.rejected, task, queue, error, now_s())

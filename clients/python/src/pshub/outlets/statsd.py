@@ -1,27 +1,34 @@
-"""Metrics over plain UDP, with the names and tags that README of the project lists."""
+"""Metrics over plain UDP, with the names and tags of all languages."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
+import os
 import threading
+from collections.abc import Mapping
 from typing import Any
 
 from ..figures.events import Events
 from ..figures.task_stats import Counts
 from ..wire.errors import ERROR_CLASSES, hub_error
+from .metrics import line_of
 from .statsd_socket import StatsdSocket
 
 _MAX_PACKET = 1400
 _FLUSH_S = 0.5
 _CLOSE_PATIENCE_S = 1.0
+#: Numbers the workers of this process that have gauges of their own.
+_workers = itertools.count(1)
 
 
 class StatsD:
-    """Lines are collected into packets; a daemon that is away fails nothing. Tags are written as DogStatsD reads them."""
+    """Lines are collected into packets; a daemon that is away fails nothing. ``name`` is that of the hub or worker."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, name: str) -> None:
         host, _, port = address.rpartition(":")
         self._socket = StatsdSocket(host, int(port))
+        self._name = name
         self._reset()
 
     def _reset(self) -> None:
@@ -30,18 +37,8 @@ class StatsD:
         self._lock = threading.Lock()
         self._is_due = False
 
-    def timing(self, name: str, ms: float, **tags: str) -> None:
-        self._add(f"pshub.{name}:{ms:.3f}|ms", tags)
-
-    def count(self, name: str, by: int = 1, **tags: str) -> None:
-        self._add(f"pshub.{name}:{by}|c", tags)
-
-    def gauge(self, name: str, value: float, **tags: str) -> None:
-        self._add(f"pshub.{name}:{value:g}|g", tags)
-
-    def _add(self, line: str, tags: dict[str, str]) -> None:
-        if tags:
-            line += "|#" + ",".join(f"{key}:{_clean(value)}" for key, value in tags.items())
+    def add(self, metric: str, value: float, tags: Mapping[str, Any]) -> None:
+        line = line_of(metric, value, tags, self._name)
         with self._lock:
             if self._size + len(line) > _MAX_PACKET:
                 self._send()
@@ -78,55 +75,102 @@ class StatsD:
             self._socket.send("\n".join(lines).encode("utf-8", "replace"))
 
 
-def _clean(value: str) -> str:
-    return "".join("_" if char in ":|,#@\n" else char for char in str(value))
+#: Each of these events is one more of its metric.
+_COUNTED = {
+    "call:retried": "call.retried",
+    "reply:late": "call.late_reply",
+    "request:malformed": "worker.malformed",
+    "request:redelivered": "worker.redelivered",
+    "task:elsewhere": "worker.task_elsewhere",
+    "job:putoff": "job.put_off",
+    "job:dead": "job.dead",
+    "schedule:tick": "job.schedule",
+}
 
 
-def send_metrics(events: Events, address: str | None) -> StatsD | None:
+class _Subscriber:
+    """What each event adds."""
+
+    def __init__(self, client: StatsD, name: str) -> None:
+        self._client = client
+        self._name = name
+        self._worker: str | None = None
+        #: By task.
+        self._counts: dict[str, Counts] = {}
+
+    def listen(self, events: Events) -> None:
+        for event, metric in _COUNTED.items():
+            events.on(event, self._counting(metric))
+        events.on("call:settled", self._call_settled)
+        events.on("task:settled", self._task_settled)
+        events.on("job:retried", lambda event: self._count("job.retried", {**event, "code": self._bounded(event)}))
+        events.on("jobs:enqueued", lambda event: self._count("job.enqueued", event, event["count"]))
+        events.on("worker:lost", lambda event: self._count("worker.adopted", event, event["adopted"]))
+        # Without the task: what was pushed by hand may name anything.
+        events.on("request:unserved", lambda event: self._count("worker.rejected", {"queue": event["queue"], "code": event["code"]}))
+        events.on("request:expired", lambda event: self._expired(event, 1))
+        events.on("claim:taken", lambda event: self._expired(event, event["expired"]))
+        events.on("worker:beat", lambda event: self._gauges(event, event["slots"], event["busy"]))
+        # A daemon repeats a gauge until it hears another one.
+        events.on("worker:stopped", lambda event: self._gauges(event, 0, 0))
+
+    def _counting(self, metric: str) -> Any:
+        return lambda event: self._count(metric, event)
+
+    def _count(self, metric: str, tags: Mapping[str, Any], by: int = 1) -> None:
+        if by > 0:
+            self._client.add(metric, by, tags)
+
+    def _expired(self, event: dict[str, Any], by: int) -> None:
+        self._count("worker.rejected", {"queue": event["queue"], "code": "Expired"}, by)
+
+    def _call_settled(self, event: dict[str, Any]) -> None:
+        # Without the name of what does not exist: it may be anything, each time another one.
+        task = None if event["code"] == "NoSuchTask" else event["task"]
+        tags = {"task": task, "code": self._bounded(event)}
+        self._count(f"call.{event['outcome']}", tags)
+        if _was_run(event["code"]):
+            self._client.add("call.time", event["ms"], tags)
+
+    def _task_settled(self, event: dict[str, Any]) -> None:
+        tags = {"queue": event["queue"], "task": event["task"], "code": self._bounded(event)}
+        us, add = event["us"], self._client.add
+        add("queue.backlog_wait", us.backlog / 1000, tags)
+        add("worker.queue_wait", us.queue / 1000, tags)
+        if event["key_us"] is not None:
+            add("job.key_wait", event["key_us"] / 1000, tags)
+        if event["outcome"] != "ok":
+            self._count(f"worker.{event['outcome']}", tags)
+        if not _was_run(event["code"]):
+            return
+        if event["is_job"]:
+            add("job.lateness", (us.backlog + us.queue) / 1000, tags)
+        add("worker.exec", us.exec / 1000, tags)
+
+    def _gauges(self, event: dict[str, Any], slots: int, busy: int) -> None:
+        if self._worker is None:
+            number = next(_workers)
+            self._worker = f"{self._name}-{os.getpid()}" + (f"-{number}" if number > 1 else "")
+        tags = {"queue": event["queue"], "worker": self._worker}
+        self._client.add("worker.slots", slots, tags)
+        self._client.add("worker.busy", busy, tags)
+
+    def _bounded(self, event: dict[str, Any]) -> str | None:
+        """The code as a tag: of a task at most as many as its counts have."""
+        code: str | None = event["code"]
+        if code is None or code in ERROR_CLASSES:
+            return code
+        return self._counts.setdefault(event["task"], Counts()).count("failed", code)
+
+
+def _was_run(code: str | None) -> bool:
+    return code is None or hub_error(code).ran != "no"
+
+
+def send_metrics(events: Events, address: str | None, name: str) -> StatsD | None:
+    """None without an address."""
     if address is None:
         return None
-    client = StatsD(address)
-    counts: dict[str, Counts] = {}
-
-    def bounded(task: str, code: str) -> str:
-        """Of a task at most as many codes as its counts have."""
-        return code if code in ERROR_CLASSES else counts.setdefault(task, Counts()).count("failed", code) or code
-
-    def was_run(code: str | None) -> bool:
-        return code is None or hub_error(code).ran != "no"
-
-    def call_settled(event: dict[str, Any]) -> None:
-        task, code = event["task"], event["code"]
-        if was_run(code):
-            client.timing("call.time", event["ms"], task=task)
-        # Without the name of what does not exist: it may be anything, each time another one.
-        tags = {} if code == "NoSuchTask" else {"task": task}
-        if code is not None:
-            tags["code"] = bounded(task, code)
-        client.count(f"call.{event['outcome']}", 1, **tags)
-
-    def claim_taken(event: dict[str, Any]) -> None:
-        client.gauge("queue.backlog", event["left"], queue=event["queue"])
-        if event["expired"]:
-            client.count("worker.rejected", event["expired"], queue=event["queue"], code="Expired")
-
-    def task_settled(event: dict[str, Any]) -> None:
-        tags = {"task": event["task"], "queue": event["queue"]}
-        client.timing("queue.backlog_wait", event["us"].backlog / 1000, **tags)
-        client.timing("worker.queue_wait", event["us"].queue / 1000, **tags)
-        if event["key_us"] is not None:
-            client.timing("job.key_wait", event["key_us"] / 1000, **tags)
-        if event["code"] is not None:
-            client.count(f"worker.{event['outcome']}", code=bounded(event["task"], event["code"]), **tags)
-        if was_run(event["code"]):
-            client.timing("worker.exec", event["us"].exec / 1000, **tags)
-
-    events.on("call:settled", call_settled)
-    events.on("reply:late", lambda event: client.count("call.late_reply"))
-    events.on("queue:pushed", lambda event: client.gauge("queue.backlog", event["length"] + event["count"], queue=event["queue"]))
-    events.on("claim:taken", claim_taken)
-    events.on("task:elsewhere", lambda event: client.count("worker.task_elsewhere", queue=event["queue"], task=event["task"]))
-    # Without its task: what was pushed by hand may name anything.
-    events.on("request:unserved", lambda event: client.count("worker.rejected", queue=event["queue"], code=event["code"]))
-    events.on("task:settled", task_settled)
+    client = StatsD(address, name)
+    _Subscriber(client, name).listen(events)
     return client

@@ -49,7 +49,7 @@ TABLE: dict[str, Setting] = {
         str,
         lambda value: None if is_namespace(value) else "must be 1 to 32 letters, digits, and _ . -",
     ),
-    "name": Setting(("hub",), "PSHUB_NAME", lambda: socket.gethostname()[:64], str, text_of_length(1, 64)),
+    "name": Setting(("hub", "worker"), "PSHUB_NAME", lambda: socket.gethostname()[:64], str, text_of_length(1, 64)),
     "queue": Setting(
         ("worker",),
         "PSHUB_QUEUE",

@@ -226,6 +226,7 @@ class Crew:
         return self._measures.stats(seen_ms, not self._is_serving)
 
     def _on_beat(self, beat: Beat, held: list[str] | None) -> None:
+        self._events.emit("worker:beat", worker=self.id, queue=self.name, slots=self.slots.size, busy=self.slots.busy)
         self._pause.on_beat(beat)
         self._hearing.on_beat()
         if beat.held and self._is_serving:

@@ -43,6 +43,7 @@ class Worker:
     :param health_port: where probes are answered: ``/livez``, ``/readyz``. Default: ``PSHUB_HEALTH_PORT``, else nowhere
     :param build: which build of the program this is, as a git commit or the tag of an image: 1 to 64 characters. A new one is a deploy in
         the registry's charts. Default: ``PSHUB_BUILD``, else none
+    :param name: its name in metrics, 1 to 64 characters. Default: ``PSHUB_NAME``, else the name of the host
     :raises ConfigError: for what cannot work
     """
 
@@ -62,11 +63,12 @@ class Worker:
         health_port: int | None = None,
         build: str | None = None,
         statsd: str | None = None,
+        name: str | None = None,
     ) -> None:
         options = {
             "redis": redis, "queue": queue, "slots": slots, "job_slots": job_slots, "namespace": namespace, "grace": grace,
             "lease": lease, "max_payload_bytes": max_payload_bytes, "max_backlog": max_backlog, "health_port": health_port,
-            "build": build, "statsd": statsd,
+            "build": build, "statsd": statsd, "name": name,
         }  # fmt: skip
         settings = self._settings = read_settings("worker", options)
         if (settings.job_slots or 0) > settings.slots:
@@ -77,7 +79,7 @@ class Worker:
         self._tasks = check_tasks(tasks)
         self.events = Events()
         log_events(self.events)
-        self._statsd = send_metrics(self.events, self._settings.statsd)
+        self._statsd = send_metrics(self.events, self._settings.statsd, self._settings.name)
         self._thread: LoopThread | None = None
         self._service: Service | None = None
         self._async_runs: AsyncRuns | None = None

@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../wire/errors"
+require_relative "../wire/times"
 
 # For web applications that call tasks: what they answer when a call fails, and how long it may take.
 module Pshub
@@ -27,6 +28,7 @@ module Pshub
     # How long a call may take that answers a request, in seconds: what the request's header +pshub-timeout-ms+ says, and not more than
     # +at_most+. nil: nobody says. Raises InvalidArgs when the header is no whole number from 1 to 600000.
     def timeout_of(header, at_most = nil)
+      at_most = Times.seconds(at_most)
       return at_most if header.nil?
 
       ms = header.valid_encoding? && header.match?(/\A[0-9]{1,6}\z/) ? header.to_i : 0

@@ -7,6 +7,7 @@ require_relative "../queue/pause"
 require_relative "../settings/read"
 require_relative "../wire/errors"
 require_relative "../wire/keys"
+require_relative "../wire/times"
 require_relative "arguments"
 require_relative "dispatch"
 require_relative "enqueuing"
@@ -43,7 +44,7 @@ module Pshub
       @settings = Settings.new(:hub, { redis: redis, **options })
       @events = Events.new
       Log.watch(@events)
-      @statsd = StatsD.watch(@events, @settings.statsd)
+      @statsd = StatsD.watch(@events, @settings.statsd, @settings.name)
       @lock = Mutex.new
       @closed = false
       keys = Keys.new(@settings.namespace)
@@ -66,9 +67,8 @@ module Pshub
     # The same without waiting: returns a PendingCall; ask it for its +result+, or +cancel+ it.
     def submit(task, args = {}, timeout: nil, queue: nil, traceparent: nil, tracestate: nil, on_progress: nil)
       called = Arguments.name_of(task)
-      wrong = Arguments.wrong(called, timeout, queue, on_progress)
-      wrong ||= HubClosed.new(JobLinks::CLOSED, task: called) if @closed
-      @dispatch&.rejected(called, nil, wrong) if wrong
+      timeout = Times.seconds(timeout)
+      wrong = rejection(called, Arguments.wrong(called, timeout, queue, on_progress))
       return PendingCall.failed(wrong) if wrong
 
       hub = dispatch
@@ -93,8 +93,8 @@ module Pshub
       end
 
       called = Arguments.name_of(task)
-      wrong = Arguments.wrong(called, timeout, queue, on_progress) || Stream.wrong(called, idle)
-      wrong ||= HubClosed.new(JobLinks::CLOSED, task: called) if @closed
+      timeout, idle = Times.seconds(timeout), Times.seconds(idle)
+      wrong = rejection(called, Arguments.wrong(called, timeout, queue, on_progress) || Stream.wrong(called, idle))
       raise wrong if wrong
 
       dispatch.stream(called, args, timeout, [traceparent, tracestate], queue, idle, on_progress).each(&block)
@@ -121,8 +121,8 @@ module Pshub
     # +queue+:: that it goes to; default: the one that its task is known in; has to be named where no worker ever declared the task
     # +forward+:: the forwarder that takes it out of the hub, in the place of a worker. Nothing here need know its task or what its
     #             arguments are
-    # +delay_ms+:: not before so many milliseconds from now
-    # +at+:: not before this moment: a Time, or milliseconds since 1970. It is compared with Redis' clock
+    # +delay_ms+:: not before so many milliseconds from now; this, and each other time, may be a duration of Active Support
+    # +at+:: not before this moment: a Time, a DateTime, or milliseconds since 1970. It is compared with Redis' clock
     # +retries+:: how often it is tried again when it fails; default: as its task says, else 25. 0: never
     # +backoff+:: how long it waits before that: +exponential+, +polynomial+, milliseconds or an array of them; default: as its task
     #             says, else +exponential+
@@ -217,13 +217,20 @@ module Pshub
         dispatch
       end
       dispatch.close if dispatch && dispatch.pid == Process.pid
-      @statsd&.flush
+      @statsd&.close
     end
 
     # Changes in a forked child.
     def id = dispatch.id
 
     private
+
+    # Why a call ends before there is a request, which is told; nil where it does not.
+    def rejection(called, wrong)
+      return wrong || HubClosed.new(JobLinks::CLOSED, task: called) if @closed
+
+      wrong&.tap { dispatch.rejected(called, nil, wrong) }
+    end
 
     def open_dispatch(queue)
       Pause.check_queue_name(queue)

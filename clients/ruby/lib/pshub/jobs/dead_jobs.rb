@@ -4,6 +4,7 @@ require_relative "../queue/shards"
 require_relative "../wire/errors"
 require_relative "../wire/message"
 require_relative "../wire/payload"
+require_relative "../wire/times"
 require_relative "canonical"
 require_relative "job_text"
 
@@ -22,7 +23,7 @@ module Pshub
   DeadJob = Struct.new(:id, :queue, :task, :args, :from, :at_ms, :tries, :errors, :following, :key, :score, keyword_init: true)
 
   # The jobs of a queue that were given up: they are kept for 180 days, 10,000 of them at the most. Filters are +ids+, +task+
-  # (name:version), +code+ (of the last failure), +key+ and +before_ms+ (given up before this, Redis milliseconds); what is not said does
+  # (name:version), +code+ (of the last failure), +key+ and +before_ms+ (given up before this: Redis milliseconds, or a Time); what is not said does
   # not matter. Without any: all.
   class DeadJobs
     # Read at a time: each of them may be a megabyte.
@@ -87,7 +88,7 @@ module Pshub
 
     # Pairs of a DeadJob and its text.
     def each_matching(place, matching)
-      check(matching)
+      matching = checked(matching)
       Enumerator.new do |found|
         0.step(by: PAGE) do |first|
           page = @host.ask { |connection| place.dead(connection, first, first + PAGE - 1) }
@@ -101,10 +102,16 @@ module Pshub
     end
 
     # What is no filter must not pass for all of them.
-    def check(matching)
+    def checked(matching)
       unknown = (matching.keys - FILTERS).first
       raise wrong("there is no filter '#{unknown}'. Known are #{FILTERS.join(', ')}") if unknown
       raise wrong("ids must be an array of ids") unless matching[:ids].nil? || matching[:ids].is_a?(Array)
+
+      before = matching.fetch(:before_ms, nil)
+      before_ms = Times.moment_ms(before) || before
+      raise wrong("before_ms must be a Time or milliseconds since 1970") unless before.nil? || Times.number?(before_ms)
+
+      { **matching, before_ms: before_ms }
     end
 
     def wrong(what) = InvalidArgs.new("dead jobs: #{what}.")

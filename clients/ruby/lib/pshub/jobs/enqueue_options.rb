@@ -4,6 +4,7 @@ require_relative "../wire/clock"
 require_relative "../wire/errors"
 require_relative "../wire/job_part"
 require_relative "../wire/keys"
+require_relative "../wire/times"
 require_relative "canonical"
 
 module Pshub
@@ -17,6 +18,7 @@ module Pshub
     DAY_MS = 24 * HOUR_MS
     MAX_UNIQUE_ID = 100
     DEFAULT_TIMEOUT_MS = 5000
+    WAITS = %i[delay_ms expires_ms keep_result_ms backoff].freeze
     # Beyond that they are not told apart any more.
     MAX_SCORE = 2**53
     # What is said of one job has no meaning where several become one.
@@ -33,6 +35,7 @@ module Pshub
       raise wrong(task, "there is no option '#{unknown}'. Known are #{KNOWN.join(', ')}") if unknown
       raise wrong(task, "durable must be 'replica', not #{shown(given[:durable])}") unless [nil, "replica"].include?(given[:durable]&.to_s)
 
+      given = { **given, **given.slice(*WAITS).transform_values { |each| Times.ms(each) } }
       keyed = given.key?(:key) ? "ordered" : nil if given.key?(:forward)
       return [nil, 0] if keyed.nil? && (given.keys - OUTSIDE).empty?
 
@@ -76,8 +79,8 @@ module Pshub
 
     # How long Redis may take to confirm, in seconds. Raises InvalidArgs.
     def timeout_s(what, timeout_ms)
-      timeout_ms = DEFAULT_TIMEOUT_MS if timeout_ms.nil?
-      return timeout_ms / 1000.0 if real?(timeout_ms) && timeout_ms.positive?
+      timeout_ms = timeout_ms.nil? ? DEFAULT_TIMEOUT_MS : Times.ms(timeout_ms)
+      return timeout_ms / 1000.0 if Times.number?(timeout_ms) && timeout_ms.positive?
 
       raise InvalidArgs, "enqueue #{what}: timeout_ms must be a number of milliseconds, not #{shown(timeout_ms)}."
     end
@@ -120,7 +123,7 @@ module Pshub
     def check_score(task, score, keyed)
       return if score.nil?
       raise wrong(task, "score is for merged jobs, and no worker declared the task as keyed: 'merged'. Leave it out") unless keyed == "merged"
-      return if real?(score) && score.abs <= MAX_SCORE
+      return if Times.number?(score) && score.abs <= MAX_SCORE
 
       raise wrong(task, "score must be a number of at most 2^53, not #{shown(score)}")
     end
@@ -162,10 +165,16 @@ module Pshub
     def due_of(task, at)
       return nil if at.nil?
 
-      ms = at.is_a?(Time) ? at.to_r * 1000 : at
-      return ms.round if real?(ms) && ms >= 0 && ms <= now_ms + JobPart::LONGEST_WAIT_MS
+      moment_ms = Times.moment_ms(at)
+      ms = moment_ms || at
+      unless Times.number?(ms) && ms.between?(0, now_ms + JobPart::LONGEST_WAIT_MS)
+        raise wrong(task, "at must be a Time or milliseconds since 1970, at most ten years from now, not #{shown(at)}")
+      end
 
-      raise wrong(task, "at must be a Time or milliseconds since 1970, at most ten years from now, not #{shown(at)}")
+      early = Times.too_early("at", at) unless moment_ms
+      raise wrong(task, early) if early
+
+      ms.round
     end
 
     def unique_of(task, args_json, given)
@@ -177,6 +186,7 @@ module Pshub
       raise wrong(task, "there is no option 'unique.#{unknown}'. Known are #{UNIQUE.join(', ')}") if unknown
 
       id, till, for_ms = told.values_at(:id, :until, :for_ms)
+      for_ms = Times.ms(for_ms)
       check_unique(task, id, till, for_ms)
       wait_ms = given.key?(:at) ? [0, due_of(task, given[:at]) - now_ms].max : given.fetch(:delay_ms, 0)
       text = id.nil? ? "#{task}##{Canonical.digest(args_json)}" : "#{task}:#{id}"
@@ -195,12 +205,11 @@ module Pshub
     end
 
     def need_wait(task, name, wait_ms)
-      return if wait_ms.nil? || (real?(wait_ms) && wait_ms.between?(0, JobPart::LONGEST_WAIT_MS))
+      return if wait_ms.nil? || (Times.number?(wait_ms) && wait_ms.between?(0, JobPart::LONGEST_WAIT_MS))
 
       raise wrong(task, "#{name} must be milliseconds, 0 to ten years, not #{shown(wait_ms)}")
     end
 
-    def real?(value) = value.is_a?(Numeric) && value.real? && value.to_f.finite?
     def shown(value) = value.inspect[0, 80]
     def wrong(task, what) = InvalidArgs.new("enqueue #{task}: #{what}.", task: task)
   end

@@ -5,6 +5,7 @@ require_relative "../wire/errors"
 require_relative "../wire/ids"
 require_relative "../wire/payload"
 require_relative "../wire/streams"
+require_relative "../wire/times"
 require_relative "../redis/failures"
 require_relative "job_record"
 require_relative "job_text"
@@ -45,7 +46,7 @@ module Pshub
     # Raises the class of its last failure when it is dead, Expired, Aborted when it was cancelled, Timeout when it has not ended by
     # then, NoSuchJob, NotEnqueued, HubClosed.
     def result(timeout_ms: 30_000)
-      finish = Clock.now + (timeout_ms / 1000.0)
+      finish = Clock.now + (Times.ms(timeout_ms) / 1000.0)
       @host.hear(ticket = Ids.make) do |ear|
         loop do
           record = look(ticket, finish)
@@ -204,7 +205,7 @@ module Pshub
 
     # Waits for the end of all, and returns the result of the last step. Raises as Job#result, for the first step that does not end well.
     def result(timeout_ms: 30_000)
-      finish = Clock.now + (timeout_ms / 1000.0)
+      finish = Clock.now + (Times.ms(timeout_ms) / 1000.0)
       known = []
       @steps.each_with_index.map do |step, at|
         next if known[at]&.state == "done" && at < @steps.size - 1

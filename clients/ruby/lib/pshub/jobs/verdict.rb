@@ -4,6 +4,7 @@ require_relative "../queue/job_queue"
 require_relative "../wire/errors"
 require_relative "../wire/job_part"
 require_relative "../wire/payload"
+require_relative "../wire/times"
 require_relative "backoff"
 require_relative "chain"
 
@@ -100,10 +101,10 @@ module Pshub
     def delay_of(backoff, error, raised, failures)
       return Backoff.delay_after(backoff || "exponential", failures) unless backoff.respond_to?(:call)
 
-      ms = backoff.call(raised || Errors.from_wire(error), failures)
+      ms = Times.ms(backoff.call(raised || Errors.from_wire(error), failures))
       return nil if ms.nil?
 
-      ms.is_a?(Numeric) && ms.real? && ms.to_f.finite? && ms >= 0 ? ms : Backoff.delay_after("exponential", failures)
+      Times.number?(ms) && ms >= 0 ? ms : Backoff.delay_after("exponential", failures)
     rescue StandardError
       # A job must not be lost by it.
       Backoff.delay_after("exponential", failures)

@@ -28,6 +28,7 @@ module Pshub
         origin = setting.env
         value = parsed(setting, text)
       end
+      value = setting.taken.call(value) if setting.taken
       return value if setting.check.call(value)
 
       # A URL may hold a password: what is said of one must not show it.

@@ -17,7 +17,7 @@ module Pshub
              must: ->(value) { Target.wrong(value) }, check: ->(value) { Target.wrong(value).nil? } },
     namespace: { users: both, env: "PSHUB_NAMESPACE", fallback: "pshub",
                  **Setting.text("be 1 to 32 letters, digits, and _ . -") { |value| Keys.namespace?(value) } },
-    name: { users: %i[hub], env: "PSHUB_NAME", fallback: -> { Socket.gethostname[0, 64] },
+    name: { users: both, env: "PSHUB_NAME", fallback: -> { Socket.gethostname[0, 64] },
             **Setting.text("be a text of 1 to 64 characters") { |value| value.is_a?(String) && value.length.between?(1, 64) } },
     queue: { users: %i[worker], env: "PSHUB_QUEUE", fallback: "default",
              **Setting.text("be the name of one queue, 1 to 64 letters, digits, and _ . -") { |value| Keys.queue_name?(value) } },

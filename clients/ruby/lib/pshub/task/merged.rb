@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../wire/errors"
+require_relative "../wire/times"
 
 module Pshub
   # What is said of a task that merges its jobs, beside what is said of any.
@@ -32,7 +33,7 @@ module Pshub
     def check(name, given, result, on_failure, yields)
       { batch: MOST_KEYS, max_payloads: MOST_PAYLOADS }.each do |option, most|
         value = given.fetch(option, 1)
-        next if value.is_a?(Integer) && value.between?(1, most)
+        next if value.is_a?(Integer) && !Times.duration?(value) && value.between?(1, most)
 
         raise ConfigError, "#{name}: #{option} must be a whole number from 1 to #{most}"
       end

@@ -5,6 +5,7 @@ require_relative "../wire/errors"
 require_relative "../wire/job_part"
 require_relative "../wire/names"
 require_relative "../wire/payload"
+require_relative "../wire/times"
 require_relative "merged"
 require_relative "schema"
 
@@ -26,6 +27,7 @@ module Pshub
       @name = Names.parse(name)
       raise ConfigError, "#{name}: a task needs a block" unless handler
 
+      timeout, job_timeout_ms, backoff = Times.seconds(timeout), Times.ms(job_timeout_ms), Times.ms(backoff)
       unless timeout.is_a?(Numeric) && timeout.positive? && timeout <= MAX_TIMEOUT_S
         raise ConfigError, "#{name}: timeout must be above 0 and at most #{MAX_TIMEOUT_S} seconds (a day)"
       end

@@ -2,6 +2,7 @@
 
 require_relative "../wire/clock"
 require_relative "../wire/errors"
+require_relative "../wire/times"
 require_relative "memory/server"
 require_relative "threads"
 require_relative "waits"
@@ -67,7 +68,9 @@ module Pshub
     # half a minute of real time without a pause.
     def advance(seconds)
       raise ConfigError, MemoryRedis::CLOSED if @closed
-      unless seconds.is_a?(Numeric) && seconds.real? && seconds >= 0 && seconds.to_f.finite?
+
+      seconds = Times.seconds(seconds)
+      unless Times.number?(seconds) && seconds >= 0
         raise ConfigError, "clock.advance takes seconds from 0, not #{seconds.inspect}."
       end
 
@@ -95,9 +98,10 @@ module Pshub
 
     # Moves the clock on to a time, a Time. Raises ConfigError when that has passed.
     def advance_to(time)
-      raise ConfigError, "clock.advance_to takes a Time, not #{time.inspect}." unless time.is_a?(Time)
+      ms = Times.moment_ms(time)
+      raise ConfigError, "clock.advance_to takes a Time, not #{time.inspect}." unless ms
 
-      seconds = time.to_f - (Clock.wall_ms / 1000.0)
+      seconds = (ms - Clock.wall_ms) / 1000.0
       raise ConfigError, "clock.advance_to takes a time to come: #{time} has passed, and the clock never goes back." if seconds.negative?
 
       advance(seconds)

@@ -3,6 +3,7 @@
 require_relative "../hub/hub"
 require_relative "../task/task"
 require_relative "../wire/errors"
+require_relative "../wire/times"
 require_relative "clock"
 require_relative "enqueued"
 require_relative "inline_hub"
@@ -74,7 +75,7 @@ module Pshub
 
       before = @runs.count
       drainer = make_worker(@tasks, {}, takes_jobs: true).start if @waits && @tasks.any?
-      empty(timeout)
+      empty(Times.seconds(timeout))
       @runs.count - before
     ensure
       drainer&.stop(grace: 0)

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "times"
+
 module Pshub
   # One row of the table of errors. +ran+ is +no+ (the handler was certainly not started), +maybe+, or +yes+.
   ErrorRow = Struct.new(:ran, :retryable, :http_status, :meaning)
@@ -106,10 +108,13 @@ module Pshub
 
     attr_reader :delay_ms
 
-    # Raises ConfigError for a delay that is no number of milliseconds from 0 to ten years.
+    # +delay_ms+:: milliseconds, or a duration
+    #
+    # Raises ConfigError for a delay that is not from 0 to ten years.
     def initialize(delay_ms, message = "It is not the time for it.")
       super(message)
-      unless delay_ms.is_a?(Numeric) && delay_ms.real? && delay_ms.to_f.finite? && delay_ms.between?(0, LONGEST_MS)
+      delay_ms = Times.ms(delay_ms)
+      unless Times.number?(delay_ms) && delay_ms.between?(0, LONGEST_MS)
         raise ConfigError, "A request is put off for 0 to #{LONGEST_MS} ms, not for #{Errors.shown(delay_ms)}."
       end
 

@@ -2,6 +2,7 @@
 
 require "json"
 require_relative "payload"
+require_relative "times"
 
 module Pshub
   # What is in Redis was written by others, and may be anything. Readers of the registry take out of it, by these checks, what they
@@ -35,7 +36,7 @@ module Pshub
     end
 
     # A number of something that can be measured. Ruby reads 1e400 as infinity.
-    def amount?(value, most = Float::MAX) = value.is_a?(Numeric) && value >= 0 && value <= most
+    def amount?(value, most = Float::MAX) = value.is_a?(Numeric) && !Times.duration?(value) && value >= 0 && value <= most
 
     # A number of things.
     def count?(value, most = MAX_COUNT) = amount?(value, most) && Payload.whole?(value)

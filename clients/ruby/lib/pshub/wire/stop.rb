@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "clock"
+require_relative "times"
 
 module Pshub
   # Set once, never cleared; waited for by any number of threads.
@@ -22,7 +23,7 @@ module Pshub
 
     # Returns after +seconds+ (nil: no limit), or at once when it is set; true when it is.
     def wait(seconds = nil)
-      finish = seconds && (Clock.now + seconds)
+      finish = seconds && (Clock.now + Times.seconds(seconds))
       @lock.synchronize do
         until @set
           left = finish && (finish - Clock.now)

@@ -7,6 +7,7 @@ require_relative "../wire/clock"
 require_relative "../wire/errors"
 require_relative "../wire/stop"
 require_relative "../wire/streams"
+require_relative "../wire/times"
 
 module Pshub
   # What a handler is told about its call; its block's second argument.
@@ -65,6 +66,7 @@ module Pshub
     # Calls another task with what remains of this call's time, under the same trace. Raises a HubError.
     def call(task, args = {}, timeout: nil, queue: nil)
       called = Arguments.name_of(task)
+      timeout = Times.seconds(timeout)
       wrong = Arguments.wrong(called, timeout, queue)
       raise @nested.refused(called, wrong) if wrong
       raise Aborted.new("The call of #{self.task} was over before #{called} was called.", task: called) if cancelled?

@@ -25,7 +25,8 @@ module Pshub
     #             +job_slots+ (how many of these may run jobs: half, rounded up; 0: none), +namespace+, +grace+ (seconds to finish what
     #             runs when it is stopped, 10), +lease+ (seconds of silence after which others take over, 4), +max_payload_bytes+,
     #             +max_backlog+, +health_port+ (where probes are answered: /livez, /readyz),
-    #             +build+ (which build of the program this is, as a git commit: 1 to 64 characters), +statsd+ (host:port)
+    #             +build+ (which build of the program this is, as a git commit: 1 to 64 characters), +statsd+ (host:port),
+    #             +name+ (in its metrics; the name of the host)
     #
     # Raises ConfigError for what cannot work.
     def initialize(redis: nil, tasks: Pshub.tasks, **options)
@@ -35,7 +36,7 @@ module Pshub
       @tasks = by_name(tasks)
       @events = Events.new
       Log.watch(@events)
-      @statsd = StatsD.watch(@events, @settings.statsd)
+      @statsd = StatsD.watch(@events, @settings.statsd, @settings.name)
       @pid = Process.pid
       @stopped = Stop.new
     end
@@ -59,7 +60,7 @@ module Pshub
       return if @service.nil? || @stopped.set? || @pid != Process.pid
 
       @service.stop(grace)
-      @statsd&.flush
+      @statsd&.close
       @stopped.set
     end
 

@@ -305,6 +305,7 @@ class Intake:
                 raised=outcome.raised,
                 us=us,
                 key_us=_key_wait(request),
+                is_job=is_held_job(request.held_id),
             )
 
     async def _return_foreign(self, foreign: list[Request]) -> None:

@@ -296,7 +296,7 @@ module Pshub
         @events.emit("task:settled", task: request.task, queue: @queue_name, id: request.id, ok: error.empty?,
                                      outcome: Errors.outcome_of(*error.values_at("code", "status")), code: error["code"],
                                      message: error["message"], problems: Failures.problems_of(error),
-                                     raised: raised, us: phases, key_us: key_wait(request))
+                                     raised: raised, us: phases, key_us: key_wait(request), is_job: Held.job?(request.held_id))
       end
 
       # From when a job was due until its key was free; nil of one without a key.
