@@ -1,7 +1,6 @@
-import type { AuthInfo } from '@modelcontextprotocol/sdk/server/auth/types.js'
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { type Hub, HubError, version } from 'pshub'
-import { toldOf } from '../refusal.ts'
+import { Refusal, toldOf } from '../refusal.ts'
 import type { Sdk } from './sdk.ts'
 import { callTool, codeOf, failureOf } from './tool-call.ts'
 import { type ToldProgress, ToolProgress } from './tool-progress.ts'
@@ -15,7 +14,9 @@ export interface ServerParts {
    * A run is to begin. Returns what is told how it ended: `ok` or the code of its error.
    * @throws Refusal where there are too many
    */
-  begin(task: string, args: unknown, who: AuthInfo | undefined): Promise<(code: string) => void>
+  begin(task: string, args: unknown): Promise<(code: string) => void>
+  /** Fires when the run of a request is to end, though its client is still to be answered; with a Refusal that says why, where there is more to say. */
+  givenUp?(requestId: string | number): AbortSignal | undefined
   /** What went wrong here, and nobody else is told. */
   onFault(error: unknown): void
 }
@@ -26,7 +27,7 @@ export const makeToolServer = (parts: ServerParts): Server => {
   const { ListToolsRequestSchema, CallToolRequestSchema } = sdk.types
   const server = new sdk.Server(
     { name: 'pshub', title: `Tasks of ${parts.hub.namespace}`, version },
-    { capabilities: { tools: { listChanged: true } } },
+    { capabilities: { tools: { listChanged: true } }, jsonSchemaValidator: sdk.validator },
   )
   server.setRequestHandler(ListToolsRequestSchema, ({ params }) =>
     tools.page(params?.cursor).catch(error => {
@@ -34,21 +35,21 @@ export const makeToolServer = (parts: ServerParts): Server => {
     }),
   )
   server.setRequestHandler(CallToolRequestSchema, ({ params }, extra) => runTool(parts, params, extra))
-  let leave: (() => void) | undefined
-  server.oninitialized = () => {
-    leave ??= tools.onChange(() => void server.sendToolListChanged().catch(onFault))
-  }
-  server.onclose = () => leave?.()
   server.onerror = onFault
   return server
 }
 
+/** Tells the client when the list of tools has become another one, until the function that is returned is called. */
+export const tellOfChanges = (server: Server, tools: Tools, onFault: (error: unknown) => void): (() => void) =>
+  tools.onChange(() => void server.sendToolListChanged().catch(onFault))
+
 const runTool = async (
-  { sdk, hub, tools, begin, onFault }: ServerParts,
+  { sdk, hub, tools, begin, givenUp, onFault }: ServerParts,
   { name, arguments: given }: { name: string; arguments?: Record<string, unknown> | undefined },
-  { signal, authInfo: who, _meta: meta, sendNotification }: Extra,
+  { signal, requestId, _meta: meta, sendNotification }: Extra,
 ) => {
   const progress = progressOf(meta?.progressToken, sendNotification)
+  const ending = givenUp?.(requestId)
   let end: (code: string) => void = () => undefined
   try {
     const known = await tools.find(name)
@@ -57,24 +58,34 @@ const runTool = async (
       const shown = JSON.stringify(name.slice(0, 100))
       throw new McpError(ErrorCode.InvalidParams, `There is no tool ${shown} now; list the tools for those there are.`)
     }
-    end = await begin(known.task, given, who)
-    const result = await callTool(hub, known, given, { signal, progress })
+    end = await begin(known.task, given)
+    const result = await callTool(hub, known, given, {
+      signal: ending ? AbortSignal.any([signal, ending]) : signal,
+      progress,
+    })
     end('ok')
     return result
   } catch (thrown) {
     if (thrown instanceof sdk.types.McpError) throw thrown
     end(codeOf(thrown))
     if (codeOf(thrown) === 'Internal') onFault(thrown)
-    return failureOf(thrown)
+    return failureOf(ending?.reason instanceof Refusal ? saying(ending.reason.message, thrown) : thrown)
   } finally {
     progress?.end()
   }
 }
 
+/** The same failure, and what is the matter. */
+const saying = (message: string, thrown: unknown): unknown => {
+  if (!(thrown instanceof HubError)) return thrown
+  const { code, task, ran, retryable } = thrown
+  return new HubError(code, message, { ran, retryable, ...(task !== undefined && { task }) })
+}
+
 /** What the SDK tells of a request, as far as it matters here. */
 interface Extra {
   signal: AbortSignal
-  authInfo?: AuthInfo | undefined
+  requestId: string | number
   _meta?: { progressToken?: string | number | undefined } | undefined
   sendNotification(notification: { method: 'notifications/progress'; params: ToldProgress & Token }): Promise<void>
 }
