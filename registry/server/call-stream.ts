@@ -95,5 +95,7 @@ const open = (reply: FastifyReply, { type }: Form): void => {
   reply.hijack()
   for (const [name, value] of Object.entries(reply.getHeaders()))
     if (value !== undefined) reply.raw.setHeader(name, value)
-  reply.raw.writeHead(200, { 'content-type': type, 'x-accel-buffering': 'no' })
+  // What compresses answers on the way would hold back the small ones.
+  const headers = { 'content-type': type, 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' }
+  reply.raw.writeHead(200, headers)
 }

@@ -179,7 +179,7 @@ describe('tools over HTTP', () => {
     await eventually(() => seen.includes('begun'))
     await running.close()
     expect(failureIn(await call)).toEqual({
-      code: 'Aborted',
+      code: 'OutcomeUnknown',
       message: 'The registry stopped while this was running.',
       ran: 'maybe',
       retryable: false,

@@ -15,16 +15,14 @@ export interface Serving {
 
 /** Clients of one token that wait for what changes. */
 const maxListeners = 100
-/** So long clients that read slowly have to read the last of their answers when the service ends. */
-const lastWordsMs = 1000
 
 /** The requests that are being answered. Each has a server of its own, which ends with it, and gives up what runs for it. */
 export class HttpAnswers {
-  readonly #open = new Map<Serving, Promise<void>>()
+  readonly #open = new Set<Serving>()
 
   /** @throws Refusal when all places of the token are in use */
   makeRoom(listener: string): void {
-    if ([...this.#open.keys()].filter(each => each.listener === listener).length < maxListeners) return
+    if ([...this.#open].filter(each => each.listener === listener).length < maxListeners) return
     throw new Refusal(503, 'Unavailable', `${maxListeners} clients of this token listen already; end some.`, {
       'retry-after': '10',
     })
@@ -34,15 +32,12 @@ export class HttpAnswers {
   async serve(serving: Serving, request: FastifyRequest, reply: FastifyReply, onOpen: () => void): Promise<void> {
     const { server, transport, onEnd } = serving
     if (reply.raw.destroyed) return onEnd()
-    const ended = new Promise<void>(resolve => {
-      reply.raw.once('close', () => {
-        this.#open.delete(serving)
-        onEnd()
-        void server.close()
-        resolve()
-      })
+    this.#open.add(serving)
+    reply.raw.once('close', () => {
+      this.#open.delete(serving)
+      onEnd()
+      void server.close()
     })
-    this.#open.set(serving, ended)
     reply.hijack()
     for (const [name, value] of Object.entries(reply.getHeaders()))
       if (value !== undefined) reply.raw.setHeader(name, value)
@@ -53,15 +48,7 @@ export class HttpAnswers {
     await handled
   }
 
-  /** Waits until those have their answers who asked for something. */
   async close(): Promise<void> {
-    const answers = [...this.#open].filter(([{ listener }]) => listener === undefined).map(([, ended]) => ended)
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<void>(resolve => {
-      timer = setTimeout(resolve, lastWordsMs)
-    })
-    await Promise.race([Promise.all(answers), late])
-    clearTimeout(timer)
-    await Promise.all([...this.#open.keys()].map(({ server }) => server.close()))
+    await Promise.all([...this.#open].map(({ server }) => server.close()))
   }
 }

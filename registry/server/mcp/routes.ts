@@ -4,6 +4,7 @@ import { ConfigError, type Hub } from 'pshub'
 import { identityOf, rightsOf } from '../access.ts'
 import { auditOf } from '../audit.ts'
 import { hashOf } from '../call-routes.ts'
+import type { OpenAnswers } from '../last-words.ts'
 import type { Limits } from '../limits.ts'
 import type { Readings } from '../readings.ts'
 import { Refusal } from '../refusal.ts'
@@ -19,6 +20,7 @@ export interface McpRoutesOptions {
   hub: Hub
   readings: Readings
   limits: Limits
+  open: OpenAnswers
   isNamed(task: string): boolean
 }
 
@@ -35,10 +37,11 @@ interface Parts {
 export const mcpRoutes = async (app: FastifyInstance, options: McpRoutesOptions): Promise<void> => {
   const runs = new HttpRuns(options.hub.sessions)
   const answers = new HttpAnswers()
-  // Before the server ends its connections: who waits for a run hears that it ends.
-  app.addHook('preClose', () => {
-    runs.stop()
-    return answers.close()
+  // Before the server waits for its connections to end.
+  app.addHook('preClose', async () => {
+    runs.close()
+    await options.open.stop()
+    await answers.close()
   })
   const servingOf = servingMaker(app, options, runs)
   /** With this begin the sessions that began here. */
@@ -58,14 +61,16 @@ export const mcpRoutes = async (app: FastifyInstance, options: McpRoutesOptions)
         if (session) runs.cancelAll(session.beginning)
         return reply.code(200).send()
       }
-      if (request.method === 'GET') answers.makeRoom(token)
+      const isListener = request.method === 'GET'
+      if (isListener) answers.makeRoom(token)
       const told = toldIn(request.body)
-      const serving = await servingOf(request, session, told)
+      const stopping = isListener ? undefined : options.open.add(reply.raw)
+      const serving = await servingOf(request, { session, told, stopping })
       if (session) for (const id of told.cancelled) void runs.cancel(nameIn(session, id))
       if (told.isBeginning) reply.header(sessionHeader, `${here}-${randomUUID()}`)
       await answers.serve(serving, request, reply, () => {
         // What changed while its stream was broken off nobody else tells it.
-        if (serving.listener !== undefined && session && !session.id.startsWith(here))
+        if (isListener && session && !session.id.startsWith(here))
           void serving.server.sendToolListChanged().catch(() => undefined)
       })
       return reply
@@ -91,6 +96,14 @@ const sessionOf = (request: FastifyRequest): Session | undefined => {
 
 const nameIn = ({ beginning }: Session, id: string | number): string => beginning + JSON.stringify(id)
 
+/** What a request is about. */
+interface Asked {
+  session: Session | undefined
+  told: Told
+  /** Undefined of a client that waits for what changes. */
+  stopping: AbortSignal | undefined
+}
+
 /** Makes what serves one request. */
 const servingMaker = (app: FastifyInstance, options: McpRoutesOptions, runs: HttpRuns) => {
   const onFault = (error: unknown) => app.log.warn({ err: error }, 'a client of tools was not served')
@@ -103,26 +116,25 @@ const servingMaker = (app: FastifyInstance, options: McpRoutesOptions, runs: Htt
     known.set(rights, tools)
     return tools
   }
-  return async (request: FastifyRequest, session: Session | undefined, told: Told): Promise<Serving> => {
+  return async (request: FastifyRequest, { session, told, stopping }: Asked): Promise<Serving> => {
     const parts = await load()
     const tools = toolsOf(rightsOf(request), parts)
     const begin = runBeginner(app, options, request)
-    const ends = new Map(told.calls.map(id => [id, new AbortController()]))
-    const givenUp = (id: string | number) => ends.get(id)?.signal
-    const server = makeToolServer({ sdk: parts.sdk, hub: options.hub, tools, begin, givenUp, onFault })
-    const leaves = [...ends].map(([id, end]) =>
-      runs.add(session ? nameIn(session, id) : randomUUID(), {
-        // Who cancels is not to be answered, as far as nothing else is.
-        cancel: () => (told.isAlone ? void server.close() : end.abort()),
-        stop: reason => end.abort(reason),
-      }),
+    const cancelled = new Map(told.calls.map(id => [id, new AbortController()]))
+    const givenUp = (id: string | number) => cancelled.get(id)?.signal
+    const calling = { begin, givenUp, ...(stopping && { stopping }) }
+    const server = makeToolServer({ sdk: parts.sdk, hub: options.hub, tools, onFault, ...calling })
+    const leaves = [...cancelled].map(([id, cancel]) =>
+      // Who cancels is not to be answered, as far as nothing else is.
+      runs.add(session ? nameIn(session, id) : randomUUID(), () =>
+        told.isAlone ? void server.close() : cancel.abort(),
+      ),
     )
-    const isListener = request.method === 'GET'
-    if (isListener) leaves.push(tellOfChanges(server, tools, onFault))
+    if (!stopping) leaves.push(tellOfChanges(server, tools, onFault))
     return {
       server,
       transport: new parts.Transport({}),
-      ...(isListener && { listener: identityOf(request).token }),
+      ...(!stopping && { listener: identityOf(request).token }),
       onEnd: () => {
         for (const leave of leaves) leave()
       },

@@ -1,6 +1,7 @@
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { type Hub, HubError, version } from 'pshub'
-import { Refusal, toldOf } from '../refusal.ts'
+import { toldOfStop } from '../last-words.ts'
+import { toldOf } from '../refusal.ts'
 import type { Sdk } from './sdk.ts'
 import { callTool, codeOf, failureOf } from './tool-call.ts'
 import { type ToldProgress, ToolProgress } from './tool-progress.ts'
@@ -15,8 +16,10 @@ export interface ServerParts {
    * @throws Refusal where there are too many
    */
   begin(task: string, args: unknown): Promise<(code: string) => void>
-  /** Fires when the run of a request is to end, though its client is still to be answered; with a Refusal that says why, where there is more to say. */
+  /** Fires when its client gave up one request of several in a body. */
   givenUp?(requestId: string | number): AbortSignal | undefined
+  /** Fires when the service ends. */
+  stopping?: AbortSignal
   /** What went wrong here, and nobody else is told. */
   onFault(error: unknown): void
 }
@@ -44,12 +47,12 @@ export const tellOfChanges = (server: Server, tools: Tools, onFault: (error: unk
   tools.onChange(() => void server.sendToolListChanged().catch(onFault))
 
 const runTool = async (
-  { sdk, hub, tools, begin, givenUp, onFault }: ServerParts,
+  { sdk, hub, tools, begin, givenUp, stopping, onFault }: ServerParts,
   { name, arguments: given }: { name: string; arguments?: Record<string, unknown> | undefined },
   { signal, requestId, _meta: meta, sendNotification }: Extra,
 ) => {
   const progress = progressOf(meta?.progressToken, sendNotification)
-  const ending = givenUp?.(requestId)
+  const signals = [signal, stopping, givenUp?.(requestId)].filter(each => each !== undefined)
   let end: (code: string) => void = () => undefined
   try {
     const known = await tools.find(name)
@@ -59,27 +62,17 @@ const runTool = async (
       throw new McpError(ErrorCode.InvalidParams, `There is no tool ${shown} now; list the tools for those there are.`)
     }
     end = await begin(known.task, given)
-    const result = await callTool(hub, known, given, {
-      signal: ending ? AbortSignal.any([signal, ending]) : signal,
-      progress,
-    })
+    const result = await callTool(hub, known, given, { signal: AbortSignal.any(signals), progress })
     end('ok')
     return result
   } catch (thrown) {
     if (thrown instanceof sdk.types.McpError) throw thrown
     end(codeOf(thrown))
     if (codeOf(thrown) === 'Internal') onFault(thrown)
-    return failureOf(ending?.reason instanceof Refusal ? saying(ending.reason.message, thrown) : thrown)
+    return failureOf(toldOfStop(thrown, stopping))
   } finally {
     progress?.end()
   }
-}
-
-/** The same failure, and what is the matter. */
-const saying = (message: string, thrown: unknown): unknown => {
-  if (!(thrown instanceof HubError)) return thrown
-  const { code, task, ran, retryable } = thrown
-  return new HubError(code, message, { ran, retryable, ...(task !== undefined && { task }) })
 }
 
 /** What the SDK tells of a request, as far as it matters here. */
