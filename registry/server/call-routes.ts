@@ -6,6 +6,7 @@ import type { ApiError } from '../contract.ts'
 import { identityOf, rightsOf } from './access.ts'
 import { auditOf } from './audit.ts'
 import { sendStream, streamForm } from './call-stream.ts'
+import { type OpenAnswers, toldOfStop } from './last-words.ts'
 import type { Limits } from './limits.ts'
 import { Refusal } from './refusal.ts'
 import { notToBeRun } from './rules.ts'
@@ -13,6 +14,7 @@ import { notToBeRun } from './rules.ts'
 export interface CallRoutesOptions {
   hub: Hub
   limits: Limits
+  open: OpenAnswers
 }
 
 interface CallRequest {
@@ -21,7 +23,7 @@ interface CallRequest {
 
 /** The gateway: `POST api/call/<task>` with the arguments as JSON is a call, and its answer the result. */
 export const callRoutes = async (app: FastifyInstance, options: CallRoutesOptions): Promise<void> => {
-  const { hub, limits } = options
+  const { hub, limits, open } = options
   const audit = auditOf(app, 'run')
   app.post<CallRequest>(
     '/api/call/*',
@@ -32,6 +34,7 @@ export const callRoutes = async (app: FastifyInstance, options: CallRoutesOption
     },
     async (request, reply) => {
       const startedAt = performance.now()
+      const stopping = open.add(reply.raw)
       const task = request.params['*']
       const tell = (code: string) =>
         audit(request, 'task run', { task, argsHash: hashOf(request.body), code, ms: msSince(startedAt) })
@@ -39,10 +42,17 @@ export const callRoutes = async (app: FastifyInstance, options: CallRoutesOption
       try {
         leave = limits.underWay.enter(identityOf(request).token)
         if (!rightsOf(request).runs(task)) throw notToBeRun(task)
-        const { phases, ...chosen } = callOptions(request, reply)
+        const { phases, ...chosen } = callOptions(request, reply, stopping)
         const form = streamForm(request)
         if (form) {
-          await sendStream(hub, { task, args: argsOf(request), options: chosen, form, reply, errorOf })
+          await sendStream(hub, {
+            task,
+            args: argsOf(request),
+            options: chosen,
+            form,
+            reply,
+            errorOf: error => errorOf(toldOfStop(error, stopping) as HubError),
+          })
           tell('ok')
           return reply
         }
@@ -55,7 +65,7 @@ export const callRoutes = async (app: FastifyInstance, options: CallRoutesOption
         const isRefusal = thrown instanceof HubError || thrown instanceof Refusal
         tell(isRefusal ? thrown.code : 'Internal')
         if (!(thrown instanceof HubError)) throw thrown
-        return sendCallError(thrown, reply)
+        return sendCallError(toldOfStop(thrown, stopping) as HubError, reply)
       } finally {
         leave()
       }
@@ -65,10 +75,12 @@ export const callRoutes = async (app: FastifyInstance, options: CallRoutesOption
 
 const argsOf = ({ body }: FastifyRequest): unknown => (body === undefined ? {} : body)
 
-const callOptions = (request: FastifyRequest, reply: FastifyReply) => {
+const callOptions = (request: FastifyRequest, reply: FastifyReply, stopping: AbortSignal) => {
+  const chosen = callOptionsOf(request, { response: reply.raw })
   const { traceparent, tracestate, 'pshub-queue': queue } = request.headers
   return {
-    ...callOptionsOf(request, { response: reply.raw }),
+    ...chosen,
+    signal: AbortSignal.any([chosen.signal!, stopping]),
     phases: true,
     // What is no name of a queue is refused as any other wrong option.
     ...(queue === undefined ? {} : { queue: String(queue) }),

@@ -8,8 +8,8 @@ import type { ApiError } from '../contract.ts'
 interface Form {
   readonly type: string
   write(part: StreamedPart): string
-  /** What keeps proxies in between from taking the connection for dead; undefined: nothing would do. */
-  readonly sign: string | undefined
+  /** What keeps proxies in between from taking the connection for dead, and readers pass over. */
+  readonly sign: string
 }
 
 const forms: Form[] = [
@@ -22,10 +22,12 @@ const forms: Form[] = [
     },
     sign: ': \n\n',
   },
-  { type: 'application/x-ndjson', write: part => `${JSON.stringify(part)}\n`, sign: undefined },
+  { type: 'application/x-ndjson', write: part => `${JSON.stringify(part)}\n`, sign: '\n' },
 ]
 /** Media types in which chunks come. */
 export const streamTypes: readonly string[] = forms.map(({ type }) => type)
+/** So long a call may fail with a status of its own. Then its answer begins, though nothing has come: proxies wait for no more than that. */
+const silentMs = 2000
 const signMs = 15_000
 
 /** The form in which somebody wants a call's chunks as they come; undefined: the whole result is wanted. */
@@ -50,11 +52,18 @@ interface Streamed {
 export const sendStream = async (hub: Hub, { task, args, options, form, reply, errorOf }: Streamed): Promise<void> => {
   const { raw } = reply
   let signs: NodeJS.Timeout | undefined
+  const begin = () => {
+    if (reply.sent) return
+    open(reply, form)
+    signs = setInterval(() => raw.write(form.sign), signMs)
+  }
+  const silent = setTimeout(() => {
+    begin()
+    raw.write(form.sign)
+  }, silentMs)
   const write = (part: StreamedPart): boolean => {
-    if (!reply.sent) {
-      open(reply, form)
-      signs = form.sign === undefined ? undefined : setInterval(() => raw.write(form.sign), signMs)
-    }
+    clearTimeout(silent)
+    begin()
     return raw.destroyed || raw.write(form.write(part))
   }
   const stream = hub.stream(task, args, { ...options, onProgress: progress => void write({ progress }) })
@@ -71,6 +80,7 @@ export const sendStream = async (hub: Hub, { task, args, options, form, reply, e
     if (reply.sent) write({ error: errorOf(error as HubError) })
     throw error
   } finally {
+    clearTimeout(silent)
     clearInterval(signs)
     if (reply.sent) raw.end()
   }
@@ -85,5 +95,7 @@ const open = (reply: FastifyReply, { type }: Form): void => {
   reply.hijack()
   for (const [name, value] of Object.entries(reply.getHeaders()))
     if (value !== undefined) reply.raw.setHeader(name, value)
-  reply.raw.writeHead(200, { 'content-type': type, 'x-accel-buffering': 'no' })
+  // What compresses answers on the way would hold back the small ones.
+  const headers = { 'content-type': type, 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' }
+  reply.raw.writeHead(200, headers)
 }

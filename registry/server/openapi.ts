@@ -8,6 +8,7 @@ import {
   version,
   whyUnusable,
 } from 'pshub'
+import { taskInAddress } from '../call-contract.ts'
 import { streamTypes } from './call-stream.ts'
 import { isCallable } from './callable.ts'
 
@@ -25,10 +26,7 @@ export const openApiDocument = ({ tasks }: Overview, { server, namespace }: Abou
   const schemas = new Schemas()
   const paths = tasks
     .filter(isCallable)
-    .map(task => [
-      `/api/call/${encodeURIComponent(task.task).replaceAll('%3A', ':')}`,
-      { post: operation(task, schemas) },
-    ])
+    .map(task => [`/api/call/${taskInAddress(task.task)}`, { post: operation(task, schemas) }])
   return {
     openapi: '3.1.0',
     info: {

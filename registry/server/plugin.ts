@@ -21,6 +21,7 @@ import { HistoryStore } from './history.ts'
 import { jobRoutes } from './job-routes.ts'
 import { KeptHistory } from './kept-history.ts'
 import { keyRoutes } from './key-routes.ts'
+import { OpenAnswers } from './last-words.ts'
 import { makeLimits } from './limits.ts'
 import { liveRoutes } from './live-routes.ts'
 import { Masks } from './masks.ts'
@@ -159,9 +160,11 @@ export const addRegistry = async (
   const masks = new Masks(readings, setup.hideValues === 'all')
   await app.register(readRoutes, { hub, readings, history, proxies })
   await app.register(liveRoutes, { readings, history, sessions, notice })
-  await app.register(callRoutes, { hub, limits: access.limits })
+  const open = new OpenAnswers()
+  app.addHook('preClose', () => open.stop())
+  await app.register(callRoutes, { hub, limits: access.limits, open })
   const isNamed = (task: string) => setup.runTasks.includes(task)
-  await app.register(mcpRoutes, { hub, readings, limits: access.limits, isNamed })
+  await app.register(mcpRoutes, { hub, readings, limits: access.limits, open, isNamed })
   await app.register(queueRoutes, { hub })
   await app.register(jobRoutes, { hub, masks })
   await app.register(keyRoutes, { hub, masks })

@@ -118,15 +118,18 @@ export const compileForeign = (text: string): Validate => {
 }
 
 /**
- * Why a schema that came from the registry is not to be used: too large, too deep, or referring to something outside itself.
- * It is looked at as data and never compiled. Undefined when it may be used.
+ * Why a schema that came from the registry is not to be used: too large, too deep, no JSON Schema, or referring to something outside
+ * itself. It is looked at as data and never compiled. Undefined when it may be used.
  */
 export const whyUnusable = (schema: unknown): string | undefined => {
   try {
     survey(asSchema(schema))
     // After the walk, which knows that it is not too deep for this.
     const isLarge = JSON.stringify(schema).length > foreignBounds.bytes
-    return isLarge ? `it is larger than ${foreignBounds.bytes} bytes` : undefined
+    if (isLarge) return `it is larger than ${foreignBounds.bytes} bytes`
+    const { $schema: _, ...rest } = schema as JsonSchema
+    const [wrong] = errorsOfSchema(rest)
+    return wrong && `schema${wrong.instancePath} ${wrong.message}`
   } catch (error) {
     return messageOf(error)
   }

@@ -127,7 +127,7 @@ it('they are shown as texts in arguments, results, errors and what is made of th
     throw new Error(texts.join('\n'))
   })
   await fixture.worker([echo, fail])
-  browser.allow(/status of 500 .*fail%3A1\.0/)
+  browser.allow(/status of 500 .*fail:1\.0/)
   const registry = await fixture.registry()
   for (const [task, outcome] of [
     ['echo:1.0', 'ok'],

@@ -62,8 +62,8 @@ describe('what is live', () => {
     const page = await openPage(browser, registry, 'tasks/resize_imag:9.0')
     await page.getByText('The registry knows no such task.').waitFor()
     await page.getByRole('link', { name: 'resize_image:2.0' }).waitFor()
-    await page.goto(registry.at('tasks/late:1.0'))
-    await fixture.worker([defineTask('late:1.0', {}, async () => null)])
+    await page.goto(registry.at('tasks/very/late:1.0'))
+    await fixture.worker([defineTask('very/late:1.0', {}, async () => null)])
     await page.getByRole('navigation', { name: 'Parts of this page' }).waitFor()
   })
 

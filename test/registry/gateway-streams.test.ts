@@ -3,6 +3,7 @@ import { defineTask, TaskError } from '../../src/index.ts'
 import { delay } from '../support/delay.ts'
 import { eventually } from '../support/hub-fixture.ts'
 import { type TestRegistry, useRegistry } from '../support/registry-fixture.ts'
+import { waiting } from '../support/tool-client.ts'
 
 const fixture = useRegistry()
 
@@ -44,6 +45,7 @@ describe('POST /api/call/<task> that asks for what comes', () => {
     const registry = await fixture.registry()
     const response = await call(registry, 'chat:1.0', 'text/event-stream')
     expect(response.headers.get('content-type')).toBe('text/event-stream')
+    expect(response.headers.get('cache-control')).toBe('no-store, no-transform')
     const events = (await response.text())
       .trim()
       .split('\n\n')
@@ -75,6 +77,24 @@ describe('POST /api/call/<task> that asks for what comes', () => {
         .split('\n')
         .map(line => JSON.parse(line)),
     ).toEqual([{ chunk: 1 }, { error: expect.objectContaining({ code: 'NoLuck', message: 'no luck', ran: 'yes' }) }])
+  })
+
+  it.each(['application/json', 'application/x-ndjson'])('tells whoever waits that it stops (%s)', async accept => {
+    fixture.allowLeftovers()
+    const { task, seen } = waiting()
+    await fixture.worker([task])
+    const registry = await fixture.registry()
+    const response = call(registry, 'wait:1.0', accept)
+    await eventually(() => seen.includes('begun'))
+    await registry.close()
+    expect(await (await response).json()).toEqual({
+      error: expect.objectContaining({
+        code: 'OutcomeUnknown',
+        message: 'The registry stopped while this was running.',
+        ran: 'maybe',
+      }),
+    })
+    await eventually(() => seen.includes('aborted'))
   })
 
   it('has the task stop when the client goes', async () => {

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js'
 import fastify from 'fastify'
 import { registry } from 'pshub-registry'
 import { describe, expect, it } from 'vitest'
 import type { Role } from '../../registry/contract.ts'
 import { defineTask } from '../../src/index.ts'
-import { eventually } from '../support/hub-fixture.ts'
+import { eventually, failure } from '../support/hub-fixture.ts'
 import { bearer, clientOf, json, jsonOf, type TestRegistry, tokens, useRegistry } from '../support/registry-fixture.ts'
 import { failureIn, httpTransport, waiting } from '../support/tool-client.ts'
 
@@ -19,11 +20,10 @@ const initialize = {
   method: 'initialize',
   params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
 }
-const listTools = { jsonrpc: '2.0', id: 2, method: 'tools/list' }
 
-const connected = async (running: TestRegistry, role: Role = 'run') => {
+const connected = async (running: TestRegistry, role: Role = 'run', over?: FetchLike) => {
   const client = new Client({ name: 'test', version: '1.0.0' })
-  const transport = httpTransport(running.at('mcp'), role)
+  const transport = httpTransport(running.at('mcp'), role, over)
   await client.connect(transport as never)
   fixture.onEnd(() => client.close())
   return { client, transport }
@@ -57,19 +57,58 @@ describe('tools over HTTP', () => {
     expect([refused.status, (await jsonOf(refused)).error.code]).toEqual([403, 'Forbidden'])
   })
 
-  it('are in sessions that only the token reaches that began them, until they are ended', async () => {
-    await fixture.worker([echo])
+  it('are served by any registry: a session is never over, and a run is cancelled wherever that is said', async () => {
+    const { task, seen } = waiting()
+    await fixture.worker([echo, task])
+    const registries = [await fixture.registry(), await fixture.registry()]
+    let count = 0
+    /** As a balancer does that knows nothing of sessions. */
+    const balanced = (url: string | URL, init?: RequestInit) =>
+      fetch(registries[count++ % registries.length]!.at(new URL(url).pathname.slice(1)), init)
+    const { client, transport } = await connected(registries[0]!, 'run', balanced)
+    for (let run = 0; run < 4; run++)
+      expect(await client.callTool({ name: 'echo_1_0', arguments: { run } })).toMatchObject({
+        structuredContent: { run },
+      })
+    const giving = new AbortController()
+    const call = failure(client.callTool({ name: 'wait_1_0' }, undefined, { signal: giving.signal }))
+    await eventually(() => seen.includes('begun'))
+    giving.abort()
+    await call
+    await eventually(() => seen.includes('aborted'))
+
+    await registries.shift()!.close()
+    expect((await client.listTools()).tools).toHaveLength(2)
+    const again = await registries[0]!.post('mcp', initialize, {
+      role: 'run',
+      headers: { ...accept, 'mcp-session-id': transport.sessionId! },
+    })
+    expect(again.status).toBe(200)
+    expect(again.headers.get('mcp-session-id')).toMatch(/^[0-9a-f-]{45}$/)
+  })
+
+  it('are cancelled by their own token alone', async () => {
+    const { task, seen } = waiting()
+    await fixture.worker([task])
     const running = await fixture.registry()
-    const { client, transport } = await connected(running)
-    expect((await client.listTools()).tools).toHaveLength(1)
-    const session = { ...accept, 'mcp-session-id': transport.sessionId! }
-    const list = (role: Role) => running.post('mcp', listTools, { role, headers: session })
-    expect((await list('run')).status).toBe(200)
-    expect((await list('admin')).status).toBe(404)
-    await transport.terminateSession()
-    expect((await list('run')).status).toBe(404)
-    const without = await running.post('mcp', listTools, { role: 'run', headers: accept })
-    expect(without.status).toBe(400)
+    const headers = { ...accept, 'mcp-session-id': 'one' }
+    const params = { name: 'wait_1_0' }
+    const call = running.post('mcp', { jsonrpc: '2.0', id: 7, method: 'tools/call', params }, { role: 'run', headers })
+    await eventually(() => seen.includes('begun'))
+    const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 7 } }
+    const cancel = async (role: Role) => (await running.post('mcp', cancelled, { role, headers })).status
+    expect([await cancel('admin'), seen.includes('aborted'), await cancel('run')]).toEqual([202, false, 202])
+    await eventually(() => seen.includes('aborted'))
+    expect(await (await call).text()).toBe('')
+  })
+
+  it('are told to be others to a client whose stream was broken off', async () => {
+    const running = await fixture.registry()
+    const headers = { ...bearer('run'), accept: 'text/event-stream', 'mcp-session-id': 'of-another-registry' }
+    const stream = await fetch(running.at('mcp'), { headers })
+    const reader = stream.body!.getReader()
+    expect(new TextDecoder().decode((await reader.read()).value)).toContain('notifications/tools/list_changed')
+    await reader.cancel()
   })
 
   it('count as runs of their token, beside those of the gateway', async () => {
@@ -111,40 +150,57 @@ describe('tools over HTTP', () => {
     expect(text).not.toMatch(/canary|the-token-of/)
   })
 
-  it('give up what runs when their session is ended, and when the service is', async () => {
-    // What a worker answers to a hub that has gone expires by itself.
+  it('give up what runs when their session is ended, and when their client has gone', async () => {
     fixture.allowLeftovers()
     const { task, seen } = waiting()
     await fixture.worker([task])
     const running = await fixture.registry()
-    for (const end of ['session', 'service']) {
+    for (const end of ['session', 'client']) {
       seen.length = 0
       const { client, transport } = await connected(running)
       const over = client.callTool({ name: 'wait_1_0' }).catch(() => undefined)
       await eventually(() => seen.includes('begun'))
       if (end === 'session') await transport.terminateSession()
-      else await running.close()
+      else await client.close()
       await eventually(() => seen.includes('aborted'))
       await client.close()
       await over
     }
   })
 
-  it('leave the oldest idle session when a token has too many', async () => {
+  it('tell what runs that it ends with the service', async () => {
+    // What a worker answers to a hub that has gone expires by itself.
+    fixture.allowLeftovers()
+    const { task, seen } = waiting()
+    await fixture.worker([task])
     const running = await fixture.registry()
-    const begin = async () => {
-      const response = await running.post('mcp', initialize, { role: 'run', headers: accept })
-      await response.text()
-      return response.headers.get('mcp-session-id')!
+    const { client } = await connected(running)
+    const call = client.callTool({ name: 'wait_1_0' })
+    await eventually(() => seen.includes('begun'))
+    await running.close()
+    expect(failureIn(await call)).toEqual({
+      code: 'OutcomeUnknown',
+      message: 'The registry stopped while this was running.',
+      ran: 'maybe',
+      retryable: false,
+    })
+    await eventually(() => seen.includes('aborted'))
+  })
+
+  it('have so many listeners of a token, and no more', async () => {
+    const running = await fixture.registry()
+    const gone = new AbortController()
+    const listen = async () => {
+      const headers = { ...bearer('run'), accept: 'text/event-stream' }
+      return (await fetch(running.at('mcp'), { headers, signal: gone.signal })).status
     }
-    const list = async (id: string) => {
-      const headers = { ...accept, 'mcp-session-id': id }
-      return (await running.post('mcp', listTools, { role: 'run', headers })).status
-    }
-    const first = await begin()
-    const second = await begin()
-    expect([await list(first), await list(second)]).toEqual([200, 200])
-    for (let count = 2; count < 101; count++) await begin()
-    expect([await list(first), await list(second)]).toEqual([404, 200])
+    const statuses = []
+    for (let count = 0; count < 101; count++) statuses.push(await listen())
+    expect(statuses.slice(98)).toEqual([200, 200, 503])
+    gone.abort()
+    await eventually(
+      async () =>
+        (await fetch(running.at('mcp'), { headers: { ...bearer('run'), accept: 'text/event-stream' } })).status === 200,
+    )
   })
 })

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { maxResultBytes } from '../../registry/server/mcp/tool-call.ts'
 import { defineTask, TaskError } from '../../src/index.ts'
 import { eventually, failure } from '../support/hub-fixture.ts'
+import { refusedByProviders } from '../support/provider-rules.ts'
 import { useRegistry } from '../support/registry-fixture.ts'
 import { failureIn, toolClient, waiting, ways } from '../support/tool-client.ts'
 
@@ -19,6 +20,22 @@ const add = defineTask(
   'math/add:1.0',
   { description: 'Adds two numbers.', args: numbers, result: sums, idempotent: true },
   ({ a, b }) => ({ sum: a + b }),
+)
+const union = defineTask(
+  'union:1.0',
+  { args: { type: 'object', anyOf: [{ required: ['$top'] }, { required: ['größe'] }] } },
+  args => args,
+)
+const pair = defineTask(
+  'pair:1.0',
+  {
+    result: {
+      type: 'object',
+      properties: { at: { type: 'array', prefixItems: [{ type: 'number' }, { type: 'string' }], items: false } },
+      required: ['at'],
+    },
+  },
+  () => ({ at: [1, 'a'] as [number, string] }),
 )
 const double = defineTask('double:1.0', { args: { type: 'number' } }, n => (n as number) * 2)
 const drop = defineTask('drop:1.0', { dangerous: 'Deletes the index.' }, () => 'dropped')
@@ -57,6 +74,28 @@ describe.each(ways)('tools over %s', way => {
     expect(await client.callTool({ name: 'double_1_0', arguments: { args: 4 } })).toEqual({
       content: [{ type: 'text', text: '8' }],
     })
+  })
+
+  it('take what providers do not take at the top in a field, and say what is wrong with it there', async () => {
+    await fixture.worker([union])
+    const client = await toolClient(fixture, way)
+    const { tools } = await client.listTools()
+    expect(tools.flatMap(refusedByProviders)).toEqual([])
+    const call = (args: Record<string, unknown>) => client.callTool({ name: 'union_1_0', arguments: args })
+    expect(await call({ args: { $top: 1 } })).toMatchObject({ structuredContent: { $top: 1 } })
+    expect(failureIn(await call({ args: {} }))).toMatchObject({
+      code: 'InvalidArgs',
+      message: expect.stringContaining('The arguments of union:1.0: /args/$top is required'),
+      data: { problems: expect.arrayContaining([{ pointer: '/args/$top', message: 'is required' }]) },
+    })
+    expect(failureIn(await call({ $top: 1 }))).toMatchObject({ code: 'InvalidArgs', ran: 'no' })
+  })
+
+  it('give tuples that the client can read', async () => {
+    await fixture.worker([pair])
+    const client = await toolClient(fixture, way)
+    expect((await client.listTools()).tools[0]).toHaveProperty('outputSchema')
+    expect(await client.callTool({ name: 'pair_1_0' })).toMatchObject({ structuredContent: { at: [1, 'a'] } })
   })
 
   it('are given up when the client gives up: the handler is told', async () => {
@@ -140,7 +179,7 @@ describe('tools', () => {
   it('are listed though a schema is not what clients can read', async () => {
     const odd = {
       args: { type: 'object', properties: { any: true, none: false } },
-      result: { type: 'object', properties: { code: { pattern: '(?P<x>a)' } } },
+      result: { type: 'object', properties: { code: { enum: [] } } },
     } as const
     await fixture.worker([defineTask('odd:1.0', { args: odd.args }, () => ({ code: 'a' }))])
     // A worker of another language may have declared what does not compile here.

@@ -90,7 +90,7 @@ describe('/openapi.json', () => {
     })
     expect(document.servers).toEqual([{ url: registry.url.replace(/\/$/, '') }])
     expect(Object.keys(document.paths).sort()).toEqual(
-      ['tree%2Fsize:1.0', 'tree.size:1.0', 'tree_size:1.0'].map(task => `/api/call/${task}`).sort(),
+      ['tree/size:1.0', 'tree.size:1.0', 'tree_size:1.0'].map(task => `/api/call/${task}`).sort(),
     )
     const operations = Object.values<{ post: { operationId: string; responses: object } }>(document.paths).map(
       ({ post }) => post,

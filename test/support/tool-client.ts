@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js'
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import type { Role } from '../../registry/contract.ts'
 import { defineTask } from '../../src/index.ts'
@@ -24,8 +25,11 @@ export const toolClient = async (fixture: RegistryFixture, way: Way, runTasks?: 
   return client
 }
 
-export const httpTransport = (url: string, role: Role = 'run') =>
-  new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: bearer(role) } })
+export const httpTransport = (url: string, role: Role = 'run', over?: FetchLike) =>
+  new StreamableHTTPClientTransport(new URL(url), {
+    requestInit: { headers: bearer(role) },
+    ...(over && { fetch: over }),
+  })
 
 export const mainProgram = join(root, 'dist/cli/main.js')
 

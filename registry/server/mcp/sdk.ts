@@ -24,7 +24,8 @@ export const loadServer = () =>
       import('@modelcontextprotocol/sdk/types.js'),
       import('@modelcontextprotocol/sdk/validation/ajv-provider.js'),
     ])
-    return { Server, types, AjvJsonSchemaValidator }
+    // Servers check nothing by it, and would each make one of their own.
+    return { Server, types, AjvJsonSchemaValidator, validator: new AjvJsonSchemaValidator() }
   })
 export type Sdk = Awaited<ReturnType<typeof loadServer>>
 

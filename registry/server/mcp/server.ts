@@ -1,6 +1,6 @@
-import type { AuthInfo } from '@modelcontextprotocol/sdk/server/auth/types.js'
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { type Hub, HubError, version } from 'pshub'
+import { toldOfStop } from '../last-words.ts'
 import { toldOf } from '../refusal.ts'
 import type { Sdk } from './sdk.ts'
 import { callTool, codeOf, failureOf } from './tool-call.ts'
@@ -15,7 +15,11 @@ export interface ServerParts {
    * A run is to begin. Returns what is told how it ended: `ok` or the code of its error.
    * @throws Refusal where there are too many
    */
-  begin(task: string, args: unknown, who: AuthInfo | undefined): Promise<(code: string) => void>
+  begin(task: string, args: unknown): Promise<(code: string) => void>
+  /** Fires when its client gave up one request of several in a body. */
+  givenUp?(requestId: string | number): AbortSignal | undefined
+  /** Fires when the service ends. */
+  stopping?: AbortSignal
   /** What went wrong here, and nobody else is told. */
   onFault(error: unknown): void
 }
@@ -26,7 +30,7 @@ export const makeToolServer = (parts: ServerParts): Server => {
   const { ListToolsRequestSchema, CallToolRequestSchema } = sdk.types
   const server = new sdk.Server(
     { name: 'pshub', title: `Tasks of ${parts.hub.namespace}`, version },
-    { capabilities: { tools: { listChanged: true } } },
+    { capabilities: { tools: { listChanged: true } }, jsonSchemaValidator: sdk.validator },
   )
   server.setRequestHandler(ListToolsRequestSchema, ({ params }) =>
     tools.page(params?.cursor).catch(error => {
@@ -34,21 +38,21 @@ export const makeToolServer = (parts: ServerParts): Server => {
     }),
   )
   server.setRequestHandler(CallToolRequestSchema, ({ params }, extra) => runTool(parts, params, extra))
-  let leave: (() => void) | undefined
-  server.oninitialized = () => {
-    leave ??= tools.onChange(() => void server.sendToolListChanged().catch(onFault))
-  }
-  server.onclose = () => leave?.()
   server.onerror = onFault
   return server
 }
 
+/** Tells the client when the list of tools has become another one, until the function that is returned is called. */
+export const tellOfChanges = (server: Server, tools: Tools, onFault: (error: unknown) => void): (() => void) =>
+  tools.onChange(() => void server.sendToolListChanged().catch(onFault))
+
 const runTool = async (
-  { sdk, hub, tools, begin, onFault }: ServerParts,
+  { sdk, hub, tools, begin, givenUp, stopping, onFault }: ServerParts,
   { name, arguments: given }: { name: string; arguments?: Record<string, unknown> | undefined },
-  { signal, authInfo: who, _meta: meta, sendNotification }: Extra,
+  { signal, requestId, _meta: meta, sendNotification }: Extra,
 ) => {
   const progress = progressOf(meta?.progressToken, sendNotification)
+  const signals = [signal, stopping, givenUp?.(requestId)].filter(each => each !== undefined)
   let end: (code: string) => void = () => undefined
   try {
     const known = await tools.find(name)
@@ -57,15 +61,15 @@ const runTool = async (
       const shown = JSON.stringify(name.slice(0, 100))
       throw new McpError(ErrorCode.InvalidParams, `There is no tool ${shown} now; list the tools for those there are.`)
     }
-    end = await begin(known.task, given, who)
-    const result = await callTool(hub, known, given, { signal, progress })
+    end = await begin(known.task, given)
+    const result = await callTool(hub, known, given, { signal: AbortSignal.any(signals), progress })
     end('ok')
     return result
   } catch (thrown) {
     if (thrown instanceof sdk.types.McpError) throw thrown
     end(codeOf(thrown))
     if (codeOf(thrown) === 'Internal') onFault(thrown)
-    return failureOf(thrown)
+    return failureOf(toldOfStop(thrown, stopping))
   } finally {
     progress?.end()
   }
@@ -74,7 +78,7 @@ const runTool = async (
 /** What the SDK tells of a request, as far as it matters here. */
 interface Extra {
   signal: AbortSignal
-  authInfo?: AuthInfo | undefined
+  requestId: string | number
   _meta?: { progressToken?: string | number | undefined } | undefined
   sendNotification(notification: { method: 'notifications/progress'; params: ToldProgress & Token }): Promise<void>
 }

@@ -4,7 +4,7 @@ import { Readings } from '../readings.ts'
 import { Refusal } from '../refusal.ts'
 import { matcher } from '../rules.ts'
 import { loadServer, loadStdioTransport } from './sdk.ts'
-import { makeToolServer } from './server.ts'
+import { makeToolServer, tellOfChanges } from './server.ts'
 import { compiler, Tools } from './tools.ts'
 
 /** `runTasks` says which tasks are tools; dangerous ones are only those that it names without a `*`. */
@@ -39,6 +39,11 @@ export const serveToolsOverStdio = async (options: ToolsOverStdioOptions = {}): 
   const tools = new Tools({ readings, mayRun, isNamed, compiles: compiler(sdk) })
   const onFault = (error: unknown) => log.warn({ err: error }, 'the client of the tools was not served')
   const server = makeToolServer({ sdk, hub, tools, begin: underWayLimit(), onFault })
+  let leave: (() => void) | undefined
+  server.oninitialized = () => {
+    leave ??= tellOfChanges(server, tools, onFault)
+  }
+  server.onclose = () => leave?.()
   const ended = new Promise<void>(resolve => {
     for (const event of ['end', 'close', 'error']) process.stdin.once(event, () => resolve())
   })

@@ -1,8 +1,8 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
-import { type CallOptions, type Hub, HubError } from 'pshub'
+import { type CallOptions, type Hub, HubError, type Problem } from 'pshub'
 import { Refusal, toldOf } from '../refusal.ts'
+import { isObject } from './schema-parts.ts'
 import type { ToolProgress } from './tool-progress.ts'
-import { isObject } from './tool-schema.ts'
 import { readWhole } from './tool-stream.ts'
 import type { TaskTool } from './tools.ts'
 
@@ -23,9 +23,13 @@ export const callTool = async (hub: Hub, known: TaskTool, given: unknown, asked:
   const args = argsOf(known, given)
   const options = callOptionsOf(known, asked)
   const { progress } = asked
-  if (!progress || !known.yields) return resultOf(known, (await hub.call(known.task, args, options)) ?? null)
-  const stream = hub.stream(known.task, args, options)
-  return resultOf(known, await readWhole(stream, maxResultBytes, progress, bytes => tooLarge(known.task, bytes)))
+  try {
+    if (!progress || !known.yields) return resultOf(known, (await hub.call(known.task, args, options)) ?? null)
+    const stream = hub.stream(known.task, args, options)
+    return resultOf(known, await readWhole(stream, maxResultBytes, progress, bytes => tooLarge(known.task, bytes)))
+  } catch (thrown) {
+    throw known.isWrapped ? inArgs(known.task, thrown) : thrown
+  }
 }
 
 /** How a request of a client becomes a call. */
@@ -35,8 +39,32 @@ const callOptionsOf = ({ timeoutMs }: TaskTool, { signal, progress }: Asked): Ca
   timeoutMs: Math.min(timeoutMs, maxTimeoutMs),
 })
 
-const argsOf = ({ isWrapped }: TaskTool, given: unknown): unknown =>
-  isWrapped ? (isObject(given) && Object.hasOwn(given, 'args') ? given.args : {}) : (given ?? {})
+/** @throws HubError where a model took the field `args` for the arguments: the task may take nothing, too, and would be run with that */
+const argsOf = ({ task, isWrapped }: TaskTool, given: unknown = {}): unknown => {
+  if (!isWrapped) return given
+  if (isObject(given) && Object.hasOwn(given, 'args') && Object.keys(given).length === 1) return given.args
+  const message = `The arguments of ${task} go into the field args of the tool's arguments, which has to be their only one.`
+  const problems: Problem[] = [{ pointer: '/args', message: 'is required, and nothing else' }]
+  throw new HubError('InvalidArgs', message, { task, data: { problems } })
+}
+
+/** Where fields of the arguments are for whoever sent them in the field `args`. */
+const inArgs = (task: string, thrown: unknown): unknown => {
+  if (!(thrown instanceof HubError) || thrown.code !== 'InvalidArgs') return thrown
+  const { message, ran, data } = thrown
+  const problems = (data as { problems?: Problem[] } | undefined)?.problems
+  if (!Array.isArray(problems)) return thrown
+  const moved = problems.map(problem => ({ ...problem, pointer: `/args${problem.pointer}` }))
+  const text = message.replace(shown(problems), () => shown(moved))
+  return new HubError('InvalidArgs', text, { task, ran, data: { problems: moved } })
+}
+
+/** As they are in the error's message. */
+const shown = (problems: Problem[]): string =>
+  problems
+    .slice(0, 5)
+    .map(({ pointer, message }) => `${pointer || 'arguments'} ${message}`)
+    .join('; ')
 
 const resultOf = ({ task, tool }: TaskTool, result: unknown): CallToolResult => {
   const text = JSON.stringify(result)

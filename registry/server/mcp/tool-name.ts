@@ -1,7 +1,10 @@
 import { createHash } from 'node:crypto'
 
-/** Models are given no name that is longer, and none with other characters than letters, digits, _ and -. */
-const maxLength = 64
+/**
+ * Models are given no name with more than 64 characters, and none with other characters than letters, digits, _ and -. Their programs put up to
+ * 24 in front, to tell servers apart: `mcp__`, the name of the server in their settings, `__`.
+ */
+const maxLength = 40
 /** Where `/` as `--` could be read in two ways, or a `.` has no way to be written. */
 const tangled = /\.|--|-\/|\/-/
 

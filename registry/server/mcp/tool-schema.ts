@@ -1,4 +1,6 @@
 import { type JsonSchema, movedSchema, whyUnusable } from 'pshub'
+import { widenedForClients } from './output-schema.ts'
+import { isObject, rewritten } from './schema-parts.ts'
 
 /** A schema of an object, as tools have them at the top. */
 export type ObjectSchema = { type: 'object' } & Record<string, unknown>
@@ -9,17 +11,18 @@ export interface Input {
   isWrapped: boolean
 }
 
-const open: ObjectSchema = { type: 'object' }
+/** Without `properties` OpenAI refuses the whole list. */
+const open: ObjectSchema = { type: 'object', properties: {} }
 
-/** Clients check arguments by it, and take the whole list or nothing: what is no good in it is left open, for the worker to judge. */
+/** One tool that a model's provider does not take has it refuse all of them: what is no good is left open, for the worker to judge. */
 export const inputOf = (args: JsonSchema | undefined): Input => {
   if (args === undefined) return { schema: open, isWrapped: false }
-  if (!saysObject(args)) {
-    const inner = usable(args, '#/properties/args') ?? {}
-    const schema = { type: 'object' as const, properties: { args: inner }, required: ['args'] }
-    return { schema, isWrapped: true }
+  if (!mayBeOnTop(args)) {
+    const inner = rewritten(usable(args, '#/properties/args') ?? {}, asProvidersTakeIt)
+    return { schema: { type: 'object', properties: { args: inner }, required: ['args'] }, isWrapped: true }
   }
-  return { schema: asObject(usable(args, '#')) ?? open, isWrapped: false }
+  const schema = rewritten(usable(args, '#') ?? {}, asProvidersTakeIt) as JsonSchema
+  return { schema: { ...open, ...schema, type: 'object' }, isWrapped: false }
 }
 
 /**
@@ -30,42 +33,45 @@ export const outputOf = (
   result: JsonSchema | undefined,
   compiles: (schema: ObjectSchema) => boolean,
 ): ObjectSchema | undefined => {
-  if (result?.type !== 'object') return undefined
-  const schema = asObject(usable(result, '#'))
-  return schema && compiles(schema) ? schema : undefined
+  const moved = result?.type === 'object' ? usable(result, '#') : undefined
+  if (!moved) return undefined
+  const schema = rewritten(widenedForClients(moved), withObjectFields) as ObjectSchema
+  return compiles(schema) ? schema : undefined
 }
 
 const usable = (schema: JsonSchema, base: string): JsonSchema | undefined =>
   whyUnusable(schema) === undefined ? movedSchema(schema, base) : undefined
 
+/** Anthropic and OpenAI refuse these at the top of a schema, and take them below. */
+const notOnTop = new Set([
+  ...['oneOf', 'anyOf', 'allOf', 'not', 'if', 'then', 'else', 'enum', 'const', '$ref', '$dynamicRef'],
+  ...['dependentSchemas', 'dependentRequired', 'dependencies'],
+])
+/** Names of properties at the top, as Anthropic takes them. It does not look at those below. */
+const nameOnTop = /^[a-zA-Z0-9_.-]{1,64}$/
 const ofObjects = ['properties', 'required', 'additionalProperties', 'patternProperties']
 
-/** Whether its arguments are objects, as far as it says. One that leaves it to a reference or to alternatives is wrapped. */
-const saysObject = ({ type, ...rest }: JsonSchema): boolean => {
+/** Whether arguments are objects, as far as the schema says, and all else at its top is what providers take there. */
+const mayBeOnTop = ({ type, ...rest }: JsonSchema): boolean => {
+  const keywords = Object.keys(rest)
+  if (keywords.some(keyword => notOnTop.has(keyword))) return false
+  if (isObject(rest.properties) && !Object.keys(rest.properties).every(name => nameOnTop.test(name))) return false
   if (type !== undefined) return type === 'object' || (Array.isArray(type) && type.includes('object'))
-  return Object.keys(rest).length === 0 || ofObjects.some(keyword => keyword in rest)
+  return keywords.length === 0 || ofObjects.some(keyword => keyword in rest)
 }
 
-/** Undefined where the fields that clients look at are not what they are for. */
-const asObject = (schema: JsonSchema | undefined): ObjectSchema | undefined => {
-  if (!schema) return undefined
-  const { properties = {}, required = [] } = schema
-  if (!isObject(properties) || !Array.isArray(required) || !required.every(name => typeof name === 'string'))
-    return undefined
-  const fields = Object.entries(properties).map(([name, field]) => [name, asField(field)] as const)
-  if (fields.some(([, field]) => field === undefined)) return undefined
-  return {
-    ...schema,
-    type: 'object',
-    ...(schema.properties !== undefined && { properties: Object.fromEntries(fields) }),
-  }
+/** OpenAI refuses a list that does not say of what. */
+const asProvidersTakeIt = (part: JsonSchema): JsonSchema => {
+  const isList = part.type === 'array' || (Array.isArray(part.type) && part.type.includes('array'))
+  return withObjectFields(isList && part.items === undefined ? { ...part, items: {} } : part)
 }
 
-/** True and false are schemas too, which clients do not know. */
-const asField = (field: unknown): object | undefined => {
-  if (typeof field === 'boolean') return field ? {} : { not: {} }
-  return isObject(field) ? field : undefined
+/** True and false are schemas of fields too, which clients do not know. */
+const withObjectFields = (part: JsonSchema): JsonSchema => {
+  if (!isObject(part.properties)) return part
+  const fields = Object.entries(part.properties).map(([name, field]) => [
+    name,
+    field === true ? {} : field || { not: {} },
+  ])
+  return { ...part, properties: Object.fromEntries(fields) }
 }
-
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

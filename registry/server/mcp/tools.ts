@@ -39,6 +39,7 @@ export class Tools implements Watcher {
   readonly #options: ToolsOptions
   readonly #listeners = new Set<() => void>()
   #known = new Map<string, TaskTool>()
+  #isRead = false
   #unwatch: (() => void) | undefined
 
   constructor(options: ToolsOptions) {
@@ -100,7 +101,9 @@ export class Tools implements Watcher {
     )
     const isSame =
       before.size === this.#known.size && [...this.#known].every(([name, tool]) => before.get(name) === tool)
-    if (!isSame) for (const listener of this.#listeners) listener()
+    // Whoever has begun to listen before anything was read has seen nothing that could have changed.
+    if (!isSame && this.#isRead) for (const listener of this.#listeners) listener()
+    this.#isRead = true
   }
 
   /** What does harm when it is run by mistake is not among `*`. */

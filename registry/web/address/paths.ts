@@ -1,3 +1,4 @@
+import { taskInAddress } from '../../call-contract.ts'
 import { inAddress } from './in-address.ts'
 import { withQuery } from './query.ts'
 
@@ -8,7 +9,7 @@ export const base = document.querySelector<HTMLMetaElement>('meta[name=pshub-bas
 export const at = (path: string): string => base + path
 
 /** Address of a task's page. */
-export const taskPath = (task: string): string => at(`tasks/${inAddress(task)}`)
+export const taskPath = (task: string): string => at(`tasks/${taskInAddress(task)}`)
 
 /** Address of a queue's page. */
 export const queuePath = (queue: string): string => at(`queues/${inAddress(queue)}`)

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
+import { taskInAddress } from '../../call-contract.ts'
 import type { TaskDetail } from '../../contract.ts'
-import { inAddress } from '../address/in-address.ts'
 import { jsonText } from '../json/exact.ts'
 import { type ApiFailure, request } from '../session/request.ts'
 import { state, tasks } from './shown.ts'
@@ -36,7 +36,7 @@ export const useTaskDetail = (task: string): DetailState => {
       if (!isWorthAsking(performance.now() - askedAt)) return unknown()
       askedAt = performance.now()
       try {
-        const detail = await request<TaskDetail>(`tasks/${inAddress(task)}`, { signal: abort.signal })
+        const detail = await request<TaskDetail>(`tasks/${taskInAddress(task)}`, { signal: abort.signal })
         isMissing = false
         shown.value = { kind: 'there', detail: kept(shown.value, detail) }
         return refreshMs

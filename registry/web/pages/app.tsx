@@ -41,7 +41,8 @@ const pages = {
   '': guarded(OverviewPage),
   login: guarded(OverviewPage),
   tasks: guarded(TasksPage),
-  'tasks/:task': guarded(TaskPage),
+  // Names of tasks have slashes.
+  'tasks/:task+': guarded(TaskPage),
   workers: guarded(WorkersPage),
   'workers/:worker': guarded(WorkerPage),
   queues: guarded(QueuesPage),

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
+import { taskInAddress } from '../../../call-contract.ts'
 import type { EnqueueAnswer, ScheduleRow } from '../../../job-contract.ts'
-import { inAddress } from '../../address/in-address.ts'
 import { refusal } from '../../session/access.ts'
 import { type ApiFailure, post } from '../../session/request.ts'
 import { isTracked, type JobChoices, noChoices, optionsOf, type ScheduleChoices, scheduleOf } from './choices.ts'
@@ -34,7 +34,7 @@ export const useBackground = (task: string, isMerged: boolean) => {
     if ('wrong' in read) return refuse(read.wrong)
     const { options } = read
     await send(async () => {
-      const answer = await post<EnqueueAnswer>(`enqueue/${inAddress(task)}`, { args, options })
+      const answer = await post<EnqueueAnswer>(`enqueue/${taskInAddress(task)}`, { args, options })
       if (isMerged) return { kind: 'merged', answer, key: options.key ?? '' }
       return { kind: 'enqueued', answer, isTracked: isTracked(options) }
     })

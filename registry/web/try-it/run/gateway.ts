@@ -1,7 +1,6 @@
 import type { CallPhases } from 'pshub'
-import type { StreamedPart } from '../../../call-contract.ts'
+import { type StreamedPart, taskInAddress } from '../../../call-contract.ts'
 import type { ApiError } from '../../../contract.ts'
-import { inAddress } from '../../address/in-address.ts'
 import { at } from '../../address/paths.ts'
 import { jsonText, readExact } from '../../json/exact.ts'
 import { type JsonNode, readJson } from '../../json/text.ts'
@@ -9,7 +8,7 @@ import { type CallChoices, headersOf } from './call-choices.ts'
 import type { Failure, FinishedRun, Outcome } from './finished.ts'
 
 /** Address of the gateway for one task, as other programs call it. */
-export const gatewayUrl = (task: string): string => new URL(at(`api/call/${inAddress(task)}`), location.href).href
+export const gatewayUrl = (task: string): string => new URL(at(`api/call/${taskInAddress(task)}`), location.href).href
 
 /** Runs a task through the gateway; `onPart` is told what comes before its end. Never throws: whatever goes wrong is an outcome, giving up by `signal` too. */
 export const runTask = async (
@@ -71,6 +70,8 @@ const readParts = async (
   let chunks = 0
   let last: StreamedPart | undefined
   for await (const line of linesOf(response)) {
+    // A sign of life, while nothing has come.
+    if (line === '') continue
     last = readExact(line) as StreamedPart
     if ('chunk' in last) chunks++
     if ('chunk' in last || 'progress' in last) onPart(last)

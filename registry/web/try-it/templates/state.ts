@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 import type { Template } from 'pshub'
+import { taskInAddress } from '../../../call-contract.ts'
 import type { TaskDetail } from '../../../contract.ts'
 import type { TemplateChange, TemplateList } from '../../../job-contract.ts'
 import { withoutSecrets } from '../../../schema/secrets.ts'
-import { inAddress } from '../../address/in-address.ts'
 import { refusal } from '../../session/access.ts'
 import { post, request } from '../../session/request.ts'
 import type { Arguments } from '../arguments/state.ts'
@@ -28,7 +28,7 @@ export const useTemplates = (detail: TaskDetail, { value, textProblem }: Argumen
   })
   const [said, setSaid] = useState('')
   const load = async () => {
-    const { templates, most } = await request<TemplateList>(`templates/${inAddress(task)}`)
+    const { templates, most } = await request<TemplateList>(`templates/${taskInAddress(task)}`)
     setList({ list: templates, most })
   }
   const telling = async (work: () => Promise<string>) => {
@@ -46,13 +46,13 @@ export const useTemplates = (detail: TaskDetail, { value, textProblem }: Argumen
       if (textProblem || value === undefined) return 'There are no arguments yet that could be kept.'
       const kept = withoutSecrets(detail, value)
       if (kept.value === undefined) return 'These arguments may be secret, so they are not kept.'
-      await post<TemplateChange>(`templates/${inAddress(task)}`, { name, args: kept.value, isWhole: kept.isWhole })
+      await post<TemplateChange>(`templates/${taskInAddress(task)}`, { name, args: kept.value, isWhole: kept.isWhole })
       await load()
       return `${name.trim()} is saved${kept.isWhole ? '' : ', without its secret fields'}.`
     })
   const remove = (name: string) =>
     telling(async () => {
-      const { changed } = await post<TemplateChange>(`template-removal/${inAddress(task)}`, { name })
+      const { changed } = await post<TemplateChange>(`template-removal/${taskInAddress(task)}`, { name })
       await load()
       return changed ? `${name} is deleted.` : `${name} was not there any more.`
     })
