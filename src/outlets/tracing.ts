@@ -50,11 +50,6 @@ export class Tracing {
     return this.#api.trace.getSpan(this.#api.context.active()) !== undefined
   }
 
-  /** Runs what outlives the present span outside of it: connections and loops are nobody's part. */
-  detached<T>(act: () => T): T {
-    return this.#api.context.with(this.#api.ROOT_CONTEXT, act)
-  }
-
   /** The span of a call, under `given` if that is a trace context, else under the caller's active span. */
   startCall(task: string, given: TraceContext): CallSpan | undefined {
     const { context, SpanKind } = this.#api

@@ -1,4 +1,5 @@
 import { sleep } from '../wire/clock.ts'
+import { detached } from '../wire/detached.ts'
 import { clearTimeout, setTimeout } from '../wire/timers.ts'
 import { command } from './client.ts'
 import type { NodeConnection } from './node-connection.ts'
@@ -34,11 +35,13 @@ export class TopologyReader {
   read(): void {
     this.#isWanted = true
     if (this.#closing.signal.aborted) return
-    this.#loop ??= this.#run().finally(() => {
-      this.#loop = undefined
-      // It may have been wanted between the last look and here.
-      if (this.#isWanted) this.read()
-    })
+    this.#loop ??= detached(() => this.#run().finally(() => this.#rest()))
+  }
+
+  #rest(): void {
+    this.#loop = undefined
+    // It may have been wanted between the last look and here.
+    if (this.#isWanted) this.read()
   }
 
   async close(): Promise<void> {

@@ -1,3 +1,5 @@
+import { detached } from './detached.ts'
+
 /** What waits: Node's own, but in tests that move the clock. Whatever else in here waits for a time does it with these. */
 export interface Timers {
   set(run: () => void, ms: number): NodeJS.Timeout
@@ -16,5 +18,9 @@ export const useTimers = (others: Timers = ofNode): void => {
   timers = others
 }
 
-export const setTimeout = (run: () => void, ms: number): NodeJS.Timeout => timers.set(run, ms)
+/** In no caller's context, like all that waits here. */
+export const setTimeout = (run: () => void, ms: number): NodeJS.Timeout => detached(() => timers.set(run, ms))
 export const clearTimeout = (timer: NodeJS.Timeout | undefined): void => timers.clear(timer)
+/** Node's own also in tests that move the clock: it is for what watches the process itself. */
+export const setInterval = (run: () => void, ms: number): NodeJS.Timeout =>
+  detached(() => globalThis.setInterval(run, ms))

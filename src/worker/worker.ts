@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import { Catalogue } from '../catalogue/catalogue.ts'
 import { Events } from '../figures/events.ts'
 import { LoopDelay } from '../figures/loop-delay.ts'
@@ -6,7 +7,7 @@ import type { WorkerLook } from '../figures/worker-look.ts'
 import { blockedLines, makeLogger, subscribeLog } from '../outlets/log.ts'
 import { subscribeStatsd } from '../outlets/statsd/statsd.ts'
 import { taskLog } from '../outlets/task-log.ts'
-import { makeTracing, type Tracing } from '../outlets/tracing.ts'
+import { makeTracing } from '../outlets/tracing.ts'
 import { RedisGuards } from '../queue/guards.ts'
 import { findUnfit, unfitError } from '../redis/boot-check.ts'
 import type { Connection } from '../redis/connection.ts'
@@ -17,6 +18,7 @@ import { readSettings, type Settings } from '../settings/read.ts'
 import { checkTasks } from '../task/exported.ts'
 import type { Guards, Task, TaskMiddleware } from '../task/task.ts'
 import { signalAfter } from '../wire/clock.ts'
+import { detached } from '../wire/detached.ts'
 import { ConfigError } from '../wire/errors.ts'
 import { makeKeys } from '../wire/keys.ts'
 import { namesOf, wrongOptions } from '../wire/options.ts'
@@ -65,7 +67,6 @@ export class Worker {
   readonly #health: Health
   readonly #nested: ReturnType<typeof makeNestedCalls>
   readonly #threads: Threads
-  readonly #tracing: Tracing | undefined
   readonly #subscriptions: (() => void | Promise<void>)[]
   readonly #guards: Guards
   readonly #hooks: Hooks
@@ -95,7 +96,6 @@ export class Worker {
     const { commands, blocking: waiting } = makeConnections('worker', settings.redis, events)
     this.#waiting = waiting
     const tracing = makeTracing(settings.tracing)
-    this.#tracing = tracing
     const keys = makeKeys(settings.namespace)
     this.#guards = new RedisGuards(commands, keys)
     this.#find = new Find({
@@ -181,14 +181,15 @@ export class Worker {
    * @throws ConfigError when `healthPort` is taken, or this Redis cannot keep the promises (too old, a replica, evicting, without needed rights)
    */
   start(): Promise<void> {
-    return this.#tracing ? this.#tracing.detached(() => this.#start()) : this.#start()
+    const onStart = AsyncResource.bind(() => this.#hooks.start())
+    return detached(() => this.#start(onStart))
   }
 
-  async #start(): Promise<void> {
+  async #start(onStart: () => Promise<void>): Promise<void> {
     if (this.#state !== 'new') throw new ConfigError('A worker is started once; make a new one.')
     this.#state = 'running'
     // Behind the probes: what takes its time is seen to be starting.
-    const begun = this.#health.open().then(() => this.#hooks.start())
+    const begun = this.#health.open().then(onStart)
     await begun.catch(async error => {
       this.#state = 'stopped'
       await this.#health.close()

@@ -4,8 +4,10 @@ import { isRefusal } from '../../redis/failures.ts'
 import { explained } from '../../redis/refusals.ts'
 import { sleep } from '../../wire/clock.ts'
 import { Deadlines, type Timed } from '../../wire/deadlines.ts'
+import { detached } from '../../wire/detached.ts'
 import type { Keys } from '../../wire/keys.ts'
 import { takenAgainMs } from '../../wire/stream.ts'
+import { setInterval } from '../../wire/timers.ts'
 import type { OpenedStream, StreamHost } from './hub-stream.ts'
 
 export interface OpenStreamsOptions {
@@ -45,7 +47,7 @@ export class OpenStreams implements StreamHost {
 
   onTaken(stream: OpenedStream): void {
     this.#toSay.add(stream)
-    this.#saying ??= this.#say()
+    this.#saying ??= detached(() => this.#say())
   }
 
   onEnded(stream: OpenedStream): void {
@@ -57,7 +59,7 @@ export class OpenStreams implements StreamHost {
     }
     if (!this.#said.delete(stream)) return
     this.#toForget.push(stream.id!)
-    this.#saying ??= this.#say()
+    this.#saying ??= detached(() => this.#say())
   }
 
   watch(read: Timed): void {

@@ -3,6 +3,7 @@ import { dirname, extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Piscina } from 'piscina'
 import type { Handler, Task } from '../../task/task.ts'
+import { detached } from '../../wire/detached.ts'
 import { messageOf, TaskError } from '../../wire/errors.ts'
 import { latePackage } from '../../wire/late-package.ts'
 import { ThreadRun } from './thread-run.ts'
@@ -65,7 +66,8 @@ export class ThreadPool {
   }
 
   #next(): void {
-    while (this.#waiting.length > 0 && this.#given.size < this.#task.threads!) void this.#give(this.#waiting.shift()!)
+    while (this.#waiting.length > 0 && this.#given.size < this.#task.threads!)
+      void detached(() => this.#give(this.#waiting.shift()!))
   }
 
   async #give(run: ThreadRun): Promise<void> {
