@@ -5,9 +5,9 @@ import { blockSeconds } from '../redis/connections.ts'
 import { isFull, isPassing, isRefusal, NotConnected } from '../redis/failures.ts'
 import { explained } from '../redis/refusals.ts'
 import { backoffMs, monotonicMs, sleep } from '../wire/clock.ts'
-import { detached } from '../wire/detached.ts'
 import { decodeReply, type Reply } from '../wire/message.ts'
 import type { StreamPart } from '../wire/stream.ts'
+import { detached } from '../wire/timers.ts'
 
 export interface InboxOptions {
   /** Where its reply list lives. */

@@ -8,8 +8,8 @@ import { explained } from '../redis/refusals.ts'
 import type { Enqueued } from '../wire/answers.ts'
 import { monotonicMs } from '../wire/clock.ts'
 import { Deadlines, type Timed } from '../wire/deadlines.ts'
-import { detached } from '../wire/detached.ts'
 import { type ErrorCode, HubError, messageOf } from '../wire/errors.ts'
+import { detached } from '../wire/timers.ts'
 
 export interface JobOutboxOptions {
   /** Where the queue lives. */

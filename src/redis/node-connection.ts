@@ -1,6 +1,5 @@
 import { backoffMs, monotonicMs, onAbort, sleep } from '../wire/clock.ts'
-import { detached } from '../wire/detached.ts'
-import { clearTimeout, setInterval, setTimeout } from '../wire/timers.ts'
+import { clearTimeout, detached, setInterval, setTimeout } from '../wire/timers.ts'
 import { command, destroy, makeClient, type NodeClient, socketOf, type Traffic, trafficOf } from './client.ts'
 import { ConnectionLost, isMoved, isWrongServer, NotConnected } from './failures.ts'
 import type { Fence } from './fence.ts'

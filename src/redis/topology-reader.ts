@@ -1,6 +1,5 @@
 import { sleep } from '../wire/clock.ts'
-import { detached } from '../wire/detached.ts'
-import { clearTimeout, setTimeout } from '../wire/timers.ts'
+import { clearTimeout, detached, setTimeout } from '../wire/timers.ts'
 import { command } from './client.ts'
 import type { NodeConnection } from './node-connection.ts'
 import type { Topology } from './topology.ts'

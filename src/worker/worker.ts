@@ -4,6 +4,7 @@ import { Events } from '../figures/events.ts'
 import { LoopDelay } from '../figures/loop-delay.ts'
 import { Pulse } from '../figures/pulse.ts'
 import type { WorkerLook } from '../figures/worker-look.ts'
+import { isHeldJob } from '../jobs/held-job.ts'
 import { blockedLines, makeLogger, subscribeLog } from '../outlets/log.ts'
 import { subscribeStatsd } from '../outlets/statsd/statsd.ts'
 import { taskLog } from '../outlets/task-log.ts'
@@ -18,11 +19,10 @@ import { readSettings, type Settings } from '../settings/read.ts'
 import { checkTasks } from '../task/exported.ts'
 import type { Guards, Task, TaskMiddleware } from '../task/task.ts'
 import { signalAfter } from '../wire/clock.ts'
-import { detached } from '../wire/detached.ts'
 import { ConfigError } from '../wire/errors.ts'
 import { makeKeys } from '../wire/keys.ts'
 import { namesOf, wrongOptions } from '../wire/options.ts'
-import { clearTimeout, setTimeout } from '../wire/timers.ts'
+import { clearTimeout, detached, setTimeout } from '../wire/timers.ts'
 import type { CommonParts } from './crew.ts'
 import { Crews } from './crews.ts'
 import { Handlers } from './handlers.ts'
@@ -130,7 +130,8 @@ export class Worker {
         blockedLines: blockedLines(logger),
         onProblem: problem,
       }),
-      startSpan: queue => tracing && ((request, queueMs) => tracing.startRun(request, queue, queueMs)),
+      startSpan: queue =>
+        tracing && ((request, queueMs) => tracing.startRun(request, isHeldJob(request.heldId), queue, queueMs)),
       sharding: new Sharding({ commands, keys, onShards: queues => this.#find.addShards(queues) }),
       tasksOf: queue => this.#find.tasksOf(queue),
       serves: queue => this.#find.serves(queue),

@@ -4,10 +4,9 @@ import { isRefusal } from '../../redis/failures.ts'
 import { explained } from '../../redis/refusals.ts'
 import { sleep } from '../../wire/clock.ts'
 import { Deadlines, type Timed } from '../../wire/deadlines.ts'
-import { detached } from '../../wire/detached.ts'
 import type { Keys } from '../../wire/keys.ts'
 import { takenAgainMs } from '../../wire/stream.ts'
-import { setInterval } from '../../wire/timers.ts'
+import { detached, setInterval } from '../../wire/timers.ts'
 import type { OpenedStream, StreamHost } from './hub-stream.ts'
 
 export interface OpenStreamsOptions {

@@ -3,9 +3,9 @@ import { dirname, extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Piscina } from 'piscina'
 import type { Handler, Task } from '../../task/task.ts'
-import { detached } from '../../wire/detached.ts'
 import { messageOf, TaskError } from '../../wire/errors.ts'
 import { latePackage } from '../../wire/late-package.ts'
+import { detached } from '../../wire/timers.ts'
 import { ThreadRun } from './thread-run.ts'
 
 /** Threads that nothing needs end after this long: each holds some 10 MB and what its module holds. */
