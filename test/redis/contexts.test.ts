@@ -19,13 +19,19 @@ const telling = defineTask('telling:1.0', { idempotent: true }, async function* 
   yield 1
 })
 
+const stuck = defineTask(
+  'stuck:1.0',
+  {},
+  (_, ctx) => new Promise(resolve => ctx.signal.addEventListener('abort', resolve)),
+)
+
 /** Calls of which each has a store of its own, on a hub that the first one connects. */
 const each = (act: (name: string) => Promise<unknown>) =>
   Promise.all(['A', 'B', 'C'].map(name => store.run(name, () => act(name))))
 
 describe('the context of a caller', () => {
   it('is that of its callbacks and of the events of its calls', async () => {
-    await it_.worker([telling], { slots: 4 })
+    await it_.worker([telling, stuck], { slots: 4 })
     const hub = it_.hub()
     const seen: string[] = []
     const note = (what: string, name: string) => () => seen.push(`${what} ${name} ${store.getStore()}`)
@@ -37,7 +43,7 @@ describe('the context of a caller', () => {
         note(`chunk ${chunk} of`, name)()
     })
     await each(name => hub.enqueueMany([['telling:1.0']], {}, { onProgress: note('many', name) }))
-    await each(name => failure(hub.call('telling:1.0', {}, { timeoutMs: 0.001, onProgress: note('late', name) })))
+    await each(() => failure(hub.call('stuck:1.0', {}, { timeoutMs: 20 })))
     const ofEach = (what: string) => ['A', 'B', 'C'].map(name => `${what} ${name} ${name}`)
     expect(seen.sort()).toEqual(['call', 'chunk 1 of', 'many', 'stream'].flatMap(ofEach).sort())
     const all = [true, true, false].flatMap(ok => ['A', 'B', 'C'].map(name => [ok, name]))
@@ -101,7 +107,7 @@ describe('the context of a handler', () => {
 /** What a hub does, each first thing in its life. */
 const uses: Record<string, (hub: Hub) => Promise<unknown>> = {
   'a call': hub => hub.call('telling:1.0'),
-  'a call that times out': hub => failure(hub.call('telling:1.0', {}, { timeoutMs: 0.001 })),
+  'a call that times out': hub => failure(hub.call('stuck:1.0', {}, { timeoutMs: 20 })),
   'a call of a task that there is not': hub => failure(hub.call('none:1.0')),
   'a call that is heard of': hub => {
     hub.events.on('call:settled', () => undefined)
@@ -128,7 +134,7 @@ describe('what was kept in the context of a caller', () => {
 
   it.each(Object.entries(uses))('is forgotten after %s, though the hub lives', async (_, use) => {
     it_.allowLeftovers()
-    await it_.worker([telling])
+    await it_.worker([telling, stuck])
     const hub = it_.hub()
     await isForgotten(await used(() => use(hub)))
   })
