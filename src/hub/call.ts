@@ -1,3 +1,4 @@
+import type { AsyncResource } from 'node:async_hooks'
 import type { CallSpan } from '../outlets/tracing.ts'
 import { explained } from '../redis/refusals.ts'
 import { monotonicMs, onAbort } from '../wire/clock.ts'
@@ -14,6 +15,8 @@ export interface Caller {
   /** Monotonic milliseconds. */
   readonly startedAt: number
   readonly span: CallSpan | undefined
+  /** Its own, in which listeners hear of the call; undefined where there were none when it began. */
+  readonly context?: AsyncResource | undefined
   readonly listener?: Listener | undefined
   /** `chunks`: of a stream, how many its worker pushed before. */
   resolve(value: unknown, chunks?: number): void
@@ -142,6 +145,12 @@ export class Call implements Parcel, Timed {
       const reason = explained(this.setback ?? outbox.whyDown ?? 'it did not answer')
       this.refused('NotEnqueued', `Redis could not be given the request for ${waited} ms: ${reason}.`)
     }
+  }
+
+  inside(tell: () => void): void {
+    const { context } = this.spec.caller
+    if (context) context.runInAsyncScope(tell)
+    else tell()
   }
 
   answer(reply: Reply): void {

@@ -176,7 +176,7 @@ export class Dispatch implements CallHost {
     const next = new Call(spec, this, { call, error })
     this.#expect(next)
     span?.retried(error.code, call.id, next.id)
-    events.emit('call:retried', { task: call.task, id: call.id, nextId: next.id, code: error.code })
+    call.inside(() => events.emit('call:retried', { task: call.task, id: call.id, nextId: next.id, code: error.code }))
     sleep(waitMs, closing).then(() => spec.outbox.add(next))
     return true
   }
@@ -205,7 +205,7 @@ export class Dispatch implements CallHost {
     const ms = monotonicMs() - startedAt
     const phases = us && callPhases(us, ms)
     const { task, id } = call
-    if (isHeard) events.emit('call:settled', { task, id, ...endOf(error), ms, us: phases })
+    if (isHeard) call.inside(() => events.emit('call:settled', { task, id, ...endOf(error), ms, us: phases }))
     span?.end(error, phases)
     return phases
   }

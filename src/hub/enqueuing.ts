@@ -33,13 +33,13 @@ import type { Routes } from './routes.ts'
 /** Of tracing what is used here: without the types of OpenTelemetry, which who uses this package may not have. */
 export interface EnqueueTracing {
   isHeard(context: TraceContext): boolean
-  startCall(task: string, context: TraceContext): EnqueueSpan | undefined
+  startEnqueue(operation: string, task: string | undefined): EnqueueSpan | undefined
 }
 
 interface EnqueueSpan {
   readonly trace: TraceContext
-  sent(queue: string, id: string): void
-  end(error: HubError | undefined, phases: undefined): void
+  sent(queue: string | undefined, id: string | undefined, count?: number): void
+  end(error: HubError | undefined): void
 }
 
 export interface EnqueuingOptions {
@@ -69,20 +69,33 @@ export class Enqueuing {
   }
 
   async enqueue(called: string, args: unknown, options: EnqueueOptions): Promise<Job> {
-    const { tracing, host, placement } = this.#options
+    const { host, placement } = this.#options
     refuseHubOptions(`enqueue ${called}`, options, enqueueOptionNames)
     const end = monotonicMs() + timeoutOf(called, options)
-    const span = tracing?.isHeard({}) ? tracing.startCall(called, {}) : undefined
-    try {
+    return this.traced('enqueue', called, async span => {
       const [step] = await placement.spread([this.stepOf(await this.routeOf(called, options, end), args, options)])
       span?.sent(step.queue, step.id)
       const twins = await this.#send(step.queue, [this.messageOf([step], span?.trace)], options, end)
-      span?.end(undefined, undefined)
       return new Job(host, host.queueOf(step.queue), twins.get(0) ?? step.id, step.task, {
         isTwin: twins.size > 0,
       })
+    })
+  }
+
+  /** Enqueues under a span of whoever asks for it now, where somebody traces. */
+  async traced<T>(
+    operation: string,
+    task: string | undefined,
+    enqueue: (span: EnqueueSpan | undefined) => Promise<T>,
+  ): Promise<T> {
+    const { tracing } = this.#options
+    const span = tracing?.isHeard({}) ? tracing.startEnqueue(operation, task) : undefined
+    try {
+      const enqueued = await enqueue(span)
+      span?.end(undefined)
+      return enqueued
     } catch (error) {
-      span?.end(error as HubError, undefined)
+      span?.end(error as HubError)
       throw error
     }
   }
@@ -97,7 +110,10 @@ export class Enqueuing {
     const { checkOnly = false, onProgress } = how
     const steps = await this.#options.placement.spread(await this.prepare(entries, options))
     if (checkOnly) return { ids: [], twins: 0 }
-    return this.sendAll(steps, place => this.messageOf([steps[place]!], undefined), options, onProgress)
+    return this.traced('enqueueMany', undefined, span => {
+      span?.sent(undefined, undefined, steps.length)
+      return this.sendAll(steps, place => this.messageOf([steps[place]!], span?.trace), options, onProgress)
+    })
   }
 
   /**

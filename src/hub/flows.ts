@@ -45,8 +45,11 @@ export const startChain = async (
     return { ...step, id: stepId(id, at), job, pass: passed[at] }
   })
   const [first] = steps
-  const message = enqueuing.messageOf(steps as [Step, ...Step[]], undefined)
-  await enqueuing.sendAll([first!], () => message, options)
+  await enqueuing.traced('chain', undefined, span => {
+    span?.sent(undefined, undefined, steps.length)
+    const message = enqueuing.messageOf(steps as [Step, ...Step[]], span?.trace)
+    return enqueuing.sendAll([first!], () => message, options)
+  })
   return new Chain(host, id, where)
 }
 
@@ -115,13 +118,17 @@ export const startBatch = async (
   if (home === undefined) throw new HubError('InvalidArgs', 'A batch needs jobs, or something that follows.')
   const id = newId()
   const queue = host.queueOf(home)
-  const messageOf = (step: Step | undefined) => (step ? enqueuing.messageOf([step], undefined) : '')
   // Its own place is that of a whole queue, which goes on being served whatever becomes of shards.
   const placed = await enqueuing.placement.spread(prepared)
   const steps = placed.map((step): Step => ({ ...step, job: { ...step.job, batch: `${home}/${id}` } }))
-  await untilKnown(host, false, client => queue.openBatch(client, id, messageOf(after), messageOf(otherwise)))
-  const { ids } = await enqueuing.sendAll(steps, place => messageOf(steps[place]), options)
-  await untilKnown(host, true, client => queue.closeBatch(client, id, new Set(ids).size))
+  const ids = await enqueuing.traced('batch', undefined, async span => {
+    span?.sent(undefined, undefined, steps.length)
+    const messageOf = (step: Step | undefined) => (step ? enqueuing.messageOf([step], span?.trace) : '')
+    await untilKnown(host, false, client => queue.openBatch(client, id, messageOf(after), messageOf(otherwise)))
+    const sent = await enqueuing.sendAll(steps, place => messageOf(steps[place]), options)
+    await untilKnown(host, true, client => queue.closeBatch(client, id, new Set(sent.ids).size))
+    return sent.ids
+  })
   const jobOf = (step: Step | undefined) => step && new Job(host, queue, step.id, step.task, { isToCome: true })
   return new Batch(host, { id, queue: home, ids, after: jobOf(after), failed: jobOf(otherwise) })
 }

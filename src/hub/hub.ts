@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import { Catalogue } from '../catalogue/catalogue.ts'
 import { UnansweredReport } from '../catalogue/unanswered-report.ts'
 import type { JobHost } from '../jobs/job.ts'
@@ -44,6 +45,7 @@ import { type StreamOptions, wrongStream } from './streams/stream-options.ts'
 
 /** How long Redis may take to tell of a task, and how long close() waits for a connection to clean up over. */
 const patienceMs = 1000
+const callEvents = ['call:settled', 'call:retried', 'call:cancelled'] as const
 
 /**
  * The caller's object, one per process: turns calls into requests, and replies into results. It holds two connections
@@ -166,7 +168,7 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
     if (wrong) return Promise.reject(this.#dispatch.refused(String(called), wrong, startedAt, undefined))
     const listener = options.onProgress && progressListener(options.onProgress, this.events)
     return new Promise((resolve, reject) => {
-      const caller = { startedAt, span: undefined, listener, resolve, reject }
+      const caller = { startedAt, span: undefined, context: this.#context(), listener, resolve, reject }
       this.#begin(called, args, options, caller)
     })
   }
@@ -200,7 +202,8 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
     }
     this.#streams.add(listener)
     const { signal } = stopping
-    this.#begin(called, args, { ...callOptions, signal, phases: true }, streamCaller(listener, startedAt, release))
+    const caller = streamCaller(listener, { startedAt, context: this.#context(), onEnd: release })
+    this.#begin(called, args, { ...callOptions, signal, phases: true }, caller)
     return listener
   }
 
@@ -259,6 +262,11 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
     await Promise.all(this.#subscriptions.map(end => end()))
   }
 
+  /** Of whoever calls now, where somebody listens for what becomes of calls. */
+  #context(): AsyncResource | undefined {
+    return callEvents.some(name => this.events.has(name)) ? new AsyncResource('pshub.call') : undefined
+  }
+
   /** Under a span, where somebody traces. */
   #begin(called: string, args: unknown, options: CallOptions, caller: Caller): void {
     const route = this.#routes.known(called, options.queue)
@@ -267,7 +275,7 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
       return
     }
     const span = this.#tracing.startCall(route?.task ?? called, options)
-    this.#tracing.detached(() => this.#start(called, route, args, options, { ...caller, span }))
+    this.#start(called, route, args, options, { ...caller, span })
   }
 
   #start(called: string, route: Route | undefined, args: unknown, options: CallOptions, caller: Caller): void {

@@ -7,6 +7,7 @@ import { explained } from '../redis/refusals.ts'
 import { backoffMs, monotonicMs, sleep } from '../wire/clock.ts'
 import { decodeReply, type Reply } from '../wire/message.ts'
 import type { StreamPart } from '../wire/stream.ts'
+import { detached } from '../wire/timers.ts'
 
 export interface InboxOptions {
   /** Where its reply list lives. */
@@ -66,16 +67,18 @@ export class Inbox {
   /** Starts reading unless it does already. Called before each push. */
   wake(): void {
     if (this.#loop || this.#closing.signal.aborted) return
-    this.#loop = this.#run().finally(() => {
-      this.#loop = undefined
-      // A call may have come between the last look and here.
-      if (this.#options.expected() > 0) this.wake()
-    })
+    this.#loop = detached(() => this.#run().finally(() => this.#rest()))
   }
 
   async stop(): Promise<void> {
     this.#closing.abort()
     await this.#loop
+  }
+
+  #rest(): void {
+    this.#loop = undefined
+    // A call may have come between the last look and here.
+    if (this.#options.expected() > 0) this.wake()
   }
 
   async #run(): Promise<void> {

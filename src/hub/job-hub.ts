@@ -164,7 +164,7 @@ export abstract class JobHub<Tasks = AnyTasks> extends Onlooker {
   /** The schedules of a queue: to look at, to pause, to run now, to remove. Throws HubError InvalidArgs for what is no queue's name. */
   schedules(queue: string): Schedules {
     checkQueue(queue)
-    return new Schedules(this.jobHost, new JobQueue(queue, this.keys))
+    return new Schedules(this.jobHost, new JobQueue(queue, this.keys), (...given) => this.enqueuing.traced(...given))
   }
 
   /** The jobs of a queue that were given up: to look at, to be tried again, to be deleted. Throws as schedules(). */

@@ -9,6 +9,7 @@ import { monotonicMs } from '../wire/clock.ts'
 import { messageOf } from '../wire/errors.ts'
 import { stamped, unstamped } from '../wire/message.ts'
 import type { RedisClock } from '../wire/redis-clock.ts'
+import { detached } from '../wire/timers.ts'
 import { Forecast } from './forecast.ts'
 import type { Parcel } from './parcel.ts'
 
@@ -88,7 +89,7 @@ export class Outbox {
     this.#isBusy = true
     // Behind all that is called in this tick and in the promise reactions it sets off: they go together.
     process.nextTick(() => {
-      this.#running = this.#run()
+      this.#running = detached(() => this.#run())
     })
   }
 
@@ -121,7 +122,7 @@ export class Outbox {
     const cancelling: Promise<void> = connection
       .send(client => queue.cancel(client, id, text))
       .then(
-        removed => void events.emit('call:cancelled', { task, id, removed }),
+        removed => parcel.inside(() => events.emit('call:cancelled', { task, id, removed })),
         // The request runs or expires by itself then; nobody waits for it.
         () => undefined,
       )

@@ -28,6 +28,8 @@ export interface Parcel {
   inDoubt: boolean
   /** Why the last try to push it failed. */
   setback: string | undefined
+  /** Runs what tells of it in the context of its caller, if that is known. */
+  inside(tell: () => void): void
   /** It will not get there. */
   refused(code: ErrorCode, message: string, details?: HubErrorDetails): void
 }

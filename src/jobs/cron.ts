@@ -5,6 +5,7 @@ import { isCount, isObject, objectOf, textOf } from '../wire/foreign.ts'
 import { newId } from '../wire/ids.ts'
 import { type JobPart, readJobPart } from '../wire/job-part.ts'
 import { isQueueName } from '../wire/keys.ts'
+import type { TraceContext } from '../wire/message.ts'
 import { namesOf, refuseHubOptions } from '../wire/options.ts'
 import { type Step, stepMessage } from './chain.ts'
 import { readPattern } from './cron-pattern.ts'
@@ -114,7 +115,12 @@ export const tickOf = (
 }
 
 /** Its job, due at this moment. */
-export const runMessage = ({ task, args, job, ttlMs, from }: ScheduleEntry, queue: string, dueMs: number): string => {
+export const runMessage = (
+  { task, args, job, ttlMs, from }: ScheduleEntry,
+  queue: string,
+  dueMs: number,
+  { traceparent, tracestate }: TraceContext = {},
+): string => {
   const step: Step = { id: newId(), task, queue, args, job: { ...job, due: dueMs }, ttlMs, pass: undefined }
-  return stepMessage([step], { from, traceparent: undefined, tracestate: undefined })
+  return stepMessage([step], { from, traceparent, tracestate })
 }

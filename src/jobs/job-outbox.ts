@@ -9,6 +9,7 @@ import type { Enqueued } from '../wire/answers.ts'
 import { monotonicMs } from '../wire/clock.ts'
 import { Deadlines, type Timed } from '../wire/deadlines.ts'
 import { type ErrorCode, HubError, messageOf } from '../wire/errors.ts'
+import { detached } from '../wire/timers.ts'
 
 export interface JobOutboxOptions {
   /** Where the queue lives. */
@@ -91,7 +92,7 @@ export class JobOutbox {
       if (this.#isBusy) return
       this.#isBusy = true
       // Behind all that is enqueued in this tick: they go together.
-      process.nextTick(() => void this.#run())
+      process.nextTick(() => void detached(() => this.#run()))
     })
   }
 

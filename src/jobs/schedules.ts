@@ -1,6 +1,7 @@
 import type { JobQueue } from '../queue/job-queue.ts'
 import { command, nowMsOf } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
+import type { TraceContext } from '../wire/message.ts'
 import type { Step } from './chain.ts'
 import { entryText, nextOf, readEntry, runMessage, type ScheduleEntry, type ScheduleTimes } from './cron.ts'
 import { Job, type JobHost } from './job.ts'
@@ -21,14 +22,24 @@ export interface Schedule extends ScheduleTimes {
 
 const maxTries = 10
 
+/** Enqueues under a span of whoever asks for it now, where somebody traces. */
+type Traced = <T>(
+  operation: string,
+  task: undefined,
+  enqueue: (span: { trace: TraceContext; sent(queue: string, id: string): void } | undefined) => Promise<T>,
+) => Promise<T>
+
 /** The schedules of one queue. Workers of that queue keep them up. */
 export class Schedules {
   readonly #host: JobHost
   readonly #queue: JobQueue
 
-  constructor(host: JobHost, queue: JobQueue) {
+  readonly #traced: Traced
+
+  constructor(host: JobHost, queue: JobQueue, traced: Traced) {
     this.#host = host
     this.#queue = queue
+    this.#traced = traced
   }
 
   /** All of them, by name; what cannot be read is left out. @throws HubError NotEnqueued when Redis is away, HubClosed */
@@ -59,18 +70,22 @@ export class Schedules {
 
   /** Enqueues its job now; its times stay as they are. The twin of a unique one that waits already; undefined where there is no such schedule. */
   async run(name: string): Promise<Job | undefined> {
-    return this.#host.change(async client => {
-      const entry = readEntry(await this.#text(client, name))
-      if (!entry) return undefined
-      const message = runMessage(entry, this.#queue.name, await nowMsOf(client, this.#queue.keys.cron))
-      const id = /"id":"([\w-]+)"/.exec(message)![1]!
-      // Its id is new: as the only batch of a hub of that name it comes once however often this is sent.
-      const twin = (await this.#queue.enqueue(client, id, 1, [message])).twins.get(0)
-      const { cron, enqueued } = this.#queue.keys
-      await command(client, 'unlink', enqueued(id))
-      await command(client, 'hset', cron, lastOf(name), await nowMsOf(client, cron))
-      return new Job(this.#host, this.#queue, twin ?? id, entry.task, { isTwin: twin !== undefined })
-    })
+    return this.#traced('schedules.run', undefined, span =>
+      this.#host.change(async client => {
+        const entry = readEntry(await this.#text(client, name))
+        if (!entry) return undefined
+        const nowMs = await nowMsOf(client, this.#queue.keys.cron)
+        const message = runMessage(entry, this.#queue.name, nowMs, span?.trace)
+        const id = /"id":"([\w-]+)"/.exec(message)![1]!
+        span?.sent(this.#queue.name, id)
+        // Its id is new: as the only batch of a hub of that name it comes once however often this is sent.
+        const twin = (await this.#queue.enqueue(client, id, 1, [message])).twins.get(0)
+        const { cron, enqueued } = this.#queue.keys
+        await command(client, 'unlink', enqueued(id))
+        await command(client, 'hset', cron, lastOf(name), await nowMsOf(client, cron))
+        return new Job(this.#host, this.#queue, twin ?? id, entry.task, { isTwin: twin !== undefined })
+      }),
+    )
   }
 
   /** Returns whether there was one. */

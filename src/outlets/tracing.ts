@@ -6,9 +6,11 @@ import type { CallPhases } from '../wire/phases.ts'
 import { version } from '../wire/version.ts'
 
 /**
- * Spans of OpenTelemetry for calls and runs, where the application has its API installed. Names follow the semantic conventions
- * for RPC, not those for messaging: a call waits for its answer, so its span covers the run (kind CLIENT, and SERVER at the
- * worker). Between PRODUCER and CONSUMER there would be no such bond, and backends would draw no line from service to service.
+ * Spans of OpenTelemetry for calls, jobs and their runs, where the application has its API installed.
+ *
+ * Calls follow the semantic conventions for RPC: a call waits for its answer, so its span covers the run (kind CLIENT, and SERVER at the
+ * worker). Jobs follow those for messaging: nobody waits, and a retry may come a day later, so each run is a trace of its own (CONSUMER)
+ * that links to the span in which the job was enqueued (PRODUCER).
  */
 const system = 'pshub'
 
@@ -50,11 +52,6 @@ export class Tracing {
     return this.#api.trace.getSpan(this.#api.context.active()) !== undefined
   }
 
-  /** Runs what outlives the present span outside of it: connections and loops are nobody's part. */
-  detached<T>(act: () => T): T {
-    return this.#api.context.with(this.#api.ROOT_CONTEXT, act)
-  }
-
   /** The span of a call, under `given` if that is a trace context, else under the caller's active span. */
   startCall(task: string, given: TraceContext): CallSpan | undefined {
     const { context, SpanKind } = this.#api
@@ -63,27 +60,49 @@ export class Tracing {
       const parent = this.#remote(given) ?? context.active()
       const span = this.#tracer.startSpan(task, { kind: SpanKind.CLIENT, attributes }, parent)
       const trace = this.#carried(span)
-      return trace && new CallSpan(this.#api, span, trace)
+      return trace && new CallSpan(this.#api, span, trace, true)
     })
   }
 
-  /** The span of a run, under its caller's. `queueMs` is what it waited in the worker. */
-  startRun(request: Request, queue: string, queueMs: number): RunSpan | undefined {
+  /** The span in which jobs are enqueued: `task` where they are all of one. Their runs link to it. */
+  startEnqueue(operation: string, task: string | undefined): EnqueueSpan | undefined {
+    const { context, SpanKind } = this.#api
+    const attributes = {
+      ...messaging('send', operation),
+      ...(task === undefined ? {} : { 'pshub.task': task }),
+    }
+    const name = task === undefined ? operation : `${operation} ${task}`
+    return harmless(() => {
+      const span = this.#tracer.startSpan(name, { kind: SpanKind.PRODUCER, attributes }, context.active())
+      const trace = this.#carried(span)
+      return trace && new EnqueueSpan(this.#api, span, trace, false)
+    })
+  }
+
+  /** The span of a run: under its caller's, of a job a root with a link to its enqueuer's. `queueMs` is what it waited in the worker. */
+  startRun(request: Request, isJob: boolean, queue: string, queueMs: number): RunSpan | undefined {
     if (!this.isHeard(request)) return undefined
     const { ROOT_CONTEXT, SpanKind, trace } = this.#api
+    const { task, id, from, job } = request
     const attributes = {
-      'rpc.system.name': system,
-      'rpc.method': request.task,
+      ...(isJob
+        ? { ...messaging('process', 'run'), 'pshub.task': task, 'pshub.attempt': (job?.tries ?? 0) + 1 }
+        : { 'rpc.system.name': system, 'rpc.method': task }),
       'messaging.destination.name': queue,
-      'messaging.message.id': request.id,
+      'messaging.message.id': id,
       'pshub.us.queue': Math.round(queueMs * 1000),
-      ...(request.from === undefined ? {} : { 'pshub.from': request.from }),
+      ...(from === undefined ? {} : { 'pshub.from': from }),
     }
     return harmless(() => {
-      const parent = this.#remote(request) ?? ROOT_CONTEXT
-      const span = this.#tracer.startSpan(request.task, { kind: SpanKind.SERVER, attributes }, parent)
+      const sender = this.#remote(request)
+      const linked = sender && trace.getSpanContext(sender)
+      const options = isJob
+        ? { kind: SpanKind.CONSUMER, attributes, root: true, links: linked ? [{ context: linked }] : [] }
+        : { kind: SpanKind.SERVER, attributes }
+      const parent = isJob ? ROOT_CONTEXT : (sender ?? ROOT_CONTEXT)
+      const span = this.#tracer.startSpan(isJob ? `run ${task}` : task, options, parent)
       const carried = this.#carried(span)
-      return carried && new RunSpan(this.#api, span, carried, trace.setSpan(parent, span))
+      return carried && new RunSpan(this.#api, span, carried, !isJob, trace.setSpan(parent, span))
     })
   }
 
@@ -116,17 +135,26 @@ export class Tracing {
 /** Version, trace id, span id, flags, and what later versions may add. */
 const traceparentShape = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/
 
+const messaging = (type: 'send' | 'process', operation: string) => ({
+  'messaging.system': system,
+  'messaging.operation.type': type,
+  'messaging.operation.name': operation,
+})
+
 /** A span of this library, which others carry on. */
 class OwnSpan {
   /** What requests carry that are its own, or are made within it. */
   readonly trace: TraceContext
   protected readonly otel: typeof Api
   protected readonly span: Api.Span
+  /** Of a call or its run, and not of a job. */
+  protected readonly isCall: boolean
 
-  constructor(otel: typeof Api, span: Api.Span, trace: TraceContext) {
+  constructor(otel: typeof Api, span: Api.Span, trace: TraceContext, isCall: boolean) {
     this.otel = otel
     this.span = span
     this.trace = trace
+    this.isCall = isCall
   }
 
   /** Ends it, after its last words. */
@@ -137,7 +165,8 @@ class OwnSpan {
 
   protected fail(error: WireError, exception: Api.Exception): void {
     const { code, message } = error
-    this.span.setAttribute('error.type', code).setAttribute('rpc.response.status_code', code)
+    this.span.setAttribute('error.type', code)
+    if (this.isCall) this.span.setAttribute('rpc.response.status_code', code)
     if (isExpected(error)) return
     this.span.setStatus({ code: this.otel.SpanStatusCode.ERROR, message })
     this.span.recordException(exception)
@@ -167,12 +196,28 @@ export class CallSpan extends OwnSpan {
   }
 }
 
+/** From enqueue() or one of its kind until the jobs are in Redis. */
+export class EnqueueSpan extends OwnSpan {
+  /** `id`: of one that is alone; else there are `count`. */
+  sent(queue: string | undefined, id: string | undefined, count = 1): void {
+    harmless(() => {
+      if (queue !== undefined) this.span.setAttribute('messaging.destination.name', queue)
+      if (id !== undefined) this.span.setAttribute('messaging.message.id', id)
+      else this.span.setAttribute('messaging.batch.message_count', count)
+    })
+  }
+
+  end(error: WireError | undefined): void {
+    this.endWith(() => error && this.fail(error, { name: error.code, message: error.message }))
+  }
+}
+
 /** The worker's side, from the check of the arguments to that of the result. */
 export class RunSpan extends OwnSpan {
   readonly #context: Api.Context
 
-  constructor(otel: typeof Api, span: Api.Span, trace: TraceContext, context: Api.Context) {
-    super(otel, span, trace)
+  constructor(otel: typeof Api, span: Api.Span, trace: TraceContext, isCall: boolean, context: Api.Context) {
+    super(otel, span, trace, isCall)
     this.#context = context
   }
 

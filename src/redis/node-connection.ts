@@ -1,5 +1,5 @@
 import { backoffMs, monotonicMs, onAbort, sleep } from '../wire/clock.ts'
-import { clearTimeout, setTimeout } from '../wire/timers.ts'
+import { clearTimeout, detached, setInterval, setTimeout } from '../wire/timers.ts'
 import { command, destroy, makeClient, type NodeClient, socketOf, type Traffic, trafficOf } from './client.ts'
 import { ConnectionLost, isMoved, isWrongServer, NotConnected } from './failures.ts'
 import type { Fence } from './fence.ts'
@@ -76,7 +76,7 @@ export class NodeConnection {
 
   /** Starts connecting; returns at once. Does nothing when already open. */
   open(): void {
-    this.#opening ??= this.#connect()
+    this.#opening ??= detached(() => this.#connect())
   }
 
   get isReady(): boolean {

@@ -1,5 +1,5 @@
 import { sleep } from '../wire/clock.ts'
-import { clearTimeout, setTimeout } from '../wire/timers.ts'
+import { clearTimeout, detached, setTimeout } from '../wire/timers.ts'
 import { command } from './client.ts'
 import type { NodeConnection } from './node-connection.ts'
 import type { Topology } from './topology.ts'
@@ -34,11 +34,13 @@ export class TopologyReader {
   read(): void {
     this.#isWanted = true
     if (this.#closing.signal.aborted) return
-    this.#loop ??= this.#run().finally(() => {
-      this.#loop = undefined
-      // It may have been wanted between the last look and here.
-      if (this.#isWanted) this.read()
-    })
+    this.#loop ??= detached(() => this.#run().finally(() => this.#rest()))
+  }
+
+  #rest(): void {
+    this.#loop = undefined
+    // It may have been wanted between the last look and here.
+    if (this.#isWanted) this.read()
   }
 
   async close(): Promise<void> {

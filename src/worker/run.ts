@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import type { RunLook } from '../figures/worker-look.ts'
 import { isHeldJob } from '../jobs/held-job.ts'
 import type { RunSpan } from '../outlets/tracing.ts'
@@ -44,6 +45,8 @@ export class Run implements TaskContext, Timed, Draining {
   readonly #span: RunSpan | undefined
   #expired: HubError | undefined
   #controller: AbortController | undefined
+  /** Its handler's, in which those who listen to its signal hear of the end, too. */
+  #context: AsyncResource | undefined
   #reason: HubError | undefined
   #giveUp: ((reason: Error) => void) | undefined
   #timer: NodeJS.Timeout | undefined
@@ -72,11 +75,13 @@ export class Run implements TaskContext, Timed, Draining {
     this.#span = span
   }
 
-  /** Calls the handler, inside its span if there is one. */
+  /** Calls the handler in a context of its own, inside its span if there is one. */
   start(handler: Handler, given: unknown): unknown {
-    return this.#span
-      ? this.#span.around(() => drained(handler(given, this), this))
-      : drained(handler(given, this), this)
+    const begin = () => {
+      this.#context = new AsyncResource('pshub.run')
+      return this.#context.runInAsyncScope(() => drained(handler(given, this), this))
+    }
+    return this.#span ? this.#span.around(begin) : begin()
   }
 
   /** Of what its handler has yielded into a stream: how many; undefined where there is no stream. */
@@ -180,7 +185,9 @@ export class Run implements TaskContext, Timed, Draining {
   abort(reason: HubError): void {
     if (!this.#reason) this.#note(`was told to stop: ${reason.message}`)
     this.#reason ??= reason
-    this.#controller?.abort(this.#reason)
+    const fire = () => this.#controller?.abort(this.#reason)
+    if (this.#context) this.#context.runInAsyncScope(fire)
+    else fire()
   }
 
   abandon(reason: HubError): void {

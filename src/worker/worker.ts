@@ -1,12 +1,14 @@
+import { AsyncResource } from 'node:async_hooks'
 import { Catalogue } from '../catalogue/catalogue.ts'
 import { Events } from '../figures/events.ts'
 import { LoopDelay } from '../figures/loop-delay.ts'
 import { Pulse } from '../figures/pulse.ts'
 import type { WorkerLook } from '../figures/worker-look.ts'
+import { isHeldJob } from '../jobs/held-job.ts'
 import { blockedLines, makeLogger, subscribeLog } from '../outlets/log.ts'
 import { subscribeStatsd } from '../outlets/statsd/statsd.ts'
 import { taskLog } from '../outlets/task-log.ts'
-import { makeTracing, type Tracing } from '../outlets/tracing.ts'
+import { makeTracing } from '../outlets/tracing.ts'
 import { RedisGuards } from '../queue/guards.ts'
 import { findUnfit, unfitError } from '../redis/boot-check.ts'
 import type { Connection } from '../redis/connection.ts'
@@ -20,7 +22,7 @@ import { signalAfter } from '../wire/clock.ts'
 import { ConfigError } from '../wire/errors.ts'
 import { makeKeys } from '../wire/keys.ts'
 import { namesOf, wrongOptions } from '../wire/options.ts'
-import { clearTimeout, setTimeout } from '../wire/timers.ts'
+import { clearTimeout, detached, setTimeout } from '../wire/timers.ts'
 import type { CommonParts } from './crew.ts'
 import { Crews } from './crews.ts'
 import { Handlers } from './handlers.ts'
@@ -65,7 +67,6 @@ export class Worker {
   readonly #health: Health
   readonly #nested: ReturnType<typeof makeNestedCalls>
   readonly #threads: Threads
-  readonly #tracing: Tracing | undefined
   readonly #subscriptions: (() => void | Promise<void>)[]
   readonly #guards: Guards
   readonly #hooks: Hooks
@@ -95,7 +96,6 @@ export class Worker {
     const { commands, blocking: waiting } = makeConnections('worker', settings.redis, events)
     this.#waiting = waiting
     const tracing = makeTracing(settings.tracing)
-    this.#tracing = tracing
     const keys = makeKeys(settings.namespace)
     this.#guards = new RedisGuards(commands, keys)
     this.#find = new Find({
@@ -130,7 +130,8 @@ export class Worker {
         blockedLines: blockedLines(logger),
         onProblem: problem,
       }),
-      startSpan: queue => tracing && ((request, queueMs) => tracing.startRun(request, queue, queueMs)),
+      startSpan: queue =>
+        tracing && ((request, queueMs) => tracing.startRun(request, isHeldJob(request.heldId), queue, queueMs)),
       sharding: new Sharding({ commands, keys, onShards: queues => this.#find.addShards(queues) }),
       tasksOf: queue => this.#find.tasksOf(queue),
       serves: queue => this.#find.serves(queue),
@@ -181,14 +182,15 @@ export class Worker {
    * @throws ConfigError when `healthPort` is taken, or this Redis cannot keep the promises (too old, a replica, evicting, without needed rights)
    */
   start(): Promise<void> {
-    return this.#tracing ? this.#tracing.detached(() => this.#start()) : this.#start()
+    const onStart = AsyncResource.bind(() => this.#hooks.start())
+    return detached(() => this.#start(onStart))
   }
 
-  async #start(): Promise<void> {
+  async #start(onStart: () => Promise<void>): Promise<void> {
     if (this.#state !== 'new') throw new ConfigError('A worker is started once; make a new one.')
     this.#state = 'running'
     // Behind the probes: what takes its time is seen to be starting.
-    const begun = this.#health.open().then(() => this.#hooks.start())
+    const begun = this.#health.open().then(onStart)
     await begun.catch(async error => {
       this.#state = 'stopped'
       await this.#health.close()

@@ -1,6 +1,7 @@
 import { context, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { describe, expect, it } from 'vitest'
-import { defineTask, TaskError } from '../../src/index.ts'
+import { defineTask, type Hub, TaskError } from '../../src/index.ts'
 import { delay } from '../support/delay.ts'
 import { eventually, failure, useRedis } from '../support/hub-fixture.ts'
 import { application, exporter, idOf, inside, keepContext, spanOf, traceOf, useSpans } from '../support/spans.ts'
@@ -148,6 +149,95 @@ describe('spans', () => {
   })
 })
 
+describe('the spans of jobs', () => {
+  const runs = (count: number) =>
+    eventually(() => {
+      const found = exporter.getFinishedSpans().filter(({ kind }) => kind === SpanKind.CONSUMER)
+      return found.length === count && found
+    }) as Promise<ReadableSpan[]>
+  const linkOf = ({ links, parentSpanContext }: ReadableSpan) => [
+    parentSpanContext,
+    ...links.map(({ context }) => [context.traceId, context.spanId]),
+  ]
+
+  it('are a trace for each run, that links to the span in which its job was enqueued', async () => {
+    await it_.worker([inner, outer], { slots: 4 })
+    const hub = it_.hub()
+    await inside('page', () => Promise.all(Array.from({ length: 5 }, () => hub.enqueue('inner:1.0'))))
+    const page = await spanOf('page', SpanKind.INTERNAL)
+    const enqueued = exporter.getFinishedSpans().filter(({ kind }) => kind === SpanKind.PRODUCER)
+    expect(enqueued.map(({ name, parentSpanContext }) => [name, parentSpanContext?.spanId])).toEqual(
+      enqueued.map(() => ['enqueue inner:1.0', idOf(page)]),
+    )
+    const ran = await runs(5)
+    expect(new Set([page, ...ran].map(traceOf)).size).toBe(6)
+    for (const run of ran) {
+      const id = run.attributes['messaging.message.id']
+      const own = enqueued.find(({ attributes }) => attributes['messaging.message.id'] === id)!
+      expect(linkOf(run)).toEqual([undefined, [traceOf(page), idOf(own)]])
+    }
+    expect(ran[0]).toMatchObject({
+      name: 'run inner:1.0',
+      attributes: {
+        'messaging.system': 'pshub',
+        'messaging.operation.type': 'process',
+        'messaging.destination.name': 'q',
+        'pshub.task': 'inner:1.0',
+        'pshub.attempt': 1,
+      },
+    })
+    await hub.enqueue('outer:1.0')
+    const nested = await spanOf('inner:1.0', SpanKind.CLIENT)
+    const [outerRun] = (await runs(6)).filter(({ name }) => name === 'run outer:1.0')
+    expect([traceOf(nested), nested.parentSpanContext?.spanId]).toEqual([traceOf(outerRun!), idOf(outerRun!)])
+  })
+
+  it('of retries are traces, too, and link to the enqueuer, who may not be sampled', async () => {
+    let tries = 0
+    const flaky = defineTask('flaky:1.0', {}, () => {
+      if (tries++ === 0) throw new TaskError('not yet')
+    })
+    await it_.worker([flaky])
+    const unsampled = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), traceFlags: 0 }
+    await inside(
+      'page',
+      () => it_.hub().enqueue('flaky:1.0', {}, { backoff: 1 }),
+      trace.setSpanContext(context.active(), unsampled),
+    )
+    const ran = await runs(2)
+    expect(new Set(ran.map(traceOf)).size).toBe(2)
+    expect(ran.map(({ links }) => links.map(({ context }) => context.traceId))).toEqual([
+      [unsampled.traceId],
+      [unsampled.traceId],
+    ])
+    expect(linkOf(ran[0]!)).toEqual(linkOf(ran[1]!))
+    expect(ran.map(({ attributes }) => [attributes['pshub.attempt'], attributes['error.type']])).toEqual([
+      [1, 'TaskFailed'],
+      [2, undefined],
+    ])
+  })
+
+  const many: Record<string, [jobs: number, enqueue: (hub: Hub) => Promise<unknown>]> = {
+    enqueueMany: [2, hub => hub.enqueueMany([['inner:1.0'], ['inner:1.0']])],
+    batch: [3, hub => hub.batch([['inner:1.0'], ['inner:1.0']], { then: ['inner:1.0'] })],
+    chain: [2, hub => hub.chain([['inner:1.0'], ['inner:1.0']])],
+    'schedules.run': [1, hub => hub.schedules('q').run('nightly')],
+  }
+  it.each(Object.entries(many))('that %s enqueued link to its one span', async (name, [jobs, enqueue]) => {
+    it_.allowLeftovers()
+    await it_.worker([inner], { slots: 4 })
+    const hub = it_.hub()
+    await hub.schedule('nightly', { cron: '0 0 1 1 *' }, 'inner:1.0')
+    await inside('page', () => enqueue(hub))
+    const page = await spanOf('page', SpanKind.INTERNAL)
+    const enqueued = await spanOf(name, SpanKind.PRODUCER)
+    expect(enqueued.parentSpanContext?.spanId).toBe(idOf(page))
+    const ran = await runs(jobs)
+    expect(ran.map(linkOf)).toEqual(ran.map(() => [undefined, [traceOf(page), idOf(enqueued)]]))
+    expect(new Set([page, ...ran].map(traceOf)).size).toBe(jobs + 1)
+  })
+})
+
 describe('the context', () => {
   const parent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
   const byHand = (fields: object) =>
@@ -183,6 +273,17 @@ describe('the context', () => {
     const call = await spanOf('inner:1.0', SpanKind.CLIENT)
     expect(call.parentSpanContext?.spanId).toBe('b7ad6b7169203331')
     expect((await spanOf('inner:1.0', SpanKind.SERVER)).spanContext().traceState?.serialize()).toBe('vendor=abc')
+  })
+
+  it('of a caller is active in its callbacks', async () => {
+    const telling = defineTask('telling:1.0', {}, (_, ctx) => ctx.progress({ done: 1 }))
+    await it_.worker([telling])
+    const hub = it_.hub()
+    await hub.call('telling:1.0')
+    const seen: unknown[] = []
+    const onProgress = () => seen.push(trace.getSpan(context.active())?.spanContext().spanId)
+    await inside('page', () => hub.call('telling:1.0', {}, { onProgress }))
+    expect(seen).toEqual([idOf(await spanOf('page', SpanKind.INTERNAL))])
   })
 
   it('of a call or of whoever starts a worker is not that of loops and listeners', async () => {

@@ -50,6 +50,10 @@ export class SimulatedCall implements Parcel {
     return this.id
   }
 
+  inside(tell: () => void): void {
+    tell()
+  }
+
   refused(code: ErrorCode): void {
     this.settle(code === 'Overloaded' ? 'refused' : 'late', performance.now())
   }

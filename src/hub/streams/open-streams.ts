@@ -6,6 +6,7 @@ import { sleep } from '../../wire/clock.ts'
 import { Deadlines, type Timed } from '../../wire/deadlines.ts'
 import type { Keys } from '../../wire/keys.ts'
 import { takenAgainMs } from '../../wire/stream.ts'
+import { detached, setInterval } from '../../wire/timers.ts'
 import type { OpenedStream, StreamHost } from './hub-stream.ts'
 
 export interface OpenStreamsOptions {
@@ -45,7 +46,7 @@ export class OpenStreams implements StreamHost {
 
   onTaken(stream: OpenedStream): void {
     this.#toSay.add(stream)
-    this.#saying ??= this.#say()
+    this.#saying ??= detached(() => this.#say())
   }
 
   onEnded(stream: OpenedStream): void {
@@ -57,7 +58,7 @@ export class OpenStreams implements StreamHost {
     }
     if (!this.#said.delete(stream)) return
     this.#toForget.push(stream.id!)
-    this.#saying ??= this.#say()
+    this.#saying ??= detached(() => this.#say())
   }
 
   watch(read: Timed): void {

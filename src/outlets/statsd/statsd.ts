@@ -2,6 +2,7 @@ import type { EventMap, EventName, Events } from '../../figures/events.ts'
 import { type Counts, countCall, noCounts } from '../../figures/task-stats.ts'
 import { parseStatsdAddress } from '../../settings/statsd-address.ts'
 import { errorTable, isErrorCode, kindOf } from '../../wire/errors.ts'
+import { detached } from '../../wire/timers.ts'
 import { type Metric, metrics } from '../metrics.ts'
 import { Meter, type StatsdOptions } from './meter.ts'
 import { Outlet } from './outlet.ts'
@@ -22,7 +23,7 @@ export const subscribeStatsd = (events: Events, options: StatsdOptions): (() => 
   const outlet = new Outlet(wire, reason =>
     events.emit('problem', { where: 'statsd', reason: `No metrics reach ${options.statsd}: ${reason}` }),
   )
-  const meter = new Meter(outlet, options)
+  const meter = detached(() => new Meter(outlet, options))
   const codeFor = boundedCodes()
   const subscriptions = [
     ...measureCounts(events, meter),

@@ -1,3 +1,4 @@
+import { AsyncResource } from 'node:async_hooks'
 import {
   type Called,
   calledName,
@@ -18,7 +19,8 @@ export class LockedContext implements TaskContext, Draining {
   readonly #inner: TaskContext
   readonly #lock: Lock
   readonly #controller = new AbortController()
-  readonly #onAbort = (event: Event) => this.#controller.abort((event.target as AbortSignal).reason)
+  /** In its handler's context, also where the lock is lost. */
+  readonly #onAbort = AsyncResource.bind((event: Event) => this.#controller.abort((event.target as AbortSignal).reason))
 
   constructor(inner: TaskContext, lock: Lock) {
     this.#inner = inner

@@ -5,6 +5,7 @@ import type { Piscina } from 'piscina'
 import type { Handler, Task } from '../../task/task.ts'
 import { messageOf, TaskError } from '../../wire/errors.ts'
 import { latePackage } from '../../wire/late-package.ts'
+import { detached } from '../../wire/timers.ts'
 import { ThreadRun } from './thread-run.ts'
 
 /** Threads that nothing needs end after this long: each holds some 10 MB and what its module holds. */
@@ -65,7 +66,8 @@ export class ThreadPool {
   }
 
   #next(): void {
-    while (this.#waiting.length > 0 && this.#given.size < this.#task.threads!) void this.#give(this.#waiting.shift()!)
+    while (this.#waiting.length > 0 && this.#given.size < this.#task.threads!)
+      void detached(() => this.#give(this.#waiting.shift()!))
   }
 
   async #give(run: ThreadRun): Promise<void> {
