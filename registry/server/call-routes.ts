@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type CallOptions, type CallPhases, errorTable, type Hub, HubError } from 'pshub'
+import { type CallOptions, type CallPhases, errorTable, type Hub, HubError, stringifyExact } from 'pshub'
 import { callOptionsOf, retryAfterOf } from 'pshub/http'
 import type { ApiError } from '../contract.ts'
 import { identityOf, rightsOf } from './access.ts'
 import { auditOf } from './audit.ts'
+import { exactBody } from './body.ts'
 import { sendStream, streamForm } from './call-stream.ts'
 import type { Limits } from './limits.ts'
 import { Refusal } from './refusal.ts'
@@ -33,8 +34,9 @@ export const callRoutes = async (app: FastifyInstance, options: CallRoutesOption
     async (request, reply) => {
       const startedAt = performance.now()
       const task = request.params['*']
+      const args = exactBody(request) ?? {}
       const tell = (code: string) =>
-        audit(request, 'task run', { task, argsHash: hashOf(request.body), code, ms: msSince(startedAt) })
+        audit(request, 'task run', { task, argsHash: hashOf(args), code, ms: msSince(startedAt) })
       let leave = () => {}
       try {
         leave = limits.underWay.enter(identityOf(request).token)
@@ -42,15 +44,15 @@ export const callRoutes = async (app: FastifyInstance, options: CallRoutesOption
         const { phases, ...chosen } = callOptions(request, reply)
         const form = streamForm(request)
         if (form) {
-          await sendStream(hub, { task, args: argsOf(request), options: chosen, form, reply, errorOf })
+          await sendStream(hub, { task, args, options: chosen, form, reply, errorOf })
           tell('ok')
           return reply
         }
-        const answer = await hub.call(task, argsOf(request), { ...chosen, phases })
+        const answer = await hub.call(task, args, { ...chosen, phases })
         tell('ok')
         return withPhases(reply, answer.phases)
           .type('application/json; charset=utf-8')
-          .send(JSON.stringify(answer.result ?? null))
+          .send(stringifyExact(answer.result ?? null))
       } catch (thrown) {
         const isRefusal = thrown instanceof HubError || thrown instanceof Refusal
         tell(isRefusal ? thrown.code : 'Internal')
@@ -62,8 +64,6 @@ export const callRoutes = async (app: FastifyInstance, options: CallRoutesOption
     },
   )
 }
-
-const argsOf = ({ body }: FastifyRequest): unknown => (body === undefined ? {} : body)
 
 const callOptions = (request: FastifyRequest, reply: FastifyReply) => {
   const { traceparent, tracestate, 'pshub-queue': queue } = request.headers
@@ -107,13 +107,13 @@ const sendCallError = (failure: HubError, reply: FastifyReply): FastifyReply => 
   if (id !== undefined) reply.header('pshub-id', id)
   const wait = retryAfterOf(failure)
   if (wait !== undefined) reply.header('retry-after', wait)
-  return withPhases(reply, phases).code(status).type('application/json; charset=utf-8').send(JSON.stringify({ error }))
+  return withPhases(reply, phases).code(status).type('application/json; charset=utf-8').send(stringifyExact({ error }))
 }
 
 /** Tells equal arguments from others, and nothing of what they are. */
 export const hashOf = (body: unknown): string =>
   createHash('sha256')
-    .update(JSON.stringify(body ?? {}))
+    .update(stringifyExact(body ?? {}))
     .digest('hex')
     .slice(0, 12)
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { newId } from '../../src/wire/ids.ts'
+import { maxDepth, PayloadProblem } from '../../src/wire/json/json-value.ts'
 import { hubIdOf, isId, makeKeys } from '../../src/wire/keys.ts'
 import {
   decodeReply,
@@ -10,7 +11,7 @@ import {
   requestTail,
   stamped,
 } from '../../src/wire/message.ts'
-import { decodePayload, encodePayload, maxDepth, PayloadProblem } from '../../src/wire/payload.ts'
+import { decodePayload, encodePayload } from '../../src/wire/payload.ts'
 import { anyJson, anyText, depthOf, hasProto } from '../support/any-json.ts'
 
 /** What holds for every payload, reply list name and list element there can be. */
@@ -103,7 +104,7 @@ describe('any payload', () => {
   it('is refused when it is not JSON at all', () => {
     const cycle: unknown[] = []
     cycle.push(cycle)
-    const values = [undefined, () => 1, Symbol('s'), 1n, { a: [1n] }, cycle]
+    const values = [undefined, () => 1, Symbol('s'), cycle]
     for (const value of values) expect(() => encodePayload(value)).toThrow(PayloadProblem)
     let deep: unknown = 1
     for (let level = 0; level < 50_000; level++) deep = [deep]

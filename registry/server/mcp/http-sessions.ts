@@ -1,7 +1,9 @@
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import type { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { exactBody } from '../body.ts'
 import { Refusal } from '../refusal.ts'
+import { withExactArguments, writeExact } from './exact-messages.ts'
 
 /** One client over HTTP, from its first request to its last. */
 export interface HttpSession {
@@ -75,7 +77,9 @@ export class HttpSessions {
     for (const [name, value] of Object.entries(reply.getHeaders()))
       if (value !== undefined) reply.raw.setHeader(name, value)
     reply.raw.setHeader('x-accel-buffering', 'no')
-    await transport.handleRequest(Object.assign(request.raw, { auth: auth as never }), reply.raw, request.body)
+    writeExact(reply.raw)
+    const body = withExactArguments(request.body, exactBody(request))
+    await transport.handleRequest(Object.assign(request.raw, { auth: auth as never }), reply.raw, body)
   }
 
   async close(): Promise<void> {

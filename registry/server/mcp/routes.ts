@@ -9,6 +9,7 @@ import type { Limits } from '../limits.ts'
 import type { Readings } from '../readings.ts'
 import { Refusal } from '../refusal.ts'
 import { notToBeRun, type Rights } from '../rules.ts'
+import { sendMarks } from './exact-messages.ts'
 import { type HttpSession, HttpSessions } from './http-sessions.ts'
 import { loadHttpTransport, loadServer, type Sdk } from './sdk.ts'
 import { makeToolServer } from './server.ts'
@@ -56,6 +57,7 @@ export const mcpRoutes = async (app: FastifyInstance, options: McpRoutesOptions)
     const server = makeToolServer({ sdk, hub: options.hub, tools, begin, onFault })
     const session: HttpSession = { server, transport, token }
     await server.connect(transport as never)
+    sendMarks(transport as never)
     return session
   }
 

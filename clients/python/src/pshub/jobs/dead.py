@@ -178,4 +178,4 @@ def _args_text(args: Any) -> str:
     try:
         return encode_payload(args)
     except PayloadProblem as problem:
-        raise InvalidArgs(f"The arguments are {problem}.") from None
+        raise problem_error("InvalidArgs", [problem.problem]) from None
