@@ -90,7 +90,6 @@ export class Forwarder {
     // Calls are nobody's affair here, and get no slot of their own.
     this.#worker = new Worker({
       ...settings,
-      bigint: 'exact',
       queue: forwardQueue(name),
       jobSlots: slots,
       tasks: [task],

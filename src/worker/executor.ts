@@ -2,7 +2,7 @@ import type { Pulse } from '../figures/pulse.ts'
 import type { RunLook } from '../figures/worker-look.ts'
 import { isHeldJob } from '../jobs/held-job.ts'
 import type { RunSpan } from '../outlets/tracing.ts'
-import { givenTo, taskFor } from '../task/any-task.ts'
+import { givenTo, isDeclared, taskFor } from '../task/any-task.ts'
 import type { RunArgs } from '../task/merged.ts'
 import type { Task } from '../task/task.ts'
 import { monotonicMs } from '../wire/clock.ts'
@@ -195,7 +195,7 @@ export class Executor {
   #checkArgs(task: Task, request: Request): void {
     const { task: name, id, heldId, argsBeside, text: message, job, then } = request
     const text = argsBeside ?? message
-    const args = request.hasLarge ? this.#rounded(request) : request.args
+    const args = request.hasLarge ? this.#rounded(task, request) : request.args
     if (task.keyed && !isHeldJob(heldId)) throw new Abandoned('InvalidArgs', whyKeyed(name))
     if (task.keyed === 'merged') {
       if (job?.run) return
@@ -217,9 +217,10 @@ export class Executor {
   }
 
   /** Arguments as a schema is to see them. Throws for what the handler cannot be given. */
-  #rounded({ task, id, args }: Request): unknown {
-    const problem = this.#options.bigint === 'exact' ? undefined : largeIn(args)
-    if (problem) throw refused('InvalidArgs', [problem], { task, id })
+  #rounded(task: Task, { task: name, id, args }: Request): unknown {
+    const passesOn = this.#options.bigint === 'exact' || !isDeclared(task)
+    const problem = passesOn ? undefined : largeIn(args)
+    if (problem) throw refused('InvalidArgs', [problem], { task: name, id })
     return rounded(args)
   }
 

@@ -62,8 +62,12 @@ const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g
 /** As JSON.parse, with an ExactNumber for each number that JavaScript would not write as it is written here. */
 export const parseExact = (text: string): unknown =>
   mayChange.test(text)
-    ? withNumbers(text, (written, number) => (String(number) === written ? number : new ExactNumber(written)))
+    ? withNumbers(text, (written, number) => (isKept(written, number) ? number : new ExactNumber(written)))
     : JSON.parse(text)
+
+/** Large integers are written with all digits of the double, and not as JavaScript shows them. */
+const isKept = (written: string, number: number): boolean =>
+  String(number) === written && (!Number.isInteger(number) || Number.isSafeInteger(number) || written.includes('e'))
 
 /** As JSON.parse, with what `read` makes of each number. */
 export const withNumbers = (text: string, read: (written: string, number: number) => unknown): unknown => {
