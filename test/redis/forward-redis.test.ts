@@ -37,7 +37,14 @@ describe('a Redis list', () => {
     expect(messages).toEqual(
       ids.map((id, at) => {
         const n = at + 1
-        return { id, task: 'paid', args: { n, text: 'ä{}[]', big: Number(big) }, key: `k${n}`, from: 'shop', attempt: 1 }
+        return {
+          id,
+          task: 'paid',
+          args: { n, text: 'ä{}[]', big: Number(big) },
+          key: `k${n}`,
+          from: 'shop',
+          attempt: 1,
+        }
       }),
     )
     expect(await there.info('commandstats')).toContain('cmdstat_rpush:calls=1,')
