@@ -55,7 +55,8 @@ describe('any payload', () => {
           expect(encoded.refused.problem.message).toContain('__proto__')
           return
         }
-        expect(encoded.value).toBe(JSON.stringify(value))
+        // Large integers have more digits than JSON.stringify writes.
+        expect(JSON.parse(encoded.value)).toEqual(JSON.parse(JSON.stringify(value)))
         expect(decodePayload(encoded.value)).toEqual(value)
       }),
       { numRuns: 500 },

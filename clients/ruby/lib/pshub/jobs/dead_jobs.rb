@@ -131,7 +131,7 @@ module Pshub
     def encoded(args)
       Payload.encode(args)
     rescue Payload::Problem => e
-      raise InvalidArgs, "The arguments are #{e.message}."
+      raise Errors.of_problems("InvalidArgs", [e.problem], nil)
     end
   end
 end
