@@ -126,8 +126,6 @@ module Pshub
       nil
     end
 
-    # A merged payload, which is told apart by its text.
-
     def encoded(args)
       Payload.encode(args)
     rescue Payload::Problem => e
