@@ -187,7 +187,7 @@ describe('any list element', () => {
           const id = newId()
           const tail = requestTail(makeKeys('pshub').reply('h'), from, undefined)
           const text = stamped('1795220163659000', ttl, requestBody(id, 't:1.0', idempotent, encodePayload(args), tail))
-          const request = decodeRequest(text, undefined, 'pshub')
+          const request = decodeRequest(text, undefined, 'pshub', undefined, 'number')
           expect(request).toMatchObject({ id, atUs: 1795220163659000, ttlMs: ttl, task: 't:1.0', hubId: 'h', text })
           expect(request.args).toEqual(args)
           expect(request.idempotent).toBe(idempotent)
