@@ -63,7 +63,8 @@ class Walk {
             item,
           ) ?? null,
       )
-    if (!isObject(value)) return value
+    // A number that is kept as its text is no object of JSON.
+    if (!isObject(value) || Object.getPrototypeOf(value) !== Object.prototype) return value
     const kept: Loose = {}
     for (const [key, inner] of Object.entries(value)) {
       const left = this.kept(

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type CallOptions, type CallPhases, errorTable, type Hub, HubError } from 'pshub'
+import { type CallOptions, type CallPhases, errorTable, type Hub, HubError, stringifyExact } from 'pshub'
 import { callOptionsOf, retryAfterOf } from 'pshub/http'
 import type { ApiError } from '../contract.ts'
 import { identityOf, rightsOf } from './access.ts'
 import { auditOf } from './audit.ts'
+import { exactBody } from './body.ts'
 import { sendStream, streamForm } from './call-stream.ts'
 import { type OpenAnswers, toldOfStop } from './last-words.ts'
 import type { Limits } from './limits.ts'
@@ -36,8 +37,9 @@ export const callRoutes = async (app: FastifyInstance, options: CallRoutesOption
       const startedAt = performance.now()
       const stopping = open.add(reply.raw)
       const task = request.params['*']
+      const args = exactBody(request) ?? {}
       const tell = (code: string) =>
-        audit(request, 'task run', { task, argsHash: hashOf(request.body), code, ms: msSince(startedAt) })
+        audit(request, 'task run', { task, argsHash: hashOf(args), code, ms: msSince(startedAt) })
       let leave = () => {}
       try {
         leave = limits.underWay.enter(identityOf(request).token)
@@ -47,7 +49,7 @@ export const callRoutes = async (app: FastifyInstance, options: CallRoutesOption
         if (form) {
           await sendStream(hub, {
             task,
-            args: argsOf(request),
+            args,
             options: chosen,
             form,
             reply,
@@ -56,11 +58,11 @@ export const callRoutes = async (app: FastifyInstance, options: CallRoutesOption
           tell('ok')
           return reply
         }
-        const answer = await hub.call(task, argsOf(request), { ...chosen, phases })
+        const answer = await hub.call(task, args, { ...chosen, phases })
         tell('ok')
         return withPhases(reply, answer.phases)
           .type('application/json; charset=utf-8')
-          .send(JSON.stringify(answer.result ?? null))
+          .send(stringifyExact(answer.result ?? null))
       } catch (thrown) {
         const isRefusal = thrown instanceof HubError || thrown instanceof Refusal
         tell(isRefusal ? thrown.code : 'Internal')
@@ -72,8 +74,6 @@ export const callRoutes = async (app: FastifyInstance, options: CallRoutesOption
     },
   )
 }
-
-const argsOf = ({ body }: FastifyRequest): unknown => (body === undefined ? {} : body)
 
 const callOptions = (request: FastifyRequest, reply: FastifyReply, stopping: AbortSignal) => {
   const chosen = callOptionsOf(request, { response: reply.raw })
@@ -119,13 +119,13 @@ const sendCallError = (failure: HubError, reply: FastifyReply): FastifyReply => 
   if (id !== undefined) reply.header('pshub-id', id)
   const wait = retryAfterOf(failure)
   if (wait !== undefined) reply.header('retry-after', wait)
-  return withPhases(reply, phases).code(status).type('application/json; charset=utf-8').send(JSON.stringify({ error }))
+  return withPhases(reply, phases).code(status).type('application/json; charset=utf-8').send(stringifyExact({ error }))
 }
 
 /** Tells equal arguments from others, and nothing of what they are. */
 export const hashOf = (body: unknown): string =>
   createHash('sha256')
-    .update(JSON.stringify(body ?? {}))
+    .update(stringifyExact(body ?? {}))
     .digest('hex')
     .slice(0, 12)
 

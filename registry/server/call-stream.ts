@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { CallOptions, Hub, HubError } from 'pshub'
+import { type CallOptions, type Hub, type HubError, stringifyExact } from 'pshub'
 import type { StreamedPart } from '../call-contract.ts'
 import type { ApiError } from '../contract.ts'
 
@@ -18,11 +18,11 @@ const forms: Form[] = [
     write: part => {
       const [name, value] = Object.entries(part)[0]!
       const data = name === 'result' || name === 'error' ? part : value
-      return `event: ${name}\ndata: ${JSON.stringify(data ?? null)}\n\n`
+      return `event: ${name}\ndata: ${stringifyExact(data ?? null)}\n\n`
     },
     sign: ': \n\n',
   },
-  { type: 'application/x-ndjson', write: part => `${JSON.stringify(part)}\n`, sign: '\n' },
+  { type: 'application/x-ndjson', write: part => `${stringifyExact(part)}\n`, sign: '\n' },
 ]
 /** Media types in which chunks come. */
 export const streamTypes: readonly string[] = forms.map(({ type }) => type)

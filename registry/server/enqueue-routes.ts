@@ -3,6 +3,7 @@ import { type EnqueueOptions, errorTable, type Hub, HubError } from 'pshub'
 import type { EnqueueAnswer } from '../job-contract.ts'
 import { identityOf, rightsOf } from './access.ts'
 import { auditOf } from './audit.ts'
+import { exactArgs } from './body.ts'
 import { hashOf } from './call-routes.ts'
 import { Fields } from './fields.ts'
 import type { Limits } from './limits.ts'
@@ -46,7 +47,7 @@ export const enqueueRoutes = async (app: FastifyInstance, options: EnqueueRoutes
       const task = request.params['*']
       if (!rightsOf(request).runs(task)) throw notToBeRun(task)
       const fields = new Fields(request.body, ['args', 'options'])
-      const args = fields.has('args') ? fields.any('args') : {}
+      const args = fields.has('args') ? exactArgs(request) : {}
       try {
         const job = await hub.enqueue(task, args, optionsOf(new Fields(fields.any('options'), optionNames)))
         const { id, queue, isTwin } = job

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { ExactNumber } from 'pshub'
 import { placeholder } from '../schema/secrets.ts'
 import { isObject, own } from '../schema/steps.ts'
 import { Refusal } from './refusal.ts'
@@ -29,7 +30,7 @@ export const filledBack = (stored: unknown, shown: unknown, given: unknown, path
       return filledBack(undefined, undefined, item, place)
     })
   }
-  if (!isObject(given)) return given
+  if (!isObject(given) || given instanceof ExactNumber) return given
   return Object.fromEntries(
     Object.entries(given).map(([key, item]) => [
       key,

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type Hub, HubError, type JobDetails, type JobLook, type JobPlace } from 'pshub'
+import { type Hub, HubError, type JobDetails, type JobLook, type JobPlace, parseExact, stringifyExact } from 'pshub'
 import {
   type JobChange,
   type JobDetail,
@@ -11,6 +11,7 @@ import {
 import { placeholder } from '../schema/secrets.ts'
 import { rightsOf } from './access.ts'
 import { auditOf } from './audit.ts'
+import { exactArgs } from './body.ts'
 import { Fields } from './fields.ts'
 import { filledBack } from './filled-back.ts'
 import { shownJob } from './job-detail.ts'
@@ -88,7 +89,7 @@ const changeRoutes = (app: FastifyInstance, { hub, masks }: JobRoutesOptions): v
     const [job] = await dead.list({ ids: [id] }, 1)
     if (job && !rightsOf(request).runs(job.task)) throw notToBeRun(job.task)
     const argsText = fields.text('argsText', longestArgs)
-    const given = argsText !== undefined ? { argsText } : fields.has('args') ? { args: fields.any('args') } : {}
+    const given = argsText !== undefined ? { argsText } : fields.has('args') ? { args: exactArgs(request) } : {}
     const count = job ? await dead.retry({ ids: [id] }, await editedArgs(job, given, masks)) : 0
     audit(request, 'job tried again', { id, queue, changed: count > 0, newArgs: Object.keys(given).length > 0 })
     return { id, changed: count > 0 }
@@ -199,7 +200,7 @@ const editedArgs = async (job: { task: string; args: unknown }, given: GivenArgs
 
 const parsed = (json: string): unknown => {
   try {
-    return JSON.parse(json)
+    return parseExact(json)
   } catch {
     throw new Refusal(400, 'BadRequest', "'argsText' must be JSON.")
   }
@@ -207,7 +208,7 @@ const parsed = (json: string): unknown => {
 
 /** A JobDetail. Its arguments are sent as they are written: made a value, and JSON again, large numbers would be rounded. */
 const detailText = ({ argsText, ...details }: JobDetail): string => {
-  if (argsText === undefined || argsText === JSON.stringify(details.args)) return JSON.stringify(details)
+  if (argsText === undefined || argsText === stringifyExact(details.args)) return stringifyExact(details)
   return `{"argsText":${JSON.stringify(argsText)},${JSON.stringify({ ...details, args: undefined }).slice(1, -1)},"args":${argsText}}`
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { DeadJob, Hub, JobKey, KeyStatus } from 'pshub'
+import { type DeadJob, type Hub, type JobKey, type KeyStatus, stringifyExact } from 'pshub'
 import type { DeadOfKey, KeyChange, KeyDetail, KeyText } from '../job-contract.ts'
 import { rightsOf } from './access.ts'
 import { auditOf } from './audit.ts'
@@ -105,6 +105,6 @@ const deadOf = ({ id, task, atMs, tries, errors, score, args }: DeadJob, mask: M
 })
 
 const textOf = (value: unknown): KeyText => {
-  const json = JSON.stringify(value) ?? 'null'
+  const json = stringifyExact(value) ?? 'null'
   return { json: json.slice(0, longestJson), length: json.length }
 }

@@ -1,4 +1,4 @@
-import { type JsonSchema, type TaskOverview, whyUnusable } from 'pshub'
+import { type JsonSchema, parseExact, stringifyExact, type TaskOverview, whyUnusable } from 'pshub'
 import { placeholder, withPlaceholders } from '../schema/secrets.ts'
 import type { Readings } from './readings.ts'
 
@@ -62,7 +62,7 @@ export class Mask {
   result(task: string, json: string): { json: string; isWhole: boolean } {
     const known = this.#tasks.get(task)
     const { value, isWhole } = this.#masked(known, known?.result, parsed(json))
-    return isWhole ? { json, isWhole } : { json: JSON.stringify(value), isWhole }
+    return isWhole ? { json, isWhole } : { json: stringifyExact(value), isWhole }
   }
 
   #masked(known: TaskOverview | undefined, schema: JsonSchema | undefined, value: unknown): Masked {
@@ -84,7 +84,7 @@ export class Mask {
 /** What is no JSON is a text. */
 const parsed = (json: string): unknown => {
   try {
-    return JSON.parse(json)
+    return parseExact(json)
   } catch {
     return json
   }

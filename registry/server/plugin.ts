@@ -7,6 +7,7 @@ import {
   parseEnvironment,
   readSettings,
   type Settings,
+  stringifyExact,
   version,
 } from 'pshub'
 import type { Session } from '../contract.ts'
@@ -78,7 +79,7 @@ const hubSettings = ['redis', 'namespace', 'maxPayloadBytes', 'maxBacklog', ...m
 
 export const makeHub = (setup: Readonly<Settings>, more: HubOptions | undefined): Hub => {
   const options = Object.fromEntries(hubSettings.map(name => [name, setup[name]]))
-  return new Hub({ name: 'registry', ...options, ...more })
+  return new Hub({ name: 'registry', ...options, ...more, bigint: 'exact' })
 }
 
 /** @throws ConfigError where users could come that nobody, or everybody, could say they are */
@@ -150,6 +151,7 @@ export const addRegistry = async (
     return sendError(thrown, request, reply)
   })
   takeJson(app, setup.maxBodyBytes)
+  app.setReplySerializer(payload => stringifyExact(payload))
   addAccess(app, access)
   const ways = { token: tokens.areThere, provider: provider !== undefined }
   await app.register(sessionRoutes, { ...access, sessionOf, ways })

@@ -3,6 +3,7 @@ import { type Hub, HubError } from 'pshub'
 import type { ScheduleChange, ScheduleRow } from '../job-contract.ts'
 import { rightsOf } from './access.ts'
 import { auditOf } from './audit.ts'
+import { exactArgs } from './body.ts'
 import { Fields } from './fields.ts'
 import type { Masks } from './masks.ts'
 import type { Readings } from './readings.ts'
@@ -51,7 +52,7 @@ export const scheduleRoutes = async (app: FastifyInstance, options: ScheduleRout
       ...(timezone ? { timezone } : {}),
       missed: fields.choice('missed', ['once', 'skip']),
     }
-    const args = fields.has('args') ? fields.any('args') : {}
+    const args = fields.has('args') ? exactArgs(request) : {}
     const queue = fields.text('queue') || undefined
     const isHidden = (row: ScheduleRow) => row.name === name && !sees(row.task)
     if (!seesAll && (await listAll(hub, readings)).some(isHidden))

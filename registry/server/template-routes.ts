@@ -3,6 +3,7 @@ import { type Hub, HubError, type Template } from 'pshub'
 import { mostTemplates, type TemplateChange, type TemplateList } from '../job-contract.ts'
 import { identityOf, rightsOf } from './access.ts'
 import { auditOf, whoIs } from './audit.ts'
+import { exactArgs } from './body.ts'
 import { Fields } from './fields.ts'
 import type { Limits } from './limits.ts'
 import type { Masked, Masks } from './masks.ts'
@@ -50,7 +51,7 @@ export const templateRoutes = async (app: FastifyInstance, options: TemplateRout
     const name = fields.neededText('name').trim()
     if (!fields.has('args')) throw new Refusal(400, 'BadRequest', "'args' is missing.")
     const by = whoIs(identityOf(request))
-    const template = { name, args: fields.any('args'), isWhole: fields.any('isWhole') !== false, by, atMs: Date.now() }
+    const template = { name, args: exactArgs(request), isWhole: fields.any('isWhole') !== false, by, atMs: Date.now() }
     if (!(await told(hub.templates.save(task, template))))
       throw new Refusal(
         409,

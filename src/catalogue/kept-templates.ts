@@ -2,8 +2,10 @@ import { command } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
 import { HubError, messageOf } from '../wire/errors.ts'
 import { isMoment, objectOf } from '../wire/foreign.ts'
+import { PayloadProblem } from '../wire/json/json-value.ts'
 import type { Keys } from '../wire/keys.ts'
 import { tryParseTaskName } from '../wire/names.ts'
+import { encodePayload } from '../wire/payload.ts'
 
 /** Arguments of a task that somebody gave a name, for all who run it. */
 export interface Template {
@@ -51,7 +53,7 @@ export class KeptTemplates {
 
   /** Replaces the one of its name. Resolves with whether there was room. */
   async save(task: string, template: Template): Promise<boolean> {
-    const text = JSON.stringify(template)
+    const text = templateText(task, template)
     if (!readTemplate(text))
       throw wrong(
         task,
@@ -104,11 +106,25 @@ export class KeptTemplates {
 const wrong = (task: string, message: string): HubError =>
   new HubError('InvalidArgs', message, { task: String(task).slice(0, 200) })
 
+const templateText = (task: string, template: Template): string => {
+  try {
+    return encodePayload(template)
+  } catch (error) {
+    if (error instanceof PayloadProblem)
+      throw new HubError('InvalidArgs', `A template of ${task}: ${error.problem.pointer} ${error.message}.`, {
+        task,
+        data: { problems: [error.problem] },
+        cause: error,
+      })
+    throw error
+  }
+}
+
 /** Undefined for what is none. */
 export const readTemplate = (text: string): Template | undefined => {
   if (text === '' || Buffer.byteLength(text) > longestTemplate) return undefined
   try {
-    const { name, args, isWhole, by, atMs } = objectOf(text, longestTemplate)
+    const { name, args, isWhole, by, atMs } = objectOf(text, longestTemplate, 'exact')
     if (typeof name !== 'string' || name.trim() === '' || name.length > longestTemplateName) return undefined
     if (args === undefined || !isMoment(atMs)) return undefined
     return {

@@ -4,6 +4,7 @@ import type { Hub } from '../hub/hub.ts'
 import type { EnqueueOptions } from '../jobs/enqueue-options.ts'
 import type { EnqueueEntry } from '../jobs/entries.ts'
 import { HubError, messageOf } from '../wire/errors.ts'
+import { rounded } from '../wire/json/numbers.ts'
 import { UsageError } from './arguments.ts'
 import type { Invocation } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
@@ -31,10 +32,17 @@ export const readLines = (file: string, text: string, task: string | undefined):
     if (json.trim() === '') continue
     const line = at + 1
     const value = parseJson(json, `${file}, line ${line}, is not JSON`, 'enqueue')
-    lines.push({ entry: task === undefined ? (value as EnqueueEntry) : [task, value], line })
+    lines.push({ entry: task === undefined ? entryOf(value) : [task, value], line })
   }
   if (lines.length === 0) throw new UsageError(`${file} has no lines.`, 'enqueue')
   return lines
+}
+
+/** Only arguments are passed on as they are written. */
+const entryOf = (value: unknown): EnqueueEntry => {
+  if (!Array.isArray(value)) return value as EnqueueEntry
+  const [task, args, ...options] = value
+  return [task, args, ...(rounded(options) as unknown[])].slice(0, value.length) as unknown as EnqueueEntry
 }
 
 /** `-` is stdin. @throws UsageError */

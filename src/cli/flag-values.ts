@@ -1,4 +1,5 @@
 import { text } from 'node:stream/consumers'
+import { parseExact } from '../wire/json/exact-json.ts'
 import { isQueueName } from '../wire/keys.ts'
 import { UsageError } from './arguments.ts'
 import type { Invocation } from './command.ts'
@@ -28,7 +29,7 @@ export const withoutMark = (file: string): string => file.replace(/^\ufeff/, '')
 /** @throws UsageError */
 export const parseJson = (json: string, otherwise: string, command: string): unknown => {
   try {
-    return JSON.parse(json)
+    return parseExact(json)
   } catch (error) {
     throw new UsageError(`${otherwise}: ${(error as Error).message}`, command)
   }

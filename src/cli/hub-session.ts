@@ -25,7 +25,7 @@ export const withHub = async (
 ): Promise<number> => {
   // Loaded here, because schemas and logs cost all other commands a third of their time.
   const { Hub } = await import('../hub/hub.ts')
-  const hub = new Hub(settings)
+  const hub = new Hub({ ...settings, bigint: 'exact' })
   const awayBecause = watchRedis(hub.events)
   const interrupt = new AbortController()
   let interruptedBy: StopSignal | undefined

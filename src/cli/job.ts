@@ -6,6 +6,7 @@ import { nowMsOf } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
 import type { Settings } from '../settings/read.ts'
 import { HubError } from '../wire/errors.ts'
+import { parseExact } from '../wire/json/exact-json.ts'
 import { isId, type Keys, makeKeys } from '../wire/keys.ts'
 import { settingsOf, UsageError } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
@@ -125,7 +126,7 @@ const find = async (client: Redis, keys: Keys, id: string, queue: string | undef
 /** As its worker wrote it: JSON, unless somebody else wrote it. */
 const resultOf = ({ result }: JobRecord): unknown => {
   try {
-    return result === undefined || result === '' ? undefined : JSON.parse(result)
+    return result === undefined || result === '' ? undefined : parseExact(result)
   } catch {
     return undefined
   }

@@ -75,5 +75,11 @@ export const servingOptions = (held: string): Option[] => [
     setting: 'build',
     fallback: 'none',
   },
+  {
+    flag: 'bigint',
+    value: 'how',
+    about: 'integers beyond 2^53 for handlers: reject, number (rounded) or bigint',
+    setting: 'bigint',
+  },
   ...callerOptions.map(option => (option.setting === 'logLevel' ? { ...option, fallback: 'info' } : option)),
 ]

@@ -33,14 +33,13 @@ export const makeOutput = ({ stdout, stderr, env }: Host): Output => {
   return {
     out,
     err: makeSink(stderr, env),
-    json: value => out.line(printableJson(withNulls(value))),
+    json: value => out.line(printableJson(value, undefined, orNull)),
     each: value => new Promise(resolve => stdout.write(`${printableJson(value)}\n`, error => resolve(!error))),
   }
 }
 
 /** A field that has no value is null: a program that reads fields should find the same ones each time. */
-const withNulls = (value: unknown): unknown =>
-  JSON.parse(JSON.stringify(value, (_, inner) => (inner === undefined ? null : inner)))
+const orNull = (_key: string, value: unknown): unknown => (value === undefined ? null : value)
 
 /**
  * Who reads us may leave early, as `head` does: what is written after that is for nobody, which is no fault. What else becomes of it, as on a disk

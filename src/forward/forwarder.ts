@@ -88,7 +88,12 @@ export class Forwarder {
     }
     const task = anyTask(how, (request, ctx) => this.#forward(request, ctx))
     // Calls are nobody's affair here, and get no slot of their own.
-    this.#worker = new Worker({ ...settings, queue: forwardQueue(name), jobSlots: slots, tasks: [task] })
+    this.#worker = new Worker({
+      ...settings,
+      queue: forwardQueue(name),
+      jobSlots: slots,
+      tasks: [task],
+    })
   }
 
   get events(): Events {

@@ -1,4 +1,5 @@
 import { ConfigError, shown } from '../wire/errors.ts'
+import { stringifyExact } from '../wire/json/exact-json.ts'
 
 /** A job on its way out of the hub, as the other side gets it. */
 export interface ForwardedJob {
@@ -86,4 +87,4 @@ export const checkedFormat = (target: string, format: ForwardFormat = messageTex
 }
 
 const messageText: ForwardFormat = ({ id, task, args, key, from, attempt, traceparent, tracestate }) =>
-  JSON.stringify({ id, task, args, key, from, attempt, traceparent, tracestate })
+  stringifyExact({ id, task, args, key, from, attempt, traceparent, tracestate })

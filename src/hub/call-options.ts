@@ -7,7 +7,7 @@ import type { Progress } from '../wire/stream.ts'
 
 /** What a hub is made with; what is left out comes from the environment or is the default. */
 export type HubOptions = Partial<
-  Pick<Settings, 'redis' | 'namespace' | 'name' | 'maxPayloadBytes' | 'maxBacklog' | MeasuringSetting>
+  Pick<Settings, 'redis' | 'namespace' | 'name' | 'maxPayloadBytes' | 'bigint' | 'maxBacklog' | MeasuringSetting>
 >
 
 /** How one call is made. */

@@ -54,13 +54,14 @@ export class Dispatch implements CallHost {
   readonly #tail: string
 
   constructor(options: DispatchOptions) {
-    const { hubId, keys, blocking, events } = options
+    const { hubId, keys, blocking, events, settings } = options
     this.#options = options
     this.#tail = this.#tailFor({})
     this.#inbox = new Inbox({
       connection: blocking.at(keys.reply(hubId)),
       key: keys.reply(hubId),
       readKey: keys.read(hubId),
+      bigints: settings.bigint,
       // More than one comes of what is listened to.
       expected: () => this.#pending.size + this.#tickets.size + this.#listening,
       onReply: (reply, again) => this.#deliver(reply, again),

@@ -94,6 +94,7 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
     })
     this.#unanswered = new UnansweredReport({ hubId: this.id, name: this.#settings.name, keys: this.keys, commands })
     this.jobHost = {
+      bigints: this.#settings.bigint,
       hubId: this.id,
       ask: asked => this.ask(asked, 'Redis could not be asked about the job'),
       change: asked => this.change(asked, 'It could not be done'),

@@ -5,6 +5,7 @@ import { blockSeconds } from '../redis/connections.ts'
 import { isFull, isPassing, isRefusal, NotConnected } from '../redis/failures.ts'
 import { explained } from '../redis/refusals.ts'
 import { backoffMs, monotonicMs, sleep } from '../wire/clock.ts'
+import type { Bigints } from '../wire/json/numbers.ts'
 import { decodeReply, type Reply } from '../wire/message.ts'
 import type { StreamPart } from '../wire/stream.ts'
 import { detached } from '../wire/timers.ts'
@@ -16,6 +17,7 @@ export interface InboxOptions {
   key: string
   /** Where the last reply taken off it is kept. */
   readKey: string
+  bigints?: Bigints
   /** How many replies are waited for; while none is the inbox rests. */
   expected(): number
   /** `again` marks what may have been read before, because the connection broke in between. */
@@ -162,7 +164,7 @@ export class Inbox {
     let longest = 0
     for (const text of page) {
       longest = Math.max(longest, text.length)
-      const reply = decodeReply(text)
+      const reply = decodeReply(text, this.#options.bigints)
       if (reply) this.#options.onReply(reply, again)
       else this.#options.onProblem('a reply that is not one was dropped')
     }

@@ -4,10 +4,11 @@ import { command } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
 import { HubError } from '../wire/errors.ts'
 import type { JobFailure } from '../wire/job-part.ts'
+import { PayloadProblem } from '../wire/json/json-value.ts'
 import type { Keys } from '../wire/keys.ts'
 import { decodeRequest, type Request } from '../wire/message.ts'
 import { namesOf, refuseHubOptions } from '../wire/options.ts'
-import { decodePayload, encodePayload, PayloadProblem } from '../wire/payload.ts'
+import { decodePayload, encodePayload, invalid } from '../wire/payload.ts'
 import type { JobHost } from './job.ts'
 import { revivedMessage } from './job-text.ts'
 
@@ -199,7 +200,7 @@ const orInvalid = (encode: () => string): string => {
   try {
     return encode()
   } catch (error) {
-    if (error instanceof PayloadProblem) throw new HubError('InvalidArgs', `The arguments are ${error.message}.`)
+    if (error instanceof PayloadProblem) throw invalid('InvalidArgs', [error.problem], {})
     throw error
   }
 }

@@ -31,7 +31,7 @@ export interface JobDetails extends JobStatus {
   isTracked: boolean
   /** What it is to be run with; undefined when it has ended well, and its message has gone. */
   args: unknown
-  /** The same as JSON, exactly as it is in its message: `args` has whole numbers beyond 2^53 rounded. */
+  /** The same as JSON, exactly as it is in its message. In `args` a number that JavaScript cannot hold is an ExactNumber. */
   argsText: string | undefined
   /** The message is there: it can be tried again when it is dead. */
   hasMessage: boolean

@@ -3,8 +3,10 @@ import type { Redis } from '../redis/connection.ts'
 import { following, monotonicMs, within } from '../wire/clock.ts'
 import { fromWire, HubError } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'
+import { type Bigints, largeIn, mayHaveLarge, parseNumbers } from '../wire/json/numbers.ts'
 import type { Reply } from '../wire/message.ts'
 import { namesOf, refuseHubOptions, refuseWait } from '../wire/options.ts'
+import { invalid } from '../wire/payload.ts'
 import type { Progress } from '../wire/stream.ts'
 import { hasEnded, type JobRecord, type JobStatus, movedTo, readJobRecord } from './job-record.ts'
 import { hastenedMessage } from './job-text.ts'
@@ -13,6 +15,7 @@ import { readJobProgress } from './lists/job-progress.ts'
 /** What a job needs of its hub. */
 export interface JobHost {
   readonly hubId: string
+  readonly bigints: Bigints
   /** Reads. Rejects with a HubError: NotEnqueued, HubClosed. */
   ask<T>(commands: (client: Redis) => Promise<T>): Promise<T>
   /** Changes something. Rejects with a HubError: OutcomeUnknown where it may have been done, NotEnqueued, HubClosed. */
@@ -211,10 +214,18 @@ export class Job<R = unknown> {
   }
 
   #ended({ status: { state, error }, result }: JobRecord): R {
-    if (state === 'done') return (result === undefined || result === '' ? undefined : JSON.parse(result)) as R
+    if (state === 'done') return (result === undefined || result === '' ? undefined : this.#read(result)) as R
     if (state === 'dead' && error) throw fromWire(error, { task: this.task, id: this.id })
     if (state === 'expired') throw this.#error('Expired', `Job ${this.id} of ${this.task} was not run in time.`)
     throw this.#error('Aborted', `Job ${this.id} of ${this.task} was cancelled.`)
+  }
+
+  #read(result: string): unknown {
+    const { bigints } = this.#host
+    const value = parseNumbers(result, bigints)
+    const problem = bigints !== 'exact' && bigints !== 'number' && mayHaveLarge(result) ? largeIn(value) : undefined
+    if (problem) throw invalid('InvalidResult', [problem], { task: this.task, id: this.id })
+    return value
   }
 
   #outcomeOf(reply: Reply): R {

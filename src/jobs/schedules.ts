@@ -1,6 +1,7 @@
 import type { JobQueue } from '../queue/job-queue.ts'
 import { command, nowMsOf } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
+import { parseNumbers } from '../wire/json/numbers.ts'
 import type { TraceContext } from '../wire/message.ts'
 import type { Step } from './chain.ts'
 import { entryText, nextOf, readEntry, runMessage, type ScheduleEntry, type ScheduleTimes } from './cron.ts'
@@ -147,7 +148,7 @@ export class Schedules {
 
   #shown(name: string, entry: ScheduleEntry, nextMs: number | undefined, last: string | null | undefined): Schedule {
     const { cron, timezone, missed, task, pausedMs } = entry
-    const args: unknown = JSON.parse(entry.args)
+    const args: unknown = parseNumbers(entry.args, this.#host.bigints === 'exact' ? 'exact' : 'reject')
     const lastMs = /^\d{1,16}$/.test(last ?? '') ? Number(last) : undefined
     return { name, queue: this.#queue.name, cron, timezone, missed, task, args, nextMs, pausedMs, lastMs }
   }

@@ -1,3 +1,5 @@
+import { stringifyExact } from '../wire/json/exact-json.ts'
+
 /**
  * Controls, and what is invisible or turns the direction of writing: a terminal would obey them instead of showing
  * them. \p{Cs} are halves of surrogate pairs.
@@ -16,10 +18,14 @@ const escaped = (char: string): string =>
  * write to Redis, so they may hold escape sequences.
  */
 export const printable = (value: unknown): string => {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+  const text = typeof value === 'string' ? value : (stringifyExact(value) ?? '')
   return text.replace(/[\t\r\n]+/g, ' ').replace(unsafe, escaped)
 }
 
 /** A value as JSON that is safe to show; what is escaped can only be inside strings, so it means the same. */
-export const printableJson = (value: unknown, indent?: number): string =>
-  (JSON.stringify(value, null, indent) ?? 'null').replace(unsafe, char => (char === '\n' ? char : escaped(char)))
+export const printableJson = (
+  value: unknown,
+  indent?: number,
+  replacer?: (key: string, value: unknown) => unknown,
+): string =>
+  (stringifyExact(value, indent, replacer) ?? 'null').replace(unsafe, char => (char === '\n' ? char : escaped(char)))

@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { checkTarget, type RedisTarget } from '../redis/target.ts'
+import type { Bigints } from '../wire/json/numbers.ts'
 import { isNamespace } from '../wire/keys.ts'
 import { isBuild } from '../wire/names.ts'
 import { type AccessRules, accessRules, taskPattern } from './access-rules.ts'
@@ -27,6 +28,11 @@ export interface Settings {
   jobSlots: number | undefined
   /** Largest arguments or result, in bytes of JSON. Default 1 MiB. */
   maxPayloadBytes: number
+  /**
+   * What an integer beyond 2^53 - 1 is to handlers and callers, who would get another number: `reject`, an error; `bigint`, a BigInt; `number`,
+   * rounded; `exact`, an ExactNumber, as each number that JavaScript would write otherwise. Default reject.
+   */
+  bigint: Bigints
   /** Longest backlog a hub pushes to. Default 10000. */
   maxBacklog: number
   /** What the worker has when its process is told to stop, to finish what runs. Default 10000. */
@@ -206,6 +212,7 @@ export const settingsTable: { [K in keyof Settings]: Setting<Settings[K]> } = {
   slots: { users: worker, fallback: 4, ...integer(1, 256) },
   jobSlots: { users: worker, fallback: undefined, ...integer(0, 256) },
   maxPayloadBytes: { users: all, fallback: 1024 * 1024, ...payload },
+  bigint: { users: ['hub', 'worker'], fallback: 'reject', ...oneOf('reject', 'number', 'bigint', 'exact') },
   maxBacklog: { users: all, fallback: 10_000, ...integer(1, 10_000_000) },
   graceMs: { users: worker, fallback: 10_000, ...upToAnHour },
   // A beat is sent every second; with less, one that is late would pass for a death.

@@ -1,6 +1,6 @@
 import type { ErrorObject } from 'ajv/dist/2020.js'
 import type { Problem } from '../wire/errors.ts'
-import { escapePointer } from '../wire/payload.ts'
+import { escapePointer } from '../wire/json/json-value.ts'
 
 /**
  * What a check found, as it is told to people. The pointer names the offending field itself: for a missing or surplus one, the

@@ -1,6 +1,7 @@
 import { ConfigError, messageOf, type Problem } from '../wire/errors.ts'
 import { Abandoned } from '../wire/failures.ts'
-import { escapePointer, invalid } from '../wire/payload.ts'
+import { escapePointer } from '../wire/json/json-value.ts'
+import { invalid } from '../wire/payload.ts'
 import { isThenable } from '../wire/returned.ts'
 import { publishedOf } from './libraries/published.ts'
 import type { JsonSchema } from './schema.ts'

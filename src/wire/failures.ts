@@ -8,6 +8,8 @@ import {
   TaskError,
   type WireError,
 } from './errors.ts'
+import { parseExact } from './json/exact-json.ts'
+import { PayloadProblem } from './json/json-value.ts'
 import { encodePayload, invalid } from './payload.ts'
 
 /** Why the executor itself ended a run; the caller is told its code. */
@@ -57,20 +59,26 @@ const chosenOf = ({ code, status }: TaskError): Pick<WireError, 'code' | 'status
 const maxMessageLength = 2000
 const maxDataLength = 65_536
 
-/** What can travel, as it is now: the handler may go on changing it until the reply is written. Else nothing. */
+/** As it is now: the handler may go on changing it until the reply is written. Of data that cannot travel, why; of too much, nothing. */
 const dataOf = (data: unknown): { data?: unknown } => {
+  if (data === undefined) return {}
+  const told = travelling(data)
+  return told instanceof PayloadProblem ? { data: { problems: [told.problem] } } : told
+}
+
+const travelling = (data: unknown): { data?: unknown } | PayloadProblem => {
   try {
     // With the level that the reply puts around it.
     const text = encodePayload({ data })
-    return text.length <= maxDataLength ? JSON.parse(text) : {}
-  } catch {
-    return {}
+    return text.length <= maxDataLength ? (parseExact(text) as { data?: unknown }) : {}
+  } catch (error) {
+    return error instanceof PayloadProblem ? error : {}
   }
 }
 
 /** A nested call's error is a failure of this task; which one it was is worth knowing, also without its own data. */
 const nestedDataOf = (error: HubError): { data?: unknown } => {
   const nested = error.toJSON()
-  const told = dataOf({ nested })
+  const told = travelling({ nested })
   return 'data' in told ? told : dataOf({ nested: { ...nested, data: undefined } })
 }

@@ -1,3 +1,4 @@
+import { type Bigints, parseNumbers } from './json/numbers.ts'
 import { nestsDeeperThan } from './payload.ts'
 
 /*
@@ -28,12 +29,12 @@ export const maxNesting = 1024
 const maxCount = 2 ** 40
 
 /** @throws Unreadable for what is no JSON object, longer than `maxLength` or nested too deeply */
-export const objectOf = (text: string, maxLength: number): Record<string, unknown> => {
+export const objectOf = (text: string, maxLength: number, bigints: Bigints = 'number'): Record<string, unknown> => {
   if (text.length > maxLength) throw new Unreadable(`it is longer than ${maxLength} characters`)
   if (nestsDeeperThan(text, maxNesting)) throw new Unreadable(`it is nested deeper than ${maxNesting} levels`)
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = parseNumbers(text, bigints)
   } catch {
     throw new Unreadable('it is not JSON')
   }

@@ -1,7 +1,10 @@
 import { errorTable, kindOf, type WireError } from './errors.ts'
 import { type JobPart, readJobPart } from './job-part.ts'
+import { stringifyExact } from './json/exact-json.ts'
+import { PayloadProblem } from './json/json-value.ts'
+import { type Bigints, largeIn, mayHaveLarge } from './json/numbers.ts'
 import { hubIdOf, isId } from './keys.ts'
-import { decodePayload, PayloadProblem } from './payload.ts'
+import { decodePayload, invalid } from './payload.ts'
 import { arePhases, type Phases } from './phases.ts'
 import { type Asked, readAsked, readPart, type StreamPart } from './stream.ts'
 
@@ -29,6 +32,8 @@ export interface Request extends TraceContext {
   ttlMs: number
   task: string
   args: unknown
+  /** `args` may have a BigInt, or an ExactNumber. */
+  hasLarge: boolean
   /** Whose reply list to answer on; undefined when nobody waits. */
   hubId: string | undefined
   /** Name of the calling service, as it gave it. */
@@ -98,6 +103,7 @@ export const unstamped = (ttlMs: number, body: string): string => `"ttl":${ttlMs
 export const stamped = (at: string, ttlMs: number, body: string): string => `{"at":${at},"ttl":${ttlMs},${body}`
 
 const maxTaskLength = 128
+const atLength = '{"at":1795220163659000'.length
 /** How a request begins that did not come by hand. */
 const leading = /^\{"at":(\d+),"ttl":\d+,"id":"([\w-]+)"/
 const leadingJob = new RegExp(`${leading.source},"job":\\{`)
@@ -112,12 +118,16 @@ export const decodeRequest = (
   heldId: string | undefined,
   namespace: string,
   argsBeside?: string,
+  bigints: Bigints = 'reject',
 ): Request => {
   let value: unknown
   let beside: unknown
+  // Behind the leading `at`, which is as long.
+  const hasLarge = bigints !== 'number' && mayHaveLarge(argsBeside ?? text, argsBeside === undefined ? atLength : 0)
+  const read = hasLarge || bigints === 'exact' ? bigints : 'number'
   try {
-    value = decodePayload(text)
-    if (argsBeside !== undefined) beside = decodePayload(argsBeside)
+    value = decodePayload(text, argsBeside === undefined ? read : 'number', atLength)
+    if (argsBeside !== undefined) beside = decodePayload(argsBeside, read)
   } catch (error) {
     throw new MalformedMessage(error instanceof PayloadProblem ? error.message : 'not JSON')
   }
@@ -139,6 +149,7 @@ export const decodeRequest = (
     ttlMs: Number.isFinite(ttl) && (ttl as number) > 0 ? (ttl as number) : 0,
     task,
     args: argsBeside !== undefined ? beside : args === undefined ? {} : args,
+    hasLarge,
     hubId,
     from: typeof from === 'string' ? from.slice(0, 64) : undefined,
     traceparent: typeof traceparent === 'string' ? traceparent.slice(0, 64) : undefined,
@@ -172,7 +183,7 @@ export const errorReply = (
   worker: string,
   us: Phases | undefined,
 ): string =>
-  `{"id":"${request.id}","ok":false,"error":${JSON.stringify(told(request, error))},"worker":"${worker}"${us ? `,${phasesJson(us)}` : ''}}`
+  `{"id":"${request.id}","ok":false,"error":${stringifyExact(told(request, error))},"worker":"${worker}"${us ? `,${phasesJson(us)}` : ''}}`
 
 /** What its caller is told of an error: never that a request was certainly not run which an earlier worker may have started. */
 export const told = ({ task, mayHaveRun }: Pick<Request, 'task' | 'mayHaveRun'>, error: WireError): WireError => {
@@ -184,10 +195,33 @@ export const told = ({ task, mayHaveRun }: Pick<Request, 'task' | 'mayHaveRun'>,
 const phasesJson = (us: Phases): string => `"us":{"backlog":${us.backlog},"queue":${us.queue},"exec":${us.exec}}`
 
 /** Reads a reply, or what comes before one; undefined for anything that is neither. */
-export const decodeReply = (text: string): Reply | StreamPart | undefined => {
+export const decodeReply = (text: string, bigints: Bigints = 'reject'): Reply | StreamPart | undefined => {
+  const hasLarge = bigints !== 'number' && bigints !== 'exact' && mayHaveLarge(text)
+  const reply = readReply(text, hasLarge || bigints === 'exact' ? bigints : 'number')
+  if (hasLarge && reply) return withoutLarge(reply)
+  // Of an error the hub itself reads numbers.
+  return bigints === 'exact' && reply && 'ok' in reply && !reply.ok ? readReply(text, 'reject') : reply
+}
+
+/** A number that JavaScript cannot hold makes a result an error, and is left out of the data of one. */
+const withoutLarge = (reply: Reply | StreamPart): Reply | StreamPart => {
+  if (!('ok' in reply)) {
+    const problem = 'value' in reply ? largeIn(reply.value) : undefined
+    return problem ? { ...reply, problem } : reply
+  }
+  const problem = reply.ok ? largeIn(reply.result) : largeIn(reply.error.data, '/data')
+  if (!problem) return reply
+  const { id, worker, us } = reply
+  const data = { problems: [problem] }
+  const { message } = invalid('InvalidResult', [problem], {})
+  const error = reply.ok ? { code: 'InvalidResult', message, retryable: false, data } : { ...reply.error, data }
+  return { id, ok: false, error, ...(worker === undefined ? {} : { worker }), ...(us === undefined ? {} : { us }) }
+}
+
+const readReply = (text: string, bigints: Bigints): Reply | StreamPart | undefined => {
   let value: unknown
   try {
-    value = decodePayload(text)
+    value = decodePayload(text, bigints)
   } catch (error) {
     // Whose reply it is may still be read; its caller need not wait for the deadline.
     const id = /^\{"id":"([\w-]+)"/.exec(text)?.[1]

@@ -1,41 +1,38 @@
-import { HubError, type Problem } from './errors.ts'
+import { HubError, messageOf, type Problem } from './errors.ts'
+import { stringifyExact } from './json/exact-json.ts'
+import {
+  escapePointer,
+  isPlainJson,
+  jsonValueOf,
+  maxDepth,
+  PayloadProblem,
+  protoKey,
+  tooDeep,
+} from './json/json-value.ts'
+import { type Bigints, parseNumbers } from './json/numbers.ts'
 
-/** Deepest nesting of arrays and objects in arguments and results. */
-export const maxDepth = 64
+/** `value` as JSON text. Throws PayloadProblem for what JSON cannot say, what is nested too deep, and a key named `__proto__`. */
+export const encodePayload = (value: unknown): string => encoded(value, false)
 
-/** A value that cannot travel as JSON: too deep, a cycle, a BigInt, a key that pollutes prototypes. */
-export class PayloadProblem extends Error {
-  readonly problem: Problem
-  constructor(pointer: string, message: string) {
-    super(message)
-    this.problem = { pointer, message }
+/** `isPlain`: it was looked at. */
+const encoded = (value: unknown, isPlain: boolean): string => {
+  try {
+    return isPlain || isPlainJson(value) ? JSON.stringify(value) : stringifyExact(jsonValueOf(value))
+  } catch (cause) {
+    if (cause instanceof PayloadProblem) throw cause
+    throw new PayloadProblem('', cause instanceof RangeError ? tooDeep : `not JSON: ${messageOf(cause)}`)
   }
 }
 
 /**
- * `value` as JSON text. Throws PayloadProblem when it is not JSON, nested deeper than `maxDepth`, or has a key named
- * `__proto__` (JSON.parse would make it an own property, which Object.assign turns into a prototype at the reader).
+ * Parses JSON text that came from somebody else, with the same limits as encodePayload. What its large numbers become `bigints` says; none is
+ * looked for ahead of `from`. Throws PayloadProblem.
  */
-export const encodePayload = (value: unknown): string => {
-  let text: string | undefined
-  try {
-    text = JSON.stringify(value)
-  } catch (cause) {
-    throw new PayloadProblem('', cause instanceof RangeError ? tooDeep : `not JSON: ${(cause as Error).message}`)
-  }
-  if (text === undefined) throw new PayloadProblem('', `not JSON: ${typeof value}`)
-  if (nestsDeeperThan(text, maxDepth)) throw new PayloadProblem('', tooDeep)
-  // JSON.stringify spells keys plainly, so a search finds them.
-  if (text.includes('"__proto__":')) refuseProto(JSON.parse(text), '')
-  return text
-}
-
-/** Parses JSON text that came from somebody else, with the same limits as encodePayload. Throws PayloadProblem. */
-export const decodePayload = (text: string): unknown => {
+export const decodePayload = (text: string, bigints: Bigints = 'number', from = 0): unknown => {
   if (nestsDeeperThan(text, maxDepth + 1)) throw new PayloadProblem('', tooDeep)
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = parseNumbers(text, bigints, from)
   } catch {
     throw new PayloadProblem('', 'not JSON')
   }
@@ -44,16 +41,14 @@ export const decodePayload = (text: string): unknown => {
   return value
 }
 
-/** The same of what may be anything: what is no JSON that can be used is a text. */
+/** The same of what may be anything: what is no JSON that can be used is a text, a number that JavaScript cannot hold an ExactNumber. */
 export const readAnyPayload = (text: string): unknown => {
   try {
-    return decodePayload(text)
+    return decodePayload(text, 'reject')
   } catch {
     return text
   }
 }
-
-const tooDeep = `nested deeper than ${maxDepth} levels`
 
 /** Two characters are needed per level and few payloads have many brackets, so the scan of each character is rare. */
 export const nestsDeeperThan = (text: string, limit: number): boolean =>
@@ -88,13 +83,10 @@ const refuseProto = (value: unknown, pointer: string): void => {
   if (typeof value !== 'object' || value === null) return
   for (const key of Object.keys(value)) {
     const inner = `${pointer}/${escapePointer(key)}`
-    if (key === '__proto__') throw new PayloadProblem(inner, 'a key named __proto__ is not allowed')
+    if (key === '__proto__') throw new PayloadProblem(inner, protoKey)
     refuseProto((value as Record<string, unknown>)[key], inner)
   }
 }
-
-/** One step of a JSON Pointer (RFC 6901). */
-export const escapePointer = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')
 
 /** Bytes of the text as UTF-8; most texts are so short that no counting is needed to know that they fit. */
 export const exceeds = (text: string, maxBytes: number): boolean =>
@@ -110,9 +102,10 @@ export const encodeFitting = (
   check: ((value: unknown, size: number) => Problem[]) | undefined,
 ): string | Problem[] | undefined => {
   try {
-    const json = encodePayload(value)
+    const isPlain = isPlainJson(value)
+    const json = encoded(value, isPlain)
     if (exceeds(json, maxBytes)) return undefined
-    if (!check || check(value, json.length).length === 0) return json
+    if (!check || (isPlain && check(value, json.length).length === 0)) return json
     const problems = check(JSON.parse(json), json.length)
     return problems.length === 0 ? json : problems
   } catch (error) {

@@ -1,5 +1,7 @@
+import type { Problem } from './errors.ts'
 import { ConfigError, shown } from './errors.ts'
 import { isAmount, isObject } from './foreign.ts'
+import { rounded } from './json/numbers.ts'
 import { namesOf, wrongOptions } from './options.ts'
 
 /*
@@ -18,7 +20,10 @@ export interface Progress {
 }
 
 /** What comes before a reply. */
-export type StreamPart = { id: string; chunk: number; value: unknown } | { id: string; progress: Progress }
+/** `problem`: why the value cannot be given to JavaScript code. */
+export type StreamPart =
+  | { id: string; chunk: number; value: unknown; problem?: Problem }
+  | { id: string; progress: Progress }
 
 /** What a request asks for beside its reply. */
 export interface Asked {
@@ -56,7 +61,7 @@ export const progressText = (id: string, progress: Progress): string =>
 export const readPart = (id: string, { chunk, value, progress }: Record<string, unknown>): StreamPart | undefined => {
   if (Number.isSafeInteger(chunk) && (chunk as number) > 0)
     return value === undefined ? undefined : { id, chunk: chunk as number, value }
-  const read = readProgress(progress)
+  const read = readProgress(rounded(progress))
   return read && { id, progress: read }
 }
 

@@ -130,10 +130,10 @@ const makeParts = (
   const queue = new Queue(queueName, keys)
   const slots = new Slots(pool)
   const forget = events.on('redis:up', () => slots.onReconnected())
-  const { maxPayloadBytes } = settings
+  const { maxPayloadBytes, bigint } = settings
   const startSpan = common.startSpan(queueName)
   const executor = new Executor({
-    ...{ tasks, handlers, pulse, maxPayloadBytes, log, startSpan, nestedCall },
+    ...{ tasks, handlers, pulse, maxPayloadBytes, bigint, log, startSpan, nestedCall },
     openStream: (...given) => crew().streams.open(...given),
     onProgress: (request, progress) => crew().progress.note(request, progress),
   })

@@ -2,13 +2,14 @@ import type { Pulse } from '../figures/pulse.ts'
 import type { RunLook } from '../figures/worker-look.ts'
 import { isHeldJob } from '../jobs/held-job.ts'
 import type { RunSpan } from '../outlets/tracing.ts'
-import { givenTo, taskFor } from '../task/any-task.ts'
+import { givenTo, isDeclared, taskFor } from '../task/any-task.ts'
 import type { RunArgs } from '../task/merged.ts'
 import type { Task } from '../task/task.ts'
 import { monotonicMs } from '../wire/clock.ts'
 import { Deadlines } from '../wire/deadlines.ts'
 import { type HubError, type WireError, whyKeyed } from '../wire/errors.ts'
 import { Abandoned, failureOf, refused } from '../wire/failures.ts'
+import { type Bigints, largeIn, rounded } from '../wire/json/numbers.ts'
 import type { Request } from '../wire/message.ts'
 import { encodeFitting, exceeds } from '../wire/payload.ts'
 import { isThenable, isYielding } from '../wire/returned.ts'
@@ -41,6 +42,7 @@ export interface ExecutorOptions extends RunOptions {
   /** Is told what runs; its tasks are these, in this order. */
   pulse: Pulse
   maxPayloadBytes: number
+  bigint: Bigints
   /** Where a run's chunks go whose caller wants a stream, and gives it `encode`d; `signal` fires when it is to stop. */
   openStream(request: Request, hubId: string, signal: AbortSignal, encode: (value: unknown) => string): Chunks
   /** Starts the span of a run that waited here for `queueMs`. */
@@ -190,8 +192,10 @@ export class Executor {
   }
 
   /** Throws why the handler is not started. A caller in another language may not have looked at the schema or the limit. */
-  #checkArgs(task: Task, { task: name, id, heldId, args, argsBeside, text: message, job, then }: Request): void {
+  #checkArgs(task: Task, request: Request): void {
+    const { task: name, id, heldId, argsBeside, text: message, job, then } = request
     const text = argsBeside ?? message
+    const args = request.hasLarge ? this.#rounded(task, request) : request.args
     if (task.keyed && !isHeldJob(heldId)) throw new Abandoned('InvalidArgs', whyKeyed(name))
     if (task.keyed === 'merged') {
       if (job?.run) return
@@ -210,6 +214,14 @@ export class Executor {
       throw new Abandoned('PayloadTooLarge', `The arguments of ${name} are larger than ${maxPayloadBytes} bytes.`)
     const problems = task.checkArgs?.(args, text.length)
     if (problems?.length) throw refused('InvalidArgs', problems, { task: name, id })
+  }
+
+  /** Arguments as a schema is to see them. Throws for what the handler cannot be given. */
+  #rounded(task: Task, { task: name, id, args }: Request): unknown {
+    const passesOn = this.#options.bigint === 'exact' || !isDeclared(task)
+    const problem = passesOn ? undefined : largeIn(args)
+    if (problem) throw refused('InvalidArgs', [problem], { task: name, id })
+    return rounded(args)
   }
 
   #encodeResult(task: Task, value: unknown, { task: name, id }: Request): string {

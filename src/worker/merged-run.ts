@@ -2,6 +2,7 @@ import type { JobEnd } from '../queue/job-queue.ts'
 import type { RunArgs } from '../task/merged.ts'
 import type { Task } from '../task/task.ts'
 import { failureText } from '../wire/job-part.ts'
+import { type Bigints, largeIn, rounded } from '../wire/json/numbers.ts'
 import type { Request } from '../wire/message.ts'
 import { decodePayload, invalid } from '../wire/payload.ts'
 
@@ -17,21 +18,27 @@ const leadingRun =
   /^(\{"at":\d+,"ttl":\d+,"id":"[\w-]+","job":(\{"fence":\d+,"run":[^{}]*\}),"task":"[^" ]*","args":\[)/
 
 /** The payloads of a run, and its message without them; undefined for what is no run. */
-export const cutRun = (text: string): { text: string; payloads: unknown[] } | undefined => {
+export const cutRun = (
+  text: string,
+  bigints: Bigints = 'reject',
+): { text: string; payloads: unknown[] } | undefined => {
   const [, head, part] = leadingRun.exec(text) ?? []
   if (head === undefined || part === undefined) return undefined
   const bytes = Buffer.from(text)
   let from = Buffer.byteLength(head)
   const payloads = sizesOf(part).map(size => {
     from += size + 1
-    return readPayload(bytes.toString('utf8', from - size - 1, from - 1))
+    return readPayload(bytes.toString('utf8', from - size - 1, from - 1), bigints)
   })
-  return { text: `${head}]}`, payloads: bytes.length === from + 1 ? payloads : listed(text, head, payloads.length) }
+  return {
+    text: `${head}]}`,
+    payloads: bytes.length === from + 1 ? payloads : listed(text, head, payloads.length, bigints),
+  }
 }
 
 /** Bytes that are no UTF-8 have become others on their way here: then nothing can be cut, and the list has to do. */
-const listed = (text: string, head: string, count: number): unknown[] => {
-  const list = readPayload(text.slice(head.length - 1, -1))
+const listed = (text: string, head: string, count: number, bigints: Bigints): unknown[] => {
+  const list = readPayload(text.slice(head.length - 1, -1), bigints)
   return Array.isArray(list) && list.length === count ? list : Array(count).fill(unreadable)
 }
 
@@ -40,9 +47,9 @@ const sizesOf = (part: string): number[] => {
   return run.flatMap(([, , each]) => each.filter((_, at) => at % 2 === 0))
 }
 
-const readPayload = (text: string): unknown => {
+const readPayload = (text: string, bigints: Bigints): unknown => {
   try {
-    return decodePayload(text)
+    return decodePayload(text, bigints)
   } catch {
     return unreadable
   }
@@ -61,11 +68,16 @@ export const runArgs = ({ job, args }: Request): RunArgs | undefined => {
 }
 
 /** The end of a run that is not started, because a payload of it is none that its task takes: that one is given up. */
-export const refusedRun = (heldId: string, task: Task, run: RunArgs): JobEnd | undefined => {
+export const refusedRun = (
+  heldId: string,
+  task: Task,
+  run: RunArgs,
+  bigints: Bigints = 'reject',
+): JobEnd | undefined => {
   let reason: string | undefined
   const words = run.map(([, payloads]) => {
     for (const [at, payload] of payloads.entries()) {
-      const problem = problemOf(task, payload)
+      const problem = problemOf(task, payload, bigints)
       reason ??= problem
       if (problem !== undefined) return `${payload === unreadable ? 'x' : 'd'}${at + 1}`
     }
@@ -76,8 +88,10 @@ export const refusedRun = (heldId: string, task: Task, run: RunArgs): JobEnd | u
   return { id: heldId, outcome: 'retry', delayMs: 0, keys: run.length, words, text, following: '' }
 }
 
-const problemOf = (task: Task, payload: unknown): string | undefined => {
+const problemOf = (task: Task, payload: unknown, bigints: Bigints): string | undefined => {
   if (payload === unreadable) return 'It is no JSON that can be used.'
-  const problems = task.checkArgs?.(payload, JSON.stringify(payload).length)
+  const large = bigints === 'exact' ? undefined : largeIn(payload)
+  const plain = rounded(payload)
+  const problems = large ? [large] : task.checkArgs?.(plain, JSON.stringify(plain).length)
   return problems?.length ? invalid('InvalidArgs', problems, { task: task.name.full }).message : undefined
 }

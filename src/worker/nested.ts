@@ -23,7 +23,7 @@ export const makeNestedCalls = (settings: Readonly<Settings>, queue: string, tra
 
 /** The hub's settings are those of the worker; who is called sees the queue's name. */
 const hubOptionsOf = (settings: Readonly<Settings>, name: string): HubOptions => {
-  const { redis, namespace, maxPayloadBytes, maxBacklog } = settings
+  const { redis, namespace, maxPayloadBytes, maxBacklog, bigint } = settings
   const measuring = Object.fromEntries(measuringSettings.map(setting => [setting, settings[setting]]))
-  return { redis, namespace, maxPayloadBytes, maxBacklog, name, ...measuring }
+  return { redis, namespace, maxPayloadBytes, maxBacklog, bigint, name, ...measuring }
 }

@@ -82,7 +82,11 @@ const runCheck = async (check, pair) => {
 
 /** A Redis server of its own for each pair: none sees what another does to its server. */
 const withStage = async use => {
-  const stage = { folder: mkdtempSync(join(tmpdir(), 'pshub-conformance-')), server: await startServer() }
+  const stage = {
+    folder: mkdtempSync(join(tmpdir(), 'pshub-conformance-')),
+    server: await startServer(),
+    generatedValues: options.ring ? 100 : 1200,
+  }
   stage.redis = new Redis(stage.server.port)
   try {
     await use(stage)

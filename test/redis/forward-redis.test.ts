@@ -26,15 +26,25 @@ const errorsOf = async (id: string) => (await fixture.hub().jobDetails(id, { que
 describe('a Redis list', () => {
   it('gets each job as JSON, in one command for a batch', async () => {
     const hub = fixture.hub({ name: 'shop' })
-    const entries = [1, 2, 3].map(n => ['paid', { n, text: 'ä{}[]' }, { key: `k${n}` }] as const)
+    const big = 1253261109769874438n
+    const entries = [1, 2, 3].map(n => ['paid', { n, text: 'ä{}[]', big }, { key: `k${n}` }] as const)
     const { ids } = await hub.enqueueMany(entries, { forward })
     await startForwarder(fixture, { target: redisList({ redis: other.url, key: 'paid' }) })
     await eventually(async () => (await there.llen('paid')) === 3)
-    const messages = (await there.lrange('paid', 0, -1)).map(text => JSON.parse(text))
+    const texts = await there.lrange('paid', 0, -1)
+    for (const text of texts) expect(text).toContain(`"big":${big}`)
+    const messages = texts.map(text => JSON.parse(text))
     expect(messages).toEqual(
       ids.map((id, at) => {
         const n = at + 1
-        return { id, task: 'paid', args: { n, text: 'ä{}[]' }, key: `k${n}`, from: 'shop', attempt: 1 }
+        return {
+          id,
+          task: 'paid',
+          args: { n, text: 'ä{}[]', big: Number(big) },
+          key: `k${n}`,
+          from: 'shop',
+          attempt: 1,
+        }
       }),
     )
     expect(await there.info('commandstats')).toContain('cmdstat_rpush:calls=1,')

@@ -37,7 +37,7 @@ describe('a handler in a thread', () => {
       'classes',
       'function',
       'circle',
-      'bigint',
+      'unsendable',
       'deep',
       'proto',
       'large',
@@ -120,7 +120,10 @@ describe('a call that it makes', () => {
     await startWorker()
     const hub = it_.hub()
     const caught = async (args: object) => ((await hub.call('calling:1.0', args)) as { caught: object }).caught
-    expect(await caught({ task: 'echo:1.0', args: 'bigint' })).toMatchObject({ isHubError: true, code: 'InvalidArgs' })
+    expect(await caught({ task: 'echo:1.0', args: 'unsendable' })).toMatchObject({
+      isHubError: true,
+      code: 'InvalidArgs',
+    })
     // Expired where a busy machine does not come to it in time.
     expect(await caught({ task: 'slow:1.0', timeoutMs: 300 })).toMatchObject({
       isHubError: true,

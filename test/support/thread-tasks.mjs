@@ -34,7 +34,7 @@ const ends = {
   classes: () => ({ price: new Money(250), at: new Date(0), left: undefined, list: [undefined, () => 1] }),
   function: () => () => 1,
   circle: () => circle,
-  bigint: () => 5n,
+  unsendable: () => new Set(),
   deep: () => Array.from({ length: 70 }).reduce(inner => [inner], 1),
   proto: () => JSON.parse('{"__proto__": {"admin": true}}'),
   large: () => 'x'.repeat(2_000_000),
@@ -115,7 +115,7 @@ export const rethrowing = defineTask('rethrowing:1.0', inThreads, heedingHere.ha
 export const calling = defineTask('calling:1.0', inThreads, async ({ task, args, cancelMs, timeoutMs }, ctx) => {
   const signal = cancelMs === undefined ? undefined : AbortSignal.timeout(cancelMs)
   try {
-    const given = args === 'bigint' ? { n: 5n } : args
+    const given = args === 'unsendable' ? { n: new Set() } : args
     return { answer: await ctx.call(task, given, { ...(signal && { signal }), ...(timeoutMs && { timeoutMs }) }) }
   } catch (error) {
     const { code, message, data, ran } = error
@@ -206,7 +206,7 @@ const behind = {
     throw new TaskError('no luck', { code: 'NoLuck' })
   },
   dies: () => process.exit(7),
-  bigint: () => 5n,
+  unsendable: () => new Set(),
   large: () => 'x'.repeat(2_000_000),
   stubborn: () => 'x'.repeat(2_000_000),
   computes: () => {

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { newId } from '../../src/wire/ids.ts'
+import { maxDepth, PayloadProblem } from '../../src/wire/json/json-value.ts'
 import { hubIdOf, isId, makeKeys } from '../../src/wire/keys.ts'
 import {
   decodeReply,
@@ -10,7 +11,7 @@ import {
   requestTail,
   stamped,
 } from '../../src/wire/message.ts'
-import { decodePayload, encodePayload, maxDepth, PayloadProblem } from '../../src/wire/payload.ts'
+import { decodePayload, encodePayload } from '../../src/wire/payload.ts'
 import { anyJson, anyText, depthOf, hasProto } from '../support/any-json.ts'
 
 /** What holds for every payload, reply list name and list element there can be. */
@@ -54,7 +55,8 @@ describe('any payload', () => {
           expect(encoded.refused.problem.message).toContain('__proto__')
           return
         }
-        expect(encoded.value).toBe(JSON.stringify(value))
+        // Large integers have more digits than JSON.stringify writes.
+        expect(JSON.parse(encoded.value)).toEqual(JSON.parse(JSON.stringify(value)))
         expect(decodePayload(encoded.value)).toEqual(value)
       }),
       { numRuns: 500 },
@@ -103,7 +105,7 @@ describe('any payload', () => {
   it('is refused when it is not JSON at all', () => {
     const cycle: unknown[] = []
     cycle.push(cycle)
-    const values = [undefined, () => 1, Symbol('s'), 1n, { a: [1n] }, cycle]
+    const values = [undefined, () => 1, Symbol('s'), cycle]
     for (const value of values) expect(() => encodePayload(value)).toThrow(PayloadProblem)
     let deep: unknown = 1
     for (let level = 0; level < 50_000; level++) deep = [deep]
@@ -185,7 +187,7 @@ describe('any list element', () => {
           const id = newId()
           const tail = requestTail(makeKeys('pshub').reply('h'), from, undefined)
           const text = stamped('1795220163659000', ttl, requestBody(id, 't:1.0', idempotent, encodePayload(args), tail))
-          const request = decodeRequest(text, undefined, 'pshub')
+          const request = decodeRequest(text, undefined, 'pshub', undefined, 'number')
           expect(request).toMatchObject({ id, atUs: 1795220163659000, ttlMs: ttl, task: 't:1.0', hubId: 'h', text })
           expect(request.args).toEqual(args)
           expect(request.idempotent).toBe(idempotent)

@@ -49,7 +49,7 @@ def _read(message: str) -> Request:
 @_titled("enqueued")
 def test_enqueued(case: Any) -> None:
     part, ttl_ms = shape_of(case["task"], case["args"], _options(case), "merged", case.get("scores"))
-    step = Step("x", case["task"], "q", payload_text(case["task"], case["args"]), part, ttl_ms)
+    step = Step("x", case["task"], "q", payload_text(case["args"]), part, ttl_ms)
     assert step_message([step], "shop", "a") == case["message"].replace("<id>", "x")
 
 

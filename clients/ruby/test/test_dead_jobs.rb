@@ -78,7 +78,7 @@ class TestDeadJobs < PshubTest
     calling = hub
     id, = bury(calling, 1)
     dead = calling.dead("default")
-    assert_match(/The arguments are not JSON/, assert_raises(Pshub::InvalidArgs) { dead.retry(args: Object.new, ids: [id]) }.message)
+    assert_match(/The arguments of the task: arguments not JSON/, assert_raises(Pshub::InvalidArgs) { dead.retry(args: Object.new, ids: [id]) }.message)
     given = { "card" => ['a "quoted" }', { "deep" => [1] }] }
     assert_equal 1, dead.retry(args: given, ids: [id])
     assert_equal given, calling.job(id).result

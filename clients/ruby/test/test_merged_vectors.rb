@@ -29,7 +29,7 @@ class TestMergedVectors < PshubTest
     MERGED["enqueued"].each do |each|
       task, args = each.values_at("task", "args")
       part, ttl_ms = Pshub::EnqueueOptions.shape(task, args, named(each["options"]), "merged", each["scores"])
-      step = Pshub::Step.new(id: "x", task: task, queue: "q", args: Pshub::Arguments.canonical(task, args), job: part, ttl_ms: ttl_ms)
+      step = Pshub::Step.new(id: "x", task: task, queue: "q", args: Pshub::Canonical.text_of(args), job: part, ttl_ms: ttl_ms)
       assert_equal each["message"].sub("<id>", "x"), Pshub::Steps.message([step], "shop", "a"), each["title"]
     end
   end

@@ -1,7 +1,9 @@
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import type { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { exactBody } from '../body.ts'
 import { Refusal } from '../refusal.ts'
+import { sendMarks, withExactArguments, writeExact } from './exact-messages.ts'
 
 /** What serves one request. */
 export interface Serving {
@@ -42,8 +44,11 @@ export class HttpAnswers {
     for (const [name, value] of Object.entries(reply.getHeaders()))
       if (value !== undefined) reply.raw.setHeader(name, value)
     reply.raw.setHeader('x-accel-buffering', 'no')
+    writeExact(reply.raw)
     await server.connect(transport as never)
-    const handled = transport.handleRequest(request.raw, reply.raw, request.body)
+    sendMarks(transport as never)
+    const body = withExactArguments(request.body, exactBody(request))
+    const handled = transport.handleRequest(request.raw, reply.raw, body)
     onOpen()
     await handled
   }

@@ -31,6 +31,3 @@ export type Sdk = Awaited<ReturnType<typeof loadServer>>
 
 export const loadHttpTransport = () =>
   late(async () => (await import('@modelcontextprotocol/sdk/server/streamableHttp.js')).StreamableHTTPServerTransport)
-
-export const loadStdioTransport = () =>
-  late(async () => (await import('@modelcontextprotocol/sdk/server/stdio.js')).StdioServerTransport)

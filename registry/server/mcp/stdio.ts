@@ -3,7 +3,8 @@ import { makeHub, type RegistryOptions } from '../plugin.ts'
 import { Readings } from '../readings.ts'
 import { Refusal } from '../refusal.ts'
 import { matcher } from '../rules.ts'
-import { loadServer, loadStdioTransport } from './sdk.ts'
+import { StdioTransport } from './exact-messages.ts'
+import { loadServer } from './sdk.ts'
 import { makeToolServer, tellOfChanges } from './server.ts'
 import { compiler, Tools } from './tools.ts'
 
@@ -30,7 +31,7 @@ const nobody = { onReading: () => undefined, onProblem: () => undefined }
 export const serveToolsOverStdio = async (options: ToolsOverStdioOptions = {}): Promise<RunningTools> => {
   const setup = readSettings('registry', { options: { ...options }, env: process.env })
   if (setup.readOnly) throw new ConfigError('readOnly is set: no task may be run, so that there are no tools.')
-  const [sdk, Transport] = await Promise.all([loadServer(), loadStdioTransport()])
+  const sdk = await loadServer()
   const log = makeLogger(setup)
   const hub = makeHub(setup, { name: 'mcp' })
   const readings = new Readings(hub, nobody)
@@ -49,7 +50,7 @@ export const serveToolsOverStdio = async (options: ToolsOverStdioOptions = {}): 
   })
   // Who no longer reads is gone.
   process.stdout.on('error', () => process.stdin.destroy())
-  await server.connect(new Transport() as never)
+  await server.connect(new StdioTransport(sdk) as never)
   return {
     ended,
     close: async () => {

@@ -1,5 +1,5 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
-import { type CallOptions, type Hub, HubError, type Problem } from 'pshub'
+import { type CallOptions, ExactNumber, type Hub, HubError, type Problem, stringifyExact } from 'pshub'
 import { Refusal, toldOf } from '../refusal.ts'
 import { isObject } from './schema-parts.ts'
 import type { ToolProgress } from './tool-progress.ts'
@@ -67,10 +67,10 @@ const shown = (problems: Problem[]): string =>
     .join('; ')
 
 const resultOf = ({ task, tool }: TaskTool, result: unknown): CallToolResult => {
-  const text = JSON.stringify(result)
+  const text = stringifyExact(result)
   const bytes = Buffer.byteLength(text)
   if (bytes > maxResultBytes) throw tooLarge(task, bytes)
-  if (!isObject(result)) {
+  if (!isObject(result) || result instanceof ExactNumber) {
     // Clients refuse to read such a result.
     if (tool.outputSchema) throw new HubError('InvalidResult', `${task} ran, but its result is no object.`, { task })
     return { content: [{ type: 'text', text }] }
@@ -91,9 +91,9 @@ export const failureOf = (thrown: unknown): CallToolResult => {
     ...toldOf(thrown).error,
     ...(thrown instanceof HubError && thrown.data !== undefined && { data: thrown.data }),
   }
-  const whole = JSON.stringify({ error })
+  const whole = stringifyExact({ error })
   const { data: _, ...short } = error
-  const text = Buffer.byteLength(whole) > maxResultBytes ? JSON.stringify({ error: short }) : whole
+  const text = Buffer.byteLength(whole) > maxResultBytes ? stringifyExact({ error: short }) : whole
   return { isError: true, content: [{ type: 'text', text }] }
 }
 

@@ -1,4 +1,4 @@
-import type { HubStream } from 'pshub'
+import { type HubStream, stringifyExact } from 'pshub'
 import type { ToolProgress } from './tool-progress.ts'
 
 /**
@@ -20,7 +20,7 @@ export const readWhole = async (
       if (step.value === null && bytes > maxBytes) throw tooLarge(bytes)
       return step.value ?? chunks
     }
-    const text = JSON.stringify(step.value)
+    const text = stringifyExact(step.value)
     bytes += Buffer.byteLength(text) + 1
     if (bytes <= maxBytes) chunks.push(step.value)
     else chunks = []

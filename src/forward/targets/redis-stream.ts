@@ -1,6 +1,7 @@
 import { command } from '../../redis/client.ts'
 import type { RedisTarget } from '../../redis/target.ts'
 import { ConfigError, messageOf } from '../../wire/errors.ts'
+import { stringifyExact } from '../../wire/json/exact-json.ts'
 import { namesOf, refuseOptions } from '../../wire/options.ts'
 import { type ForwardedJob, type ForwardTarget, isCountTo, type NotForwarded } from '../target.ts'
 import { RedisLink } from './redis-link.ts'
@@ -48,6 +49,6 @@ export const redisStream = (options: RedisStreamOptions): ForwardTarget => {
 
 /** Those that the job has, each with its value; the arguments are JSON. */
 const fieldsOf = ({ id, task, args, key, from, attempt, traceparent, tracestate }: ForwardedJob): string[] =>
-  Object.entries({ id, task, args: JSON.stringify(args), key, from, attempt, traceparent, tracestate }).flatMap(
+  Object.entries({ id, task, args: stringifyExact(args), key, from, attempt, traceparent, tracestate }).flatMap(
     ([name, value]) => (value === undefined ? [] : [name, String(value)]),
   )

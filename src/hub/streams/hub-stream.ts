@@ -1,6 +1,7 @@
 import { monotonicMs } from '../../wire/clock.ts'
 import type { Timed } from '../../wire/deadlines.ts'
 import { HubError } from '../../wire/errors.ts'
+import { invalid } from '../../wire/payload.ts'
 import type { CallPhases } from '../../wire/phases.ts'
 import { type Asked, type StreamPart, streamWindow } from '../../wire/stream.ts'
 import type { WithPhases } from '../call-options.ts'
@@ -132,6 +133,10 @@ export class HubStream<Chunk = unknown, Result = unknown>
     if (part.chunk <= this.#came) return
     if (part.chunk !== this.#came + 1) {
       this.#fail(this.#gap(this.#came + 1))
+      return
+    }
+    if (part.problem) {
+      this.#fail(invalid('InvalidResult', [part.problem], { task: this.#task, ...this.#known }))
       return
     }
     this.#came++

@@ -1,6 +1,7 @@
 import type { Catalogue } from '../../catalogue/catalogue.ts'
 import type { Redis } from '../../redis/connection.ts'
 import type { JobFailure, JobPart } from '../../wire/job-part.ts'
+import { stringifyExact } from '../../wire/json/exact-json.ts'
 import type { Keys } from '../../wire/keys.ts'
 import { decodeRequest, type Request } from '../../wire/message.ts'
 import { isHeldJob } from '../held-job.ts'
@@ -260,7 +261,7 @@ const matches = ({ id, task, from, job, args }: Request, match: JobMatch): boole
     task,
     from ?? '',
     ...failures,
-    JSON.stringify(match.look ? match.look.args(task, args) : args),
+    stringifyExact(match.look ? match.look.args(task, args) : args),
   ])
 }
 

@@ -1,5 +1,6 @@
 import type { Catalogue } from '../../catalogue/catalogue.ts'
 import type { Redis } from '../../redis/connection.ts'
+import { stringifyExact } from '../../wire/json/exact-json.ts'
 import type { QueueKeys } from '../../wire/keys.ts'
 import { readAnyPayload } from '../../wire/payload.ts'
 
@@ -52,7 +53,7 @@ export class WaitingPlaces {
     const payloads = await this.#catalogue.askIfAllowed(this.#client, 0, 'zcard', set)
     if (!payloads) return undefined
     const first = await this.#catalogue.ask<string[]>(this.#client, [], 'zrange', set, 0, mostPayloads - 1)
-    const text = JSON.stringify({ at: 0, ttl: 0, id: '-', job: { key }, task, args: first.map(readAnyPayload) })
+    const text = stringifyExact({ at: 0, ttl: 0, id: '-', job: { key }, task, args: first.map(readAnyPayload) })
     return { text, set, payloads }
   }
 

@@ -1,5 +1,6 @@
 import { monotonicMs } from '../../wire/clock.ts'
 import type { Abandoned } from '../../wire/failures.ts'
+import { parseExact } from '../../wire/json/exact-json.ts'
 import type { Chunks } from './yielded.ts'
 
 /** A handler that waits for nothing keeps the worker from all else for so long: its deadline would not come, and no other run. */
@@ -39,7 +40,7 @@ export class WholeList implements Chunks {
     // A stream's reply has null for nothing, and who reads one to its end is to have the same.
     if (returned !== undefined && returned !== null) return returned
     if (this.#left < 0) throw this.#tooLarge()
-    return JSON.parse(`[${this.#texts.join(',')}]`)
+    return parseExact(`[${this.#texts.join(',')}]`)
   }
 
   async fail(): Promise<void> {}

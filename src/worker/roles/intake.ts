@@ -123,8 +123,8 @@ export class Intake {
   #read({ text, madeUpId, isJob, argsBeside }: Claimed['requests'][number], workerId: string): Request | undefined {
     const { settings, measures, events, queue, settle, slots } = this.#context
     try {
-      const run = isJob ? cutRun(text) : undefined
-      const request = decodeRequest(run?.text ?? text, madeUpId, settings.namespace, argsBeside)
+      const run = isJob ? cutRun(text, settings.bigint) : undefined
+      const request = decodeRequest(run?.text ?? text, madeUpId, settings.namespace, argsBeside, settings.bigint)
       if (run) request.args = run.payloads
       if (isJob) request.heldId = heldAsJob(request.heldId)
       return request
@@ -170,7 +170,7 @@ export class Intake {
   /** Gives a run of merged jobs its payloads by key. True when it ends here: one of them is none that its task takes. */
   #endRefused(request: Request, task: Task, workerId: string): boolean {
     const run = runArgs(request)
-    const job = run && request.job?.run && refusedRun(request.heldId, task, run)
+    const job = run && request.job?.run && refusedRun(request.heldId, task, run, this.#context.settings.bigint)
     if (run) request.args = run
     if (!job) return false
     this.#tellFailed(request, job, 'InvalidArgs', 'a payload is none that the task takes')

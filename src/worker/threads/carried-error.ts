@@ -8,6 +8,7 @@ import {
   type WireError,
 } from '../../wire/errors.ts'
 import { Abandoned, failureOf } from '../../wire/failures.ts'
+import { parseNumbers } from '../../wire/json/numbers.ts'
 import { encodePayload } from '../../wire/payload.ts'
 
 /** What was thrown, as it crosses from thread to thread: structured cloning keeps neither classes nor what hangs on an error. */
@@ -24,12 +25,12 @@ const mostCauses = 8
 /** Never throws: a thrown object can have getters that throw in turn. */
 export const packError = (thrown: unknown, causes = mostCauses): CarriedError => {
   try {
-    if (!(thrown instanceof Error)) return { is: 'value', value: JSON.parse(encodePayload(thrown)) }
+    if (!(thrown instanceof Error)) return { is: 'value', value: parseNumbers(encodePayload(thrown), 'bigint') }
     const stack = String(thrown.stack)
     const message = messageOf(thrown)
     if (thrown instanceof TaskError) {
-      const { code, status, retryable } = failureOf(thrown)
-      const options = { code, status, retryable, data: asJson(thrown.data) }
+      const { code, status, retryable, data } = failureOf(thrown)
+      const options = { code, status, retryable, data: asJson(data) }
       return { is: 'TaskError', stack, message, isFinal: thrown.isFinal, options }
     }
     if (thrown instanceof HubError && isErrorCode(thrown.kind)) {
@@ -79,7 +80,7 @@ const ownOf = (error: Error): Record<string, unknown> => {
 /** Undefined when it is not JSON, as of what travels in a reply. */
 const asJson = (value: unknown): unknown => {
   try {
-    return JSON.parse(encodePayload(value))
+    return parseNumbers(encodePayload(value), 'bigint')
   } catch {
     return undefined
   }

@@ -11,8 +11,9 @@ import {
   type TaskLog,
 } from '../../task/task.ts'
 import { onAbort } from '../../wire/clock.ts'
+import { PayloadProblem } from '../../wire/json/json-value.ts'
 import { refuseHubOptions } from '../../wire/options.ts'
-import { encodePayload, invalid, PayloadProblem } from '../../wire/payload.ts'
+import { encodePayload, invalid } from '../../wire/payload.ts'
 import { checkProgress, type Progress } from '../../wire/stream.ts'
 import { unpackError } from './carried-error.ts'
 import { type FromThread, sharedMs, type ThreadRequest, type ToThread } from './messages.ts'

@@ -4,6 +4,7 @@ import type { Piscina } from 'piscina'
 import type { Task, TaskContext } from '../../task/task.ts'
 import { HubError, messageOf, TaskError } from '../../wire/errors.ts'
 import { Abandoned } from '../../wire/failures.ts'
+import { parseNumbers } from '../../wire/json/numbers.ts'
 import { invalid } from '../../wire/payload.ts'
 import { clearTimeout, setTimeout } from '../../wire/timers.ts'
 import { drained } from '../answers/yielded.ts'
@@ -111,7 +112,7 @@ export class ThreadRun {
     else if (message.is === 'log') this.#context.log[message.level](message.message, message.fields)
     else if (message.is === 'progress') this.#context.progress(message.progress)
     else if (message.is === 'yields') this.#drain()
-    else if (message.is === 'chunk') this.#source?.put(JSON.parse(message.value))
+    else if (message.is === 'chunk') this.#source?.put(parseNumbers(message.value, 'bigint'))
     else if (message.is === 'cancel') this.#calls.get(message.call)?.abort()
     else void this.#call(message)
   })
@@ -120,7 +121,7 @@ export class ThreadRun {
     const gaveUp = new AbortController()
     this.#calls.set(call, gaveUp)
     try {
-      const given = args === undefined ? undefined : JSON.parse(args)
+      const given = args === undefined ? undefined : parseNumbers(args, 'bigint')
       const result = await this.#context.call(task, given, { ...options, signal: gaveUp.signal })
       this.#tell({ is: 'answer', call, result })
     } catch (error) {
@@ -163,7 +164,8 @@ export class ThreadRun {
 
   #valueOf(outcome: ThreadOutcome): unknown {
     if (outcome.is === 'error') throw unpackError(outcome.error)
-    if (outcome.is === 'result') return outcome.result === undefined ? undefined : JSON.parse(outcome.result)
+    if (outcome.is === 'result')
+      return outcome.result === undefined ? undefined : parseNumbers(outcome.result, 'bigint')
     const { task, id } = this.#context
     const { message, data } = invalid('InvalidResult', [outcome.problem], { task })
     throw new Abandoned('InvalidResult', message, { task, id, data })

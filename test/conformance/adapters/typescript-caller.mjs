@@ -1,13 +1,13 @@
 // The caller of clients/CONFORMANCE.md: orders on stdin, answers on stdout, one JSON object per line.
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Hub } from '../../../dist/index.js'
+import { Hub, parseExact, stringifyExact } from '../../../dist/index.js'
 import { doJobs } from './typescript-caller-jobs.mjs'
 
 const say = answer => process.stdout.write(`${JSON.stringify(answer)}\n`)
 const giveUps = new Map()
 // Everything else is in the environment: PSHUB_REDIS, PSHUB_NAMESPACE, PSHUB_NAME ...
-const hub = new Hub()
+const hub = new Hub({ bigint: 'exact' })
 
 const outcomeOf = async ({ task, timeout_ms: timeoutMs, traceparent, progress }, args, signal) => {
   const startedAt = performance.now()
@@ -19,9 +19,9 @@ const outcomeOf = async ({ task, timeout_ms: timeoutMs, traceparent, progress },
     ...(progress ? { onProgress: each => told.push(each) } : {}),
   }
   try {
-    const result = await hub.call(task, JSON.parse(args), options)
+    const result = await hub.call(task, parseExact(args), options)
     const came = progress ? { progress: JSON.stringify(told) } : {}
-    return { ok: true, result: JSON.stringify(result), ms: performance.now() - startedAt, ...came }
+    return { ok: true, result: stringifyExact(result), ms: performance.now() - startedAt, ...came }
   } catch (error) {
     const { code, ran, retryable, status, message, data } = error
     return { ok: false, error: { code, ran, retryable, status, message, data }, ms: performance.now() - startedAt }

@@ -98,7 +98,7 @@ const tasks = [
 ]
 
 // Everything else is in the environment: PSHUB_REDIS, PSHUB_QUEUE, PSHUB_SLOTS ...
-const worker = new Worker({ tasks })
+const worker = new Worker({ tasks, bigint: 'bigint' })
 const stop = async () => {
   await worker.stop()
   process.exit(0)

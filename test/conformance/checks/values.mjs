@@ -1,5 +1,6 @@
 // What is called comes back as it was sent, under the version that was meant.
 import { deepEqual, equal, ok } from 'node:assert/strict'
+import { generatedValues, saysTheSame } from '../../support/generated-values.mjs'
 import { eventually } from '../pair.mjs'
 
 const values = [
@@ -43,6 +44,27 @@ export const valueChecks = [
       else {
         const [near, far] = JSON.parse(result)
         ok(Math.abs(near - 2 ** 53) <= 2 && Math.abs(far / -1.2345678901234568e29 - 1) < 1e-9, result)
+      }
+    },
+  },
+  {
+    name: 'value: generated ones come back equal, or are refused',
+    run: async pair => {
+      const seed = pair.languages.caller.name.length * 100 + pair.languages.worker.name.length
+      const values = generatedValues(seed, pair.stage.generatedValues)
+      for (let from = 0; from < values.length; from += 200) {
+        const some = values.slice(from, from + 200)
+        const args = some.map(({ text }) => text)
+        const { outcomes } = await pair.caller.order('batch', { task: 'echo:1.0', args, timeout_ms: 60_000 }).answer
+        for (const [at, { ok: isOk, result, error }] of outcomes.entries()) {
+          const { text, mayBeRefused } = some[at]
+          if (isOk) ok(saysTheSame(text, result), `${text} came back as ${result}`)
+          else
+            ok(
+              mayBeRefused && ['InvalidArgs', 'InvalidResult'].includes(error.code),
+              `${text}: ${JSON.stringify(error)}`,
+            )
+        }
       }
     },
   },

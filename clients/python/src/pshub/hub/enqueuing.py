@@ -212,7 +212,7 @@ class Enqueuing:
         text = encode_args(route if is_whole else route._replace(check_args=None), args, most)
         part, ttl_ms = shape_of(route.task, text, options, route.keyed, route.scores)
         if route.keyed == "merged":
-            text = payload_text(route.task, text)
+            text = payload_text(text)
         return Step(new_id(), route.task, route.queue, text, part, ttl_ms, shards=route.spread and route.spread.shards)
 
     async def _route_of(self, called: str, options: Mapping[str, Any], end: float) -> Route:

@@ -1,4 +1,7 @@
-"""JSON as RFC 8785 (JSON Canonicalization Scheme) writes it: one text for one value, in all languages."""
+"""
+JSON as RFC 8785 (JSON Canonicalization Scheme) writes it, but integers beyond 2^53 - 1 with all their digits: one text for one value, in
+all languages.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from ..wire.payload import compact, escaped_halves
 #: Beyond these JavaScript writes a number with an exponent.
 _MOST_DIGITS = 21
 _MOST_ZEROS = 6
+_FIRST_INEXACT = 2**53
 
 
 def canonical(value: Any) -> str:
@@ -30,7 +34,9 @@ def _text(value: str) -> str:
 
 
 def _number(value: Any) -> str:
-    """As JavaScript writes the double of that: an integer that no double has is the nearest one."""
+    """As JavaScript writes the double of that."""
+    if isinstance(value, int) and abs(value) >= _FIRST_INEXACT:
+        return str(value)
     try:
         double = float(value)
     except OverflowError:

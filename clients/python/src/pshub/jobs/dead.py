@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ..queue.job_queue import JobQueue
 from ..queue.shards import places_of
 from ..redis.connection import Connection
-from ..wire.errors import HubError, InvalidArgs
+from ..wire.errors import HubError, InvalidArgs, problem_error
 from ..wire.job_part import JobFailure
 from ..wire.message import MalformedMessage, decode_request
 from ..wire.payload import PayloadProblem, encode_payload
@@ -178,4 +178,4 @@ def _args_text(args: Any) -> str:
     try:
         return encode_payload(args)
     except PayloadProblem as problem:
-        raise InvalidArgs(f"The arguments are {problem}.") from None
+        raise problem_error("InvalidArgs", [problem.problem], None) from None

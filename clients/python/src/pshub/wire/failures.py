@@ -64,19 +64,25 @@ def _failure_text(raised: BaseException, told: dict[str, Any]) -> str:
         return encode_payload(told)
     # A nested call's error is a failure of this task; which one it was is worth knowing, also without its own data.
     nested = raised.to_json()
-    text = _with_data(told, {"nested": nested})
-    if '"data"' not in text:
+    if not _fits({"nested": nested}):
         nested.pop("data", None)
-        text = _with_data(told, {"nested": nested})
-    return text
+    return _with_data(told, {"nested": nested})
+
+
+def _fits(data: Any) -> bool:
+    try:
+        # With the level that the reply puts around it.
+        return len(encode_payload({"data": data})) <= _MAX_DATA_LENGTH
+    except PayloadProblem:
+        return False
 
 
 def _with_data(told: dict[str, Any], data: Any) -> str:
-    if data is not None:
-        try:
-            # With the level that the reply puts around it.
-            if len(encode_payload({"data": data})) <= _MAX_DATA_LENGTH:
-                return encode_payload({**told, "data": data})
-        except PayloadProblem:
-            pass
-    return encode_payload(told)
+    """Of data that cannot travel, why; of too much, nothing."""
+    if data is None:
+        return encode_payload(told)
+    try:
+        fits = len(encode_payload({"data": data})) <= _MAX_DATA_LENGTH
+    except PayloadProblem as problem:
+        return encode_payload({**told, "data": {"problems": [problem.problem]}})
+    return encode_payload({**told, "data": data} if fits else told)

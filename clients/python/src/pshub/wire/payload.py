@@ -51,15 +51,39 @@ def encode_payload(value: Any) -> str:
     except RecursionError:
         raise PayloadProblem(_TOO_DEEP) from None
     except (TypeError, ValueError, OverflowError) as error:
-        raise PayloadProblem(f"not JSON: {error}") from None
+        raise PayloadProblem(f"not JSON: {error}", _pointer_of_refused(value)) from None
     except Exception as error:
         # Of a class of somebody's: a field that was never set, a serializer that fails.
-        raise PayloadProblem(f"not JSON: {type(error).__name__}: {error}") from None
+        raise PayloadProblem(f"not JSON: {type(error).__name__}: {error}", _pointer_of_refused(value)) from None
     if nests_deeper_than(text, MAX_DEPTH):
         raise PayloadProblem(_TOO_DEEP)
     if '"__proto__":' in text:
         _refuse_proto(_decode(text), "")
     return escaped_halves(text)
+
+
+def _pointer_of_refused(value: Any) -> str:
+    """Where the first part of a value is that cannot be written: the encoder does not say."""
+    pointer = ""
+    while True:
+        try:
+            if not (value is None or isinstance(value, (dict, list, tuple, str, int, float))):
+                value = plain(value)
+            fields = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, (list, tuple)) else ()
+            refused = next(((key, inner) for key, inner in fields if not _is_encodable(inner)), None)
+        except Exception:
+            return pointer
+        if refused is None:
+            return pointer
+        pointer, value = f"{pointer}/{escape_pointer(refused[0])}", refused[1]
+
+
+def _is_encodable(value: Any) -> bool:
+    try:
+        _encoded(value)
+    except Exception:
+        return False
+    return True
 
 
 def escaped_halves(text: str) -> str:

@@ -1,6 +1,5 @@
 # frozen_string_literal: true
 
-require_relative "../jobs/canonical"
 require_relative "../wire/errors"
 require_relative "../wire/keys"
 require_relative "../wire/payload"
@@ -18,14 +17,6 @@ module Pshub
       task.respond_to?(:serialized) ? task.serialized(args) : args
     rescue StandardError => e
       raise InvalidArgs.new("#{name_of(task)}: its serialize raised: #{Errors.message_of(e)}.", task: name_of(task))
-    end
-
-    # Of JSON, the text by which equal payloads are told. Raises InvalidArgs for a number that would be another one there.
-    def canonical(task, json)
-      value = Payload.decode(json)
-      number = Canonical.inexact(value) or return Canonical.text(value)
-      what = "merged payloads are compared by their texts, whose numbers are doubles, and #{number.to_s[0, 40]} is none"
-      raise InvalidArgs.new("enqueue #{task}: #{what}. Give it as a text.", task: task)
     end
 
     # Why a call cannot be made at all; nil when it can.

@@ -165,7 +165,7 @@ module Pshub
       most = [@settings.max_payload_bytes, route.max_payload_bytes].min
       json = Arguments.encode(whole ? route : route.dup.tap { |open| open.schema = nil }, args, most)
       part, ttl_ms = EnqueueOptions.shape(route.task, json, options, route.keyed, route.scores)
-      json = Arguments.canonical(route.task, json) if route.keyed == "merged"
+      json = Canonical.text_of(json) if route.keyed == "merged"
       Step.new(id: Ids.make, task: route.task, queue: route.queue, args: json, job: part, ttl_ms: ttl_ms, shards: route.shards)
     end
 

@@ -4,23 +4,17 @@ require "digest/sha2"
 require_relative "../wire/payload"
 
 module Pshub
-  # Values as RFC 8785 (JSON Canonicalization Scheme) writes them: the same text in all languages, in whatever order keys were written.
+  # Values as RFC 8785 (JSON Canonicalization Scheme) writes them, but integers beyond 2^53 - 1 with all their digits: the same text in all
+  # languages, in whatever order keys were written.
   module Canonical
+    FIRST_INEXACT = 2**53
+
     module_function
 
     # The same for arguments that are the same: 22 characters of a SHA-256. +args_json+ is JSON.
-    def digest(args_json) = Digest::SHA256.base64digest(text(Payload.decode(args_json))).tr("+/", "-_")[0, 22]
+    def digest(args_json) = Digest::SHA256.base64digest(text_of(args_json)).tr("+/", "-_")[0, 22]
 
-    # The first number in it that is written as another one, because a double cannot hold it; nil for none.
-    def inexact(value)
-      case value
-      when Array then value.lazy.filter_map { |each| inexact(each) }.first
-      when Hash then inexact(value.values)
-      when Integer then value if value.to_f.to_i != value
-      end
-    rescue FloatDomainError
-      value
-    end
+    def text_of(json) = text(Payload.decode(json))
 
     def text(value)
       case value
@@ -28,6 +22,7 @@ module Pshub
       when Hash
         fields = value.sort_by { |key, _| key.encode(Encoding::UTF_16BE).b }
         "{#{fields.map { |key, inner| "#{Payload.compact(key)}:#{text(inner)}" }.join(',')}}"
+      when Integer then value.abs < FIRST_INEXACT ? number(value.to_f) : value.to_s
       when Numeric then number(value.to_f)
       else Payload.compact(value)
       end

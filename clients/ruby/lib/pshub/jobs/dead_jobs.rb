@@ -62,7 +62,7 @@ module Pshub
     def retry(args: KEEP, **matching)
       json = args.equal?(KEEP) ? nil : encoded(args)
       in_batches(matching) do |connection, place, some|
-        place.revive(connection, some.map { |job, dead| [dead, JobText.revived(dead, json && (job.score ? canonical(json) : json))] })
+        place.revive(connection, some.map { |job, dead| [dead, JobText.revived(dead, json && (job.score ? Canonical.text_of(json) : json))] })
       end
     end
 
@@ -133,13 +133,10 @@ module Pshub
       nil
     end
 
-    # A merged payload, which is told apart by its text.
-    def canonical(json) = Canonical.text(Payload.decode(json))
-
     def encoded(args)
       Payload.encode(args)
     rescue Payload::Problem => e
-      raise InvalidArgs, "The arguments are #{e.message}."
+      raise Errors.of_problems("InvalidArgs", [e.problem], nil)
     end
   end
 end

@@ -188,7 +188,7 @@ module Pshub
       what = code == "InvalidArgs" ? "arguments" : "result"
       shown = problems.first(5).map { |each| "#{each['pointer'].empty? ? what : each['pointer']} #{each['message']}" }
       more = problems.size > 5 ? "; and #{problems.size - 5} more" : ""
-      make(code, "The #{what} of #{task}: #{shown.join('; ')}#{more}.", task: task, id: id, data: { "problems" => problems })
+      make(code, "The #{what} of #{task || 'the task'}: #{shown.join('; ')}#{more}.", task: task, id: id, data: { "problems" => problems })
     end
 
     # Any exception as one sentence; its own methods may raise in turn.

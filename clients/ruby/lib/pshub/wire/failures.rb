@@ -57,8 +57,8 @@ module Pshub
       text = Payload.encode("data" => data)
       # Read back, so that it is what it was now, whatever becomes of the handler's own.
       data.nil? || text.length > MAX_DATA_LENGTH ? known : known.merge(Payload.decode(text))
-    rescue Payload::Problem
-      known
+    rescue Payload::Problem => e
+      known.merge("data" => { "problems" => [e.problem] })
     end
   end
 end
