@@ -72,7 +72,7 @@ def _writer(cls: Any) -> Callable[[Any], Any]:
             # Serializers that classes have already would be taken in the place of these.
             return core.SchemaSerializer(rewritten, _use_prebuilt=False)
         except TypeError:
-            # Versions before 2.13 cannot be told so.
+            # Older versions cannot be told so.
             return core.SchemaSerializer(changed(rewritten, _stood_in_for))
 
     plain, own = make(False), make(True)

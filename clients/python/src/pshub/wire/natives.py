@@ -50,6 +50,14 @@ def plain(value: Any) -> Any:
     raise TypeError(f"a {type(value).__name__} is not JSON")
 
 
+def has_zone(value: datetime.datetime) -> bool:
+    """Whether it is known when that is. NaT of pandas is a datetime too, and none."""
+    try:
+        return isinstance(value.utcoffset(), datetime.timedelta) and value == value  # noqa: PLR0124
+    except (TypeError, ValueError):
+        return False
+
+
 def plain_keys(value: Any) -> Any:
     """All of a value, where a dict has keys that are no texts. Raises as ``plain`` does."""
     if isinstance(value, dict):
