@@ -9,7 +9,7 @@ from collections.abc import Callable
 from datetime import date, datetime, time, timedelta, timezone
 from decimal import Decimal
 from ipaddress import IPv6Address
-from typing import Annotated, Any, Literal, Optional
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 import pytest
@@ -163,7 +163,7 @@ def test_secrets_arrive_and_are_told_apart(hub: Hub, serve: Callable[..., Worker
         (model(a=(int, Field(validation_alias=pydantic.AliasPath("b", 0)))), "'a' of Base is read by its AliasPath alone"),
         (model(a=dict[tuple[int, int], str]), "nothing reads a tuple"),
         (model(a=dict[SecretStr, int]), "keys of an object"),
-        (model(a=dict[Optional[int], int]), "keys of an object"),
+        (model(a=dict[int | None, int]), "keys of an object"),
         (model(a=Literal[Colour.RED]), "no member of an enum in a Literal"),
         (msgspec.defstruct("Grid", [("cells", dict[tuple[int, int], str])]), "keys of an object"),
     ],

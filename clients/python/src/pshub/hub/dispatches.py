@@ -24,6 +24,7 @@ class Dispatches:
         self._settings = settings
         self._events = events
         self._forked = forked
+        self._by_loop: dict[asyncio.AbstractEventLoop, Dispatch] = {}
         self._reset()
 
     @property
@@ -60,16 +61,20 @@ class Dispatches:
             else:
                 dispatch.let_go()
                 # Should it run once more.
-                loop.call_soon_threadsafe(lambda loop=loop, dispatch=dispatch: loop.create_task(dispatch.close()))  # type: ignore[misc]
+                loop.call_soon_threadsafe(_close_on, loop, dispatch)
         if ends:
             await asyncio.wait(ends, timeout=_CLOSE_PATIENCE_S)
 
     def _reset(self) -> None:
         self._pid = os.getpid()
         self._lock = threading.Lock()
-        self._by_loop: dict[asyncio.AbstractEventLoop, Dispatch] = {}
+        self._by_loop = {}
 
     def _forget_ended(self) -> None:
         """A loop that was closed without winding up leaves its sockets open."""
         for loop in [each for each in self._by_loop if each.is_closed()]:
             self._by_loop.pop(loop).let_go()
+
+
+def _close_on(loop: asyncio.AbstractEventLoop, dispatch: Dispatch) -> None:
+    loop.create_task(dispatch.close())

@@ -50,7 +50,10 @@ class PendingCall(concurrent.futures.Future[R]):
         self.out: Outgoing | None = None
 
     def add_done_callback(self, fn: Callable[[concurrent.futures.Future[R]], object]) -> None:
-        """As of every Future, and in the context of whoever adds it. What it raises on the hub's own thread is logged, also SystemExit: it must not end what serves others."""
+        """
+        As of every Future, and in the context of whoever adds it. What it raises on the hub's own thread is logged, also SystemExit: it must
+        not end what serves others.
+        """
 
         context = copy_context()
 

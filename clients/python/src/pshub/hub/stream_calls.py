@@ -65,9 +65,7 @@ class StreamCalls(Generic[S]):
         return reader
 
 
-def _begin(
-    dispatch: Dispatch, reader: HubStream[Any] | AsyncHubStream[Any], called: str, args: Any, options: CallOptions, context: Context
-) -> None:
+def _begin(dispatch: Dispatch, reader: HubStream[Any] | AsyncHubStream[Any], called: str, args: Any, options: CallOptions, context: Context) -> None:
     state, streams = reader._state, dispatch.streams
 
     def settled(value: Any, error: HubError | None) -> None:

@@ -81,7 +81,7 @@ class EnqueueOptions(ScheduleOptions, total=False):
 
 DEFAULT_ENQUEUE_MS = 5000
 _1970 = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
-#: 2001-01-01. A number below it was meant to be seconds, as time.time() has them.
+#: 2001-01-01. A number below it was meant to be seconds.
 _EARLIEST_MS = 978_307_200_000
 _HOUR_MS = 3600 * 1000
 _DAY_MS = 24 * _HOUR_MS

@@ -60,7 +60,8 @@ def model_schema(cls: Any, place: Place) -> Schema:
     schema = core_schema_of(cls)
     publish = _Publish(place, {each["ref"]: each for each in schema.get("definitions", ())})
     mode = "serialization" if place.is_result else "validation"
-    return widened(_generator()(by_alias=True).generate(changed(schema, publish.node), mode=mode))
+    made: Schema = widened(_generator()(by_alias=True).generate(changed(schema, publish.node), mode=mode))
+    return made
 
 
 class _Publish:
@@ -109,7 +110,9 @@ class _Publish:
                 told = "is excluded from what is written, so it would not come back; make it a private attribute, or let it be written"
                 raise self._refusal(f"'{name}' of {of} {told}")
             if field.get("validation_alias") and read_name(field) is None:
-                told = "is read by its AliasPath alone, from inside of another field, where nothing writes it; give it one more name with AliasChoices"
+                told = (
+                    "is read by its AliasPath alone, from inside of another field, where nothing writes it; give it one more name with AliasChoices"
+                )
                 raise self._refusal(f"'{name}' of {of} {told}")
 
     def _refusal(self, told: str) -> ConfigError:

@@ -53,7 +53,7 @@ def plain(value: Any) -> Any:
 def has_zone(value: datetime.datetime) -> bool:
     """Whether it is known when that is. NaT of pandas is a datetime too, and none."""
     try:
-        return isinstance(value.utcoffset(), datetime.timedelta) and value == value  # noqa: PLR0124
+        return isinstance(value.utcoffset(), datetime.timedelta) and value == value
     except (TypeError, ValueError):
         return False
 
@@ -99,4 +99,3 @@ def _listed(value: Any) -> list[Any]:
         return sorted(value)
     except TypeError:
         return sorted(value, key=repr)
-
