@@ -251,8 +251,8 @@ def test_context_variables(hub: Hub, serve: Serve) -> None:
         serve(who)
     finally:
         user.reset(token)
-    assert hub.call(who, name="else") == "somebody else"
-    assert hub.call(who) == "somebody somebody"
+    assert hub.call(who, name="else") == "nobody else"
+    assert hub.call(who) == "nobody nobody"
 
 
 def test_jobs(hub: Hub, serve: Serve) -> None:

@@ -188,3 +188,11 @@ def test_choices_of_schemas() -> None:
     assert [each["message"] for each in compile_own({"oneOf": [{}, {}]}, "x")(1)] == ["fits more than one of what it may be"]
     fields = compile_own({"anyOf": [{"type": "object", "required": ["a"]}, {"type": "object", "required": ["b"]}]}, "x")
     assert [each["message"] for each in fields({})] == [f"{NONE}: /a is required, or /b is required"]
+
+
+def test_items_that_nothing_evaluated_are_named() -> None:
+    pair = compile_own({"prefixItems": [{}], "unevaluatedItems": False}, "x")
+    assert pair([1, 2, 3]) == [{"pointer": f"/{at}", "message": "is not a known item"} for at in (1, 2)]
+    assert compile_own({"prefixItems": [{}], "unevaluatedItems": {"type": "integer"}}, "x")([1, 2, "a"]) == [
+        {"pointer": "/2", "message": "must be integer"}
+    ]

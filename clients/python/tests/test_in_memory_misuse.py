@@ -86,7 +86,9 @@ def test_a_kit_that_was_closed_says_so() -> None:
 def test_what_is_no_time_and_no_command(in_memory: Make) -> None:
     kit = in_memory()
     with pytest.raises(ConfigError, match="has passed, and the clock never goes back"):
-        kit.clock.advance_to(datetime.datetime(2001, 1, 1))
+        kit.clock.advance_to(datetime.datetime(2001, 1, 1, tzinfo=datetime.timezone.utc))
+    with pytest.raises(ConfigError, match="takes a datetime with a time zone"):
+        kit.clock.advance_to(datetime.datetime(2100, 1, 1))
     with pytest.raises(ConfigError, match="takes a datetime, not '2030'"):
         kit.clock.advance_to("2030")  # type: ignore[arg-type]
     for words in ([], ["GET", None]):

@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
@@ -86,6 +87,13 @@ def test_a_job_waits_for_a_worker_that_comes_later(server: Server, hub: Hub, ser
     assert server.client.llen(f"{PREFIX}jobs") == 1
 
 
+class NoTime(datetime):
+    """As NaT of pandas is one."""
+
+    def utcoffset(self) -> Any:
+        raise ValueError("NaTType does not support utcoffset")
+
+
 def test_wrong_options_are_refused_before_anything_is_sent(server: Server, hub: Hub, serve: Serve) -> None:
     serve(strict(), job_slots=0)
     with pytest.raises(InvalidArgs):
@@ -96,6 +104,12 @@ def test_wrong_options_are_refused_before_anything_is_sent(server: Server, hub: 
         ({"expires_ms": "soon"}, "expires_ms must be milliseconds"),
         ({"delay_ms": 1, "at": 5}, "not both"),
         ({"at": "tomorrow"}, "at must be a datetime"),
+        ({"at": float("nan")}, "at must be a datetime"),
+        ({"at": datetime.now()}, "has no time zone, so it is not known when that is"),
+        ({"at": datetime.min}, "has no time zone"),
+        ({"at": datetime.min.replace(tzinfo=timezone.utc)}, "at must be a datetime"),
+        ({"at": NoTime(2026, 1, 1)}, "has no time zone"),
+        ({"at": 1_764_280_000}, "at must be milliseconds since 1970; 1764280000 is in 1970: multiply seconds by 1000"),
         ({"retries": 1.5}, "retries must be a whole number"),
         ({"retries": True}, "retries must be a whole number"),
         ({"backoff": "never"}, "backoff must be 'exponential'"),

@@ -11,7 +11,7 @@ from ..figures.unanswered import Unanswered
 from ..redis.client import Command
 from ..redis.connection import Connection
 from ..redis.refusals import ConnectionLost, NotConnected, ReplyError, is_about_rights, none_refused
-from ..wire.clock import Stop, now_s, sleep, within
+from ..wire.clock import Stop, now_s, sleep, start, within
 from ..wire.errors import HubError
 from ..wire.keys import Keys
 from ..wire.raised import message_of
@@ -44,7 +44,7 @@ class UnansweredReport:
             return
         self._unanswered.count(task, queue, error, now_s() * 1000)
         if self._telling is None and self._unanswered.has_recent:
-            self._telling = asyncio.get_running_loop().create_task(self._tell())
+            self._telling = start(self._tell())
 
     async def close(self) -> None:
         """Tells what is not told yet, where Redis is there; ``closing`` is set."""

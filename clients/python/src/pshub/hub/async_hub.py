@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Callable, Mapping
+from contextvars import copy_context
 from typing import Any, overload
 
 from ..figures.events import Events
@@ -20,6 +20,7 @@ from ..wire.streams import OnProgress
 from .arguments import MISSING, Called, CallOptions, arguments_of, name_of, reader_of, wrong_call
 from .call import Outgoing
 from .dispatch import Dispatch
+from .dispatches import Dispatches
 from .gather import Entry, Outcome, entries_of
 from .job_calls import AsyncJobCalls
 from .progress import listen
@@ -29,8 +30,8 @@ from .stream_readers import AsyncHubStream
 
 class AsyncHub(StreamCalls[AsyncHubStream[Any]], AsyncJobCalls):
     """
-    The same for asyncio: everything runs on the event loop that it is first used in, without a thread. Cancelling a task that
-    awaits a call gives the call up.
+    The same for asyncio, without a thread. One may be used from several event loops, also on several threads: on each it has two connections
+    of its own, and what an ended loop left open is closed at its next use. Cancelling a task that awaits a call gives the call up.
 
     Its parameters are those of Hub.
     """
@@ -53,8 +54,7 @@ class AsyncHub(StreamCalls[AsyncHubStream[Any]], AsyncJobCalls):
         self.events = Events()
         log_events(self.events)
         self._statsd = send_metrics(self.events, self._settings.statsd, self._settings.name)
-        self._dispatch: Dispatch | None = None
-        self._owner: tuple[int, asyncio.AbstractEventLoop | None] = (0, None)
+        self._dispatches = Dispatches(self._settings, self.events, self._forked)
         self._is_closed = False
 
     @overload
@@ -109,7 +109,7 @@ class AsyncHub(StreamCalls[AsyncHubStream[Any]], AsyncJobCalls):
         wrong = wrong_call(called, options, self._is_closed)
         if wrong is not None:
             if not self._is_closed:
-                self._started().rejected(called, None, wrong, now_s())
+                self._started().rejected(copy_context(), called, None, wrong, now_s())
             raise wrong
         dispatch = self._started()
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -220,11 +220,9 @@ class AsyncHub(StreamCalls[AsyncHubStream[Any]], AsyncJobCalls):
         return self._started()
 
     async def close(self) -> None:
-        """As of Hub."""
+        """As of Hub, on all event loops: calls in flight on others end, too."""
         self._is_closed = True
-        dispatch, self._dispatch = self._dispatch, None
-        if dispatch is not None:
-            await dispatch.close()
+        await self._dispatches.close()
         if self._statsd is not None:
             await asyncio.get_running_loop().run_in_executor(None, self._statsd.close)
 
@@ -240,16 +238,12 @@ class AsyncHub(StreamCalls[AsyncHubStream[Any]], AsyncJobCalls):
     def _begun(self) -> tuple[Callable[..., None], Dispatch]:
         return _at_once, self._started()
 
+    def _forked(self) -> None:
+        if self._statsd is not None:
+            self._statsd.forked()
+
     def _started(self) -> Dispatch:
-        owner = (os.getpid(), asyncio.get_running_loop())
-        if self._dispatch is None or self._owner != owner:
-            if self._dispatch is not None and self._owner[0] != owner[0]:
-                self._dispatch.detach()
-                if self._statsd is not None:
-                    self._statsd.forked()
-            self._dispatch = Dispatch(self._settings, self.events)
-            self._owner = owner
-        return self._dispatch
+        return self._dispatches.here()
 
 
 def _at_once(act: Any, *arguments: Any) -> None:

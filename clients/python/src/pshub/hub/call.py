@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import Context, copy_context
 from typing import Any, NamedTuple
 
 from ..redis.refusals import explained
@@ -29,7 +30,10 @@ class Outgoing:
         args: Any,
         options: CallOptions,
         on_settled: Callable[[Any, HubError | None], None],
+        context: Context | None = None,
     ) -> None:
+        #: Of who called: what is called back for this call sees its context variables.
+        self.context = copy_context() if context is None else context
         self.called = called
         #: Only workers of this queue count; None: of any.
         self.queue = options.queue
@@ -69,6 +73,8 @@ class Outgoing:
         if not self.over:
             self.over = True
             self.on_settled(value, error)
+            # Whoever keeps the call keeps nothing of them.
+            self.context = Context()
 
 
 class InList(NamedTuple):

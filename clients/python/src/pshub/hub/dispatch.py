@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextvars import Context
 from typing import Any, TypeVar
 
 from ..catalogue.unanswered_report import UnansweredReport
@@ -15,7 +16,7 @@ from ..redis.connections import make_connections
 from ..redis.refusals import ConnectionLost, NotConnected, ReplyError, explained
 from ..settings.table import Settings
 from ..task.task import DEFAULT_TIMEOUT_S
-from ..wire.clock import Stop, backoff_s, ignore, now_s, within
+from ..wire.clock import Stop, backoff_s, ignore, now_s, start, within
 from ..wire.deadlines import Deadlines
 from ..wire.errors import Aborted, HubClosed, HubError, InvalidArgs, NotEnqueued, OutcomeUnknown, outcome_of
 from ..wire.ids import new_id
@@ -96,7 +97,7 @@ class Dispatch:
         if out.route is None:
             route = self.routes.known(out.called, out.queue)
             if route is None:
-                task = asyncio.get_running_loop().create_task(self._look_up(out))
+                task = start(self._look_up(out))
                 self._lookups[out] = task
                 return
             try:
@@ -180,10 +181,14 @@ class Dispatch:
 
     def detach(self, thread: LoopThread | None = None) -> None:
         """In a forked child: this one, and the thread that it ran on, are the parent's."""
+        self.let_go()
+        _inherited.append((self, thread))
+
+    def let_go(self) -> None:
+        """Lets go of its sockets without a word to the server: its loop has ended, or is another process's."""
         self.commands.detach()
         self.blocking.detach()
         self.enqueuing.detach()
-        _inherited.append((self, thread))
 
     # What calls tell.
 
@@ -221,7 +226,7 @@ class Dispatch:
             return False
         again = Call(call.out, self, call, error)
         self._expect(again)
-        self.events.emit("call:retried", task=call.task, id=call.id, next_id=again.id, code=error.code)
+        call.out.context.copy().run(lambda: self.events.emit("call:retried", task=call.task, id=call.id, next_id=again.id, code=error.code))
         asyncio.get_running_loop().call_later(wait, self._outboxes.of(call.queue).add, again)
         return True
 
@@ -229,18 +234,20 @@ class Dispatch:
         # A worker that adopts a call counts no run of it.
         if error is not None and (not call.answered or (error.code == "WorkerLost" and us is None)):
             self.unanswered.note(call.task, call.queue, error)
-        self._tell_settled(call.task, call.id, error, call.out.started_at, us)
+        self._tell_settled(call.out.context, call.task, call.id, error, call.out.started_at, us)
 
-    def rejected(self, task: Any, queue: str | None, error: HubError, started_at: float) -> None:
+    def rejected(self, context: Context, task: Any, queue: str | None, error: HubError, started_at: float) -> None:
         """Tells of a call that ended before there was a request."""
         self.unanswered.note(task, queue, error)
-        self._tell_settled(task, None, error, started_at, None)
+        self._tell_settled(context, task, None, error, started_at, None)
 
-    def _tell_settled(self, task: Any, id: str | None, error: HubError | None, started_at: float, us: Phases | None) -> None:
+    def _tell_settled(self, context: Context, task: Any, id: str | None, error: HubError | None, started_at: float, us: Phases | None) -> None:
         if self.events.has("call:settled"):
             code, status = (error.code, error.http_status) if error else (None, None)
             told = {"ok": error is None, "outcome": outcome_of(code, status), "code": code}
-            self.events.emit("call:settled", task=task, id=id, **told, ms=(now_s() - started_at) * 1000, us=us)
+            ms = (now_s() - started_at) * 1000
+            # A copy, since this may be within a callback of the same call.
+            context.copy().run(lambda: self.events.emit("call:settled", task=task, id=id, **told, ms=ms, us=us))
 
     # The way of a call.
 
@@ -264,7 +271,7 @@ class Dispatch:
     def _refuse(self, out: Outgoing, error: HubError, route: Route | None) -> None:
         """It ends before there was a request."""
         if not out.over:
-            self.rejected(route.task if route else out.called, route.queue if route else None, error, out.started_at)
+            self.rejected(out.context, route.task if route else out.called, route.queue if route else None, error, out.started_at)
         out.settle(None, error)
 
     def _send(self, out: Outgoing) -> None:

@@ -21,7 +21,7 @@ from ..wire.errors import HubClosed, HubError, NotEnqueued
 from ..wire.streams import OnProgress
 from .dispatch import Dispatch
 from .job_calls import JobCalls
-from .loop import LoopThread
+from .loop import LoopThread, check_threads
 from .stream_calls import StreamCalls
 from .stream_readers import HubStream
 from .task_calls import TaskCalls
@@ -60,6 +60,7 @@ class Hub(TaskCalls, StreamCalls[HubStream[Any]], JobCalls):
             "redis": redis, "namespace": namespace, "name": name, "max_payload_bytes": max_payload_bytes,
             "max_backlog": max_backlog, "statsd": statsd,
         }  # fmt: skip
+        check_threads()
         self._settings = read_settings("hub", options)
         self.events = Events()
         log_events(self.events)

@@ -12,7 +12,7 @@ from ..redis.client import Command
 from ..redis.connection import Connection
 from ..redis.connections import BLOCK_S
 from ..redis.refusals import NotConnected, ReplyError, first, is_full, is_passing, is_refusal, none_refused
-from ..wire.clock import Stop, backoff_s, now_s, settle, sleep
+from ..wire.clock import Stop, backoff_s, now_s, settle, sleep, start
 from ..wire.message import decode_reply
 
 #: So many replies are read at first, and never more than that. In between the largest ones say how many.
@@ -70,7 +70,7 @@ class Inbox:
         if self._resting is not None:
             settle(self._resting)
         if self._loop is None and not self._closing.is_set:
-            self._loop = asyncio.get_running_loop().create_task(self._run())
+            self._loop = start(self._run())
 
     async def stop(self) -> None:
         self._closing.set()

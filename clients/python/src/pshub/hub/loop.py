@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 import threading
 from collections import deque
 from collections.abc import Awaitable, Callable
+from contextvars import Context
 from typing import Any, TypeVar
 
 from ..wire.clock import make_loop
+from ..wire.errors import ConfigError
 
 T = TypeVar("T")
 
 
+def check_threads() -> None:
+    """Raises ConfigError where gevent took the system's waiting and left threads as they are: an event loop on a thread never wakes up then."""
+    monkey: Any = sys.modules.get("gevent.monkey")
+    if monkey is not None and monkey.is_module_patched("select") and not monkey.is_module_patched("threading"):
+        raise ConfigError("gevent has patched select but not threads, so a hub or worker cannot run here; call patch_all() without thread=False.")
+
+
 class LoopThread:
     def __init__(self, name: str) -> None:
+        check_threads()
         self.loop = make_loop()
         self._is_stopping = False
         self._posted: deque[tuple[Callable[..., None], tuple[Any, ...]]] = deque()
@@ -41,7 +52,8 @@ class LoopThread:
             return
         self._is_woken = True
         try:
-            self.loop.call_soon_threadsafe(self._run_posted)
+            # What runs here for all sees nothing of who happened to be first.
+            self.loop.call_soon_threadsafe(self._run_posted, context=Context())
         except RuntimeError:
             # The loop has ended; whoever waits for what was posted looks whether it is alive.
             pass
@@ -52,7 +64,7 @@ class LoopThread:
         async def wrapped() -> T:
             return await work
 
-        return asyncio.run_coroutine_threadsafe(wrapped(), self.loop).result(timeout)
+        return Context().run(asyncio.run_coroutine_threadsafe, wrapped(), self.loop).result(timeout)
 
     def stop(self) -> None:
         self._is_stopping = True

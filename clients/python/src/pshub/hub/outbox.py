@@ -11,7 +11,7 @@ from ..queue.queue import PUSH_MEMORY_MS, Queue
 from ..redis.connection import Connection
 from ..redis.refusals import ConnectionLost, NotConnected, explained, is_passing
 from ..wire.answers import Pushed
-from ..wire.clock import Stop, backoff_s, ignore, now_s, sleep, spawn
+from ..wire.clock import Stop, backoff_s, ignore, now_s, sleep, spawn, start
 from ..wire.message import stamped, unstamped
 from ..wire.raised import message_of
 from ..wire.redis_clock import RedisClock
@@ -77,7 +77,7 @@ class Outbox:
         self._waiting[call] = None
         if self._running is None:
             # Begins behind all that is called in this turn of the loop: it goes together.
-            self._running = asyncio.get_running_loop().create_task(self._run())
+            self._running = start(self._run())
 
     def drop(self, call: Call) -> None:
         """Lets go of a call that is over. When its caller gave up, its request is cancelled too."""

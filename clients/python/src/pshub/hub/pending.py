@@ -6,6 +6,7 @@ import concurrent.futures
 import math
 import threading
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import Any
 
 from ..task.task import R
@@ -49,11 +50,16 @@ class PendingCall(concurrent.futures.Future[R]):
         self.out: Outgoing | None = None
 
     def add_done_callback(self, fn: Callable[[concurrent.futures.Future[R]], object]) -> None:
-        """As of every Future. What it raises on the hub's own thread is logged, also SystemExit: it must not end what serves others."""
+        """
+        As of every Future, and in the context of whoever adds it. What it raises on the hub's own thread is logged, also SystemExit: it must
+        not end what serves others.
+        """
+
+        context = copy_context()
 
         def guarded(future: concurrent.futures.Future[R]) -> None:
             try:
-                fn(future)
+                context.run(fn, future)
             except Exception:
                 raise
             except BaseException as raised:

@@ -14,14 +14,14 @@ def listen(out: Outgoing, on_progress: OnProgress | None, events: Events) -> Non
     """Asks for progress along with a call, where somebody wants to hear it."""
     if on_progress is not None:
         out.asked = Asked(0, True)
-        out.on_part = lambda part: tell(on_progress, part, events)
+        out.on_part = lambda part: tell(out, on_progress, part, events)
 
 
-def tell(on_progress: OnProgress | None, part: dict[str, Any], events: Events) -> None:
-    """One that raises hurts nobody: it is told of as a ``problem``."""
-    if on_progress is None or "progress" not in part:
+def tell(out: Outgoing | None, on_progress: OnProgress | None, part: dict[str, Any], events: Events) -> None:
+    """In the context of its call. One that raises hurts nobody: it is told of as a ``problem``."""
+    if out is None or on_progress is None or "progress" not in part:
         return
     try:
-        on_progress(part["progress"])
+        out.context.copy().run(on_progress, part["progress"])
     except Exception as error:
         events.emit("problem", where="on_progress", reason=message_of(error))

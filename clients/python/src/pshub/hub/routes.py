@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ..redis.connection import Connection
 from ..redis.refusals import ConnectionLost, NotConnected, explained, is_refusal
-from ..wire.clock import Stop, ignore, now_s, sleep, within
+from ..wire.clock import Stop, call_later, ignore, now_s, sleep, start, within
 from ..wire.errors import HubError, NotEnqueued
 from ..wire.raised import message_of
 from .resolver import Purpose, Resolver, Route
@@ -75,11 +75,11 @@ class Routes:
         def expire() -> None:
             left = latest - now_s()
             if left > 0 and setback is None and key not in self._routes and self._connection.down_reason is None:
-                timers[:] = [asyncio.get_running_loop().call_later(min(left, _LOOK_AGAIN_S), expire)]
+                timers[:] = [call_later(min(left, _LOOK_AGAIN_S), expire)]
             else:
                 patience.set()
 
-        timers.append(asyncio.get_running_loop().call_later(max(0.0, deadline - now_s()), expire))
+        timers.append(call_later(max(0.0, deadline - now_s()), expire))
         closing_key = self._closing.add(patience.set)
         try:
             while not patience.is_set:
@@ -113,7 +113,7 @@ class Routes:
         raise _unasked(called, told or self._connection.down_reason or setback or "no answer in time")
 
     def _look_up(self, key: _Called) -> asyncio.Task[Route]:
-        task = asyncio.get_running_loop().create_task(self._looked_up(key))
+        task = start(self._looked_up(key))
         self._under_way[key] = task
         task.add_done_callback(lambda _: self._under_way.pop(key, None))
         ignore(task)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextvars import Context, copy_context
 from typing import Any, Generic, TypeVar
 
 from ..wire.clock import now_s
@@ -64,17 +65,17 @@ class StreamCalls(Generic[S]):
             return reader
         post, dispatch = self._begun()
         reader._post, reader._streams = post, dispatch.streams
-        post(_begin, dispatch, reader, called, args, options)
+        post(_begin, dispatch, reader, called, args, options, copy_context())
         return reader
 
 
-def _begin(dispatch: Dispatch, reader: HubStream[Any] | AsyncHubStream[Any], called: str, args: Any, options: CallOptions) -> None:
+def _begin(dispatch: Dispatch, reader: HubStream[Any] | AsyncHubStream[Any], called: str, args: Any, options: CallOptions, context: Context) -> None:
     state, streams = reader._state, dispatch.streams
 
     def settled(value: Any, error: HubError | None) -> None:
         streams.settled(state, value, error)
 
-    out = Outgoing(called, args, options, settled)
+    out = Outgoing(called, args, options, settled, context)
     out.asked = state.asked
     out.on_part = lambda part: streams.hear(state, part)
     streams.open(state, out)

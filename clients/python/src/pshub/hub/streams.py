@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from ..figures.events import Events
 from ..redis.connection import Connection
 from ..redis.refusals import is_refusal
-from ..wire.clock import Stop, now_s, sleep, spawn
+from ..wire.clock import Stop, call_later, now_s, sleep, spawn
 from ..wire.errors import HubError, OutcomeUnknown, Timeout
 from ..wire.keys import Keys
 from ..wire.raised import message_of
@@ -113,7 +113,7 @@ class OpenStreams:
         state.out = out
         self._open.add(state)
         if self._beating is None:
-            self._beating = asyncio.get_running_loop().call_later(TAKEN_AGAIN_S, self._say_all)
+            self._beating = call_later(TAKEN_AGAIN_S, self._say_all)
 
     def hear(self, state: StreamState, part: dict[str, Any]) -> None:
         """Something came before the reply."""
@@ -121,7 +121,7 @@ class OpenStreams:
             return
         if "progress" in part:
             state.heard()
-            tell(state.on_progress, part, self._host.events)
+            tell(state.out, state.on_progress, part, self._host.events)
         elif not state.chunk(part["chunk"], part["value"]):
             self.give_up(state, state.gap())
 
@@ -162,7 +162,7 @@ class OpenStreams:
             self._begin()
 
     def _say_all(self) -> None:
-        self._beating = asyncio.get_running_loop().call_later(TAKEN_AGAIN_S, self._say_all)
+        self._beating = call_later(TAKEN_AGAIN_S, self._say_all)
         for state in list(self._open):
             self.say(state)
 

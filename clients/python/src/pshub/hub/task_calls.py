@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextvars import copy_context
 from typing import Any, overload
 
 from ..settings.table import Settings
@@ -133,4 +134,4 @@ class TaskCalls(Calling):
         """Tells of a call that ended on its caller's thread."""
         if not self._is_closed:
             thread, dispatch = self._started()
-            thread.post(dispatch.rejected, task, queue, error, now_s())
+            thread.post(dispatch.rejected, copy_context(), task, queue, error, now_s())

@@ -14,6 +14,7 @@ from ..wire.errors import HubError, InvalidArgs
 from ..wire.foreign import is_amount
 from ..wire.job_part import BACKOFF_KINDS, LONGEST_WAIT_MS, MAX_KEY_BYTES, Backoff, is_backoff, is_wait
 from ..wire.keys import forward_queue, forwarder_of, is_forwarder_name
+from ..wire.natives import has_zone
 from ..wire.payload import decode_payload
 from .backoff import rounded
 from .canonical import canonical
@@ -54,7 +55,7 @@ class EnqueueOptions(ScheduleOptions, total=False):
     :ivar forward: the forwarder that takes it out of the hub, in the place of a worker. Nothing here need know its task or what its
         arguments are; of those with the same key one is forwarded after the other
     :ivar delay_ms: not before so many milliseconds from now
-    :ivar at: not before this moment: a datetime, or milliseconds since 1970. It is compared with Redis' clock
+    :ivar at: not before this moment: a datetime with a time zone, or milliseconds since 1970. It is compared with Redis' clock
     :ivar retries: how often it is tried again when it fails. Default: as its task says, else 25. 0: never
     :ivar backoff: how long it waits before that. Default: as its task says, else ``exponential``
     :ivar key: for a task that is ``keyed``, and needed there: its jobs with the same key run one after the other, in the order in which
@@ -79,6 +80,9 @@ class EnqueueOptions(ScheduleOptions, total=False):
 
 
 DEFAULT_ENQUEUE_MS = 5000
+_1970 = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+#: 2001-01-01. A number below it was meant to be seconds.
+_EARLIEST_MS = 978_307_200_000
 _HOUR_MS = 3600 * 1000
 _DAY_MS = 24 * _HOUR_MS
 _MAX_UNIQUE_ID = 100
@@ -236,11 +240,19 @@ def _need_waits(task: str, waits: Mapping[str, Any]) -> None:
 
 def _moment_of(task: str, at: Any) -> int:
     """Redis milliseconds."""
-    ms = at.timestamp() * 1000 if isinstance(at, datetime.datetime) else at
-    if is_amount(ms, wall_ms() + LONGEST_WAIT_MS):
-        return rounded(ms)
-    what = "at must be a datetime or milliseconds since 1970, at most ten years from now"
-    raise _wrong(task, f"{what}, not {_shown(at)}")
+    ms = at
+    if isinstance(at, datetime.datetime):
+        if not has_zone(at):
+            told = "has no time zone, so it is not known when that is; give it one, as datetime.now(timezone.utc) has"
+            raise _wrong(task, f"at is {_shown(at)}, which {told}")
+        ms = (at - _1970).total_seconds() * 1000
+    if not is_amount(ms, wall_ms() + LONGEST_WAIT_MS):
+        what = "at must be a datetime or milliseconds since 1970, at most ten years from now"
+        raise _wrong(task, f"{what}, not {_shown(at)}")
+    if ms < _EARLIEST_MS:
+        year = (_1970 + datetime.timedelta(milliseconds=ms)).year
+        raise _wrong(task, f"at must be milliseconds since 1970; {_shown(at)} is in {year}: multiply seconds by 1000")
+    return rounded(ms)
 
 
 def _unique_of(task: str, args_json: str, unique: Any, wait_ms: float) -> dict[str, Any]:

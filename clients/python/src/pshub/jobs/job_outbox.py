@@ -13,7 +13,7 @@ from ..queue.numbered import deliver_numbered
 from ..redis.connection import Connection
 from ..redis.refusals import ConnectionLost, NotConnected, ReplyError, explained, is_passing
 from ..wire.answers import Enqueued
-from ..wire.clock import Stop, now_s
+from ..wire.clock import Stop, now_s, start
 from ..wire.deadlines import Deadlines
 from ..wire.errors import hub_error
 from ..wire.raised import message_of
@@ -93,7 +93,7 @@ class JobOutbox:
         self._waiting.append(parcel)
         if self._running is None:
             # Begins behind all that is enqueued in this turn of the loop: it goes together.
-            self._running = asyncio.get_running_loop().create_task(self._run())
+            self._running = start(self._run())
         try:
             return await parcel.outcome
         finally:

@@ -9,7 +9,7 @@ from typing import Any
 
 from redis.asyncio.connection import Connection as Link
 
-from ..wire.clock import Stop, backoff_s, now_s, settle, sleep
+from ..wire.clock import Stop, backoff_s, now_s, settle, sleep, start
 from ..wire.raised import message_of
 from .client import Command, Greeting, make_link, open_link
 from .fence import Fence
@@ -77,7 +77,7 @@ class NodeConnection:
     def open(self) -> None:
         """Starts connecting; returns at once. Does nothing when already open."""
         if self._life is None:
-            self._life = asyncio.get_running_loop().create_task(self._live())
+            self._life = start(self._live())
 
     @property
     def is_ready(self) -> bool:
@@ -198,7 +198,7 @@ class NodeConnection:
         loop = asyncio.get_running_loop()
         self._broken = loop.create_future()
         broken = self._broken
-        opening = loop.create_task(self._open())
+        opening = start(self._open())
         tasks: set[asyncio.Future[Any]] = {opening}
         ends: set[asyncio.Future[Any]] = {opening, broken}
         open_s = self._reach.open_s
@@ -220,7 +220,7 @@ class NodeConnection:
             self.down_reason = None
             self._on_up()
             self._release()
-            tasks = {loop.create_task(self._write(wire)), loop.create_task(self._read(wire))}
+            tasks = {start(self._write(wire)), start(self._read(wire))}
             ends = {*tasks, broken}
             await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
             for task in tasks:
@@ -229,14 +229,19 @@ class NodeConnection:
             self.discard(self._reason or ConnectionLost("Redis closed the connection"))
             return True
         finally:
-            self._let_go_of()
-            self._abort()
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-            self._let_go_of()
-            bury(self._link)
-            self._link = None
+            # Nothing can be awaited any more where its loop was closed without winding up.
+            if not loop.is_closed():
+                await self._end_of_link(tasks)
+
+    async def _end_of_link(self, tasks: set[asyncio.Future[Any]]) -> None:
+        self._let_go_of()
+        self._abort()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._let_go_of()
+        bury(self._link)
+        self._link = None
 
     def _abort(self) -> None:
         if self._link is not None:

@@ -7,7 +7,7 @@ import binascii
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..wire.clock import now_s, settle
+from ..wire.clock import now_s, settle, start
 from ..wire.raised import message_of
 from .client import Word, connect, make_link, pack, with_password
 from .reach import address_text, options_at
@@ -71,7 +71,7 @@ class SlotMap:
         key = object()
         self._users[key] = on_change
         if self._reading is None:
-            self._reading = asyncio.get_running_loop().create_task(self._run())
+            self._reading = start(self._run())
 
         def end() -> None:
             self._users.pop(key, None)

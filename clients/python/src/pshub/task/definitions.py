@@ -29,8 +29,8 @@ def with_definitions(schema: Schema) -> Schema:
             return put({**definitions[name], **rest})
         return rest
 
-    whole = _mapped(schema, put)
-    return {**whole, "$defs": {name: _mapped(definitions[name], put) for name in sorted(endless)}} if endless else whole
+    whole = rewritten(schema, put)
+    return {**whole, "$defs": {name: rewritten(definitions[name], put) for name in sorted(endless)}} if endless else whole
 
 
 def hoisted(schema: Schema) -> Schema:
@@ -49,11 +49,11 @@ def hoisted(schema: Schema) -> Schema:
             return inner
 
         for name, inner in part["$defs"].items():
-            found[names[name]] = _mapped(inner, rename)
-        renamed: Schema = _mapped({keyword: value for keyword, value in part.items() if keyword != "$defs"}, rename)
+            found[names[name]] = rewritten(inner, rename)
+        renamed: Schema = rewritten({keyword: value for keyword, value in part.items() if keyword != "$defs"}, rename)
         return renamed
 
-    whole = _mapped(schema, lift)
+    whole = rewritten(schema, lift)
     return {**whole, "$defs": found} if found else whole
 
 
@@ -78,22 +78,22 @@ def _reached(name: str, definitions: dict[str, Schema]) -> set[str]:
         return part
 
     while open_ends:
-        _mapped(definitions.get(open_ends.pop(), {}), look)
+        rewritten(definitions.get(open_ends.pop(), {}), look)
     return reached
 
 
-def _mapped(schema: Any, change: Callable[[Schema], Schema]) -> Any:
+def rewritten(schema: Any, change: Callable[[Schema], Schema]) -> Any:
     """A schema with ``change`` made of each schema in it, from the outside in."""
     if isinstance(schema, list):
-        return [_mapped(inner, change) for inner in schema]
+        return [rewritten(inner, change) for inner in schema]
     if not isinstance(schema, dict):
         return schema
     changed = change(schema)
     return {
         keyword: value
         if keyword in DATA
-        else {name: _mapped(inner, change) for name, inner in value.items()}
+        else {name: rewritten(inner, change) for name, inner in value.items()}
         if keyword in NAMES and isinstance(value, dict)
-        else _mapped(value, change)
+        else rewritten(value, change)
         for keyword, value in changed.items()
     }

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 import jsonschema
+from jsonschema._utils import find_evaluated_item_indexes_by_schema
 from jsonschema.exceptions import ValidationError
 
 from .formats import fits_format
@@ -21,7 +22,7 @@ Errors = Iterator[ValidationError]
 
 #: Keywords whose errors come with a text of ours.
 WORDED = {
-    "required", "dependentRequired", "additionalProperties", "unevaluatedProperties", "items", "propertyNames", "uniqueItems",
+    "required", "dependentRequired", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "items", "propertyNames", "uniqueItems",
 }  # fmt: skip
 #: Keywords whose keys are names of the user's and not keywords.
 NAMES = {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
@@ -77,6 +78,17 @@ def _items(validator: Any, given: Any, instance: Any, schema: Any) -> Errors:
             yield from validator.descend(instance[index], given, path=index)
 
 
+def _unevaluated_items(validator: Any, given: Any, instance: Any, schema: Any) -> Errors:
+    if not validator.is_type(instance, "array"):
+        return
+    known = set(find_evaluated_item_indexes_by_schema(validator, instance, schema))
+    for index in (each for each in range(len(instance)) if each not in known):
+        if given is False:
+            yield _error("is not a known item", index)
+        else:
+            yield from validator.descend(instance[index], given, path=index)
+
+
 def _property_names(validator: Any, given: Any, instance: Any, schema: Any) -> Errors:
     if validator.is_type(instance, "object"):
         fitting = validator.evolve(schema=given)
@@ -123,6 +135,7 @@ _OURS: dict[str, Any] = {
     "additionalProperties": _additional_properties,
     "unevaluatedProperties": _unevaluated_properties,
     "items": _items,
+    "unevaluatedItems": _unevaluated_items,
     "propertyNames": _property_names,
     "multipleOf": _multiple_of,
     "uniqueItems": _unique_items,

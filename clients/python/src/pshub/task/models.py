@@ -1,6 +1,6 @@
 """
 Models of pydantic (2) and structs of msgspec as hints. Neither is needed: what is one can only be there where its package is, and is known
-by its looks. Their own schemas are published, and they check what came and make instances of it.
+by its looks. Their own schemas are published, wider where these say less than they take; they check what came and make instances of it.
 """
 
 from __future__ import annotations
@@ -12,15 +12,17 @@ from collections.abc import Callable
 from typing import Any
 
 from ..wire.errors import ConfigError
+from ..wire.model_form import is_model
 from ..wire.payload import escape_pointer, published
 from .definitions import with_definitions
 from .misfit import Misfit
+from .model_schema import model_schema, widened, with_local
 from .records import Described, Place, Schema
 
 
 def model_of(hint: Any, place: Place) -> Described | None:
     """None for what is no such class. Raises ConfigError for one of which its package makes no schema."""
-    if isinstance(hint, type) and callable(getattr(hint, "model_json_schema", None)) and hasattr(hint, "model_validate_json"):
+    if is_model(hint):
         return _pydantic(hint, place)
     msgspec = sys.modules.get("msgspec")
     cls = typing.get_origin(hint) or hint
@@ -32,24 +34,47 @@ def model_of(hint: Any, place: Place) -> Described | None:
 def _schema(make: Callable[[], Schema], cls: Any, place: Place) -> Schema:
     try:
         return with_definitions(make())
+    except ConfigError:
+        raise
     except Exception as error:
         told = str(error).partition("\n")[0]
         raise ConfigError(f"{place.what}: {cls!r} has no JSON Schema ({told}); give 'args' or 'result' as a schema instead.") from error
 
 
 def _pydantic(cls: Any, place: Place) -> Described:
-    mode = "serialization" if place.is_result else "validation"
-    schema = _schema(lambda: cls.model_json_schema(mode=mode), cls, place)
+    schema = _schema(lambda: model_schema(cls, place), cls, place)
     pydantic: Any = sys.modules["pydantic"]
 
     def read(value: Any) -> Any:
         try:
             # As JSON: a strict model takes a moment that is a text from there, and not from Python.
-            return cls.model_validate_json(published(value))
+            return cls.__pydantic_validator__.validate_json(published(value))
         except pydantic.ValidationError as error:
             raise _misfit([(_path(value, each["loc"], each["type"] == "missing"), each["msg"]) for each in error.errors()]) from None
 
     return schema, read
+
+
+#: Of msgspec.inspect: keys of these come back from a text.
+_AS_KEY = (
+    "AnyType", "StrType", "IntType", "FloatType", "DecimalType", "BytesType", "DateTimeType", "DateType", "TimeType", "TimeDeltaType", "UUIDType",
+    "EnumType", "LiteralType",
+)  # fmt: skip
+
+
+def _refuse_keys(part: Any, place: Place, seen: list[Any]) -> None:
+    if isinstance(part, tuple):
+        for inner in part:
+            _refuse_keys(inner, place, seen)
+    if not hasattr(part, "__struct_fields__") or any(part is each for each in seen):
+        return
+    seen.append(part)
+    key = getattr(part, "key_type", None)
+    if key is not None and type(key).__name__ not in _AS_KEY:
+        told = "the keys of an object are texts, and msgspec writes none for these; use a list of pairs"
+        raise ConfigError(f"{place.what}: {told}. Or give 'args' or 'result' as a schema instead.")
+    for name in part.__struct_fields__:
+        _refuse_keys(getattr(part, name), place, seen)
 
 
 _AT = re.compile(r" - at `(?:key in )?\$(.*)`$")
@@ -60,11 +85,12 @@ _MISSING = re.compile("missing required field `(.+?)`")
 
 
 def _struct(hint: Any, msgspec: Any, place: Place) -> Described:
-    schema = _schema(lambda: msgspec.json.schema(hint), hint, place)
+    schema = _schema(lambda: with_local(widened(msgspec.json.schema(hint))), hint, place)
+    _refuse_keys(msgspec.inspect.type_info(hint), place, [])
 
     def read(value: Any) -> Any:
         try:
-            return msgspec.convert(value, hint)
+            return msgspec.convert(value, hint, str_keys=True)
         except msgspec.ValidationError as error:
             text = str(error)
             at, missing = _AT.search(text), _MISSING.search(text)

@@ -8,6 +8,7 @@ import time
 
 from ..wire.clock import clocks_ahead_s, move_clocks, now_s, wall_ms
 from ..wire.errors import ConfigError
+from ..wire.natives import has_zone
 from .loops import Loops
 from .memory.server import MemoryRedis, closed
 from .runs import Runs
@@ -98,6 +99,8 @@ class TestClock:
         """Moves the clock on to a time. :raises ConfigError: when that has passed"""
         if not isinstance(moment, datetime.datetime):
             raise ConfigError(f"clock.advance_to() takes a datetime, not {moment!r}.")
+        if not has_zone(moment):
+            raise ConfigError(f"clock.advance_to() takes a datetime with a time zone, as datetime.now(timezone.utc) has, not {moment}.")
         seconds = moment.timestamp() - wall_ms() / 1000
         if seconds < 0:
             raise ConfigError(f"clock.advance_to() takes a time to come: {moment} has passed, and the clock never goes back.")

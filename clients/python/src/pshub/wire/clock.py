@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import random
 import time
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 #: How far tests have moved the clocks of this process on, seconds.
 _ahead_s = 0.0
@@ -24,7 +27,8 @@ def wall_ms() -> float:
 
 
 def make_loop() -> asyncio.AbstractEventLoop:
-    return _make_loop()
+    # What it listens to itself with would keep the context of whoever made it.
+    return contextvars.Context().run(_make_loop)
 
 
 def move_clocks(seconds: float) -> None:
@@ -75,9 +79,26 @@ def ignore(future: asyncio.Future[Any]) -> None:
     future.add_done_callback(lambda done: done.cancelled() or done.exception())
 
 
+def start(work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+    """
+    A task of the library's own, that outlives whoever happened to be the first to need it: it sees nothing of the context variables
+    there, and keeps none of them alive.
+    """
+    task: asyncio.Task[T] = contextvars.Context().run(asyncio.get_running_loop().create_task, work)
+    # Programs may close a loop without winding it up; nobody there can do anything about these.
+    task._log_destroy_pending = False  # type: ignore[attr-defined]
+    return task
+
+
+def call_later(seconds: float, callback: Callable[..., Any], *args: Any) -> asyncio.TimerHandle:
+    """As that of the running loop, in the same way."""
+    handle: asyncio.TimerHandle = contextvars.Context().run(asyncio.get_running_loop().call_later, seconds, callback, *args)
+    return handle
+
+
 def spawn(work: Coroutine[Any, Any, Any], under_way: set[asyncio.Task[Any]]) -> asyncio.Task[Any]:
     """Lets it run by itself, in this set while it does: an event loop does not keep the tasks that it runs."""
-    task = asyncio.get_running_loop().create_task(work)
+    task = start(work)
     under_way.add(task)
     task.add_done_callback(under_way.discard)
     return task
@@ -90,7 +111,7 @@ async def sleep(seconds: float, stop: Stop | None = None) -> None:
     loop = asyncio.get_running_loop()
     woken: asyncio.Future[None] = loop.create_future()
     key = stop.add(lambda: settle(woken)) if stop else 0
-    timer = loop.call_later(seconds, settle, woken)
+    timer = call_later(seconds, settle, woken)
     try:
         await woken
     finally:
@@ -107,7 +128,7 @@ async def within(work: asyncio.Future[Any], seconds: float | None, stop: Stop | 
     key = stop.add(lambda: settle(over)) if stop else 0
     if stop is not None and stop.is_set:
         settle(over)
-    timer = loop.call_later(seconds, settle, over) if seconds is not None else None
+    timer = call_later(seconds, settle, over) if seconds is not None else None
     try:
         await over
     finally:

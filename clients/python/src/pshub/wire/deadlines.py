@@ -6,7 +6,7 @@ import asyncio
 import math
 from typing import Any
 
-from .clock import now_s
+from .clock import call_later, now_s
 
 
 class Deadlines:
@@ -42,7 +42,7 @@ class Deadlines:
         self._next_look = at
         # What came in time may lie unread in a socket: after a pause of the process timers run before anything is read.
         loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(max(0.0, at - now_s()), lambda: loop.call_soon(self._look))
+        self._timer = call_later(max(0.0, at - now_s()), lambda: loop.call_soon(self._look))
 
     def _look(self) -> None:
         now = now_s()

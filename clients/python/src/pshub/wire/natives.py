@@ -10,14 +10,21 @@ import sys
 import uuid
 from typing import Any
 
+from .model_form import is_model, written
+
 _MINUTE = datetime.timedelta(minutes=1)
 _NO_ZONE = "has no time zone, so it is not known when that is; give it one, as datetime.now(timezone.utc) has"
 
 
 def plain(value: Any) -> Any:
-    """One step towards JSON: what is in the answer may need the next one. Raises TypeError or ValueError for what cannot travel."""
+    """
+    One step towards JSON: what is in the answer may need the next one. Models of pydantic and structs of msgspec are known by their looks, since
+    neither is needed here. Raises TypeError or ValueError for what cannot travel.
+    """
     if isinstance(value, enum.Enum):
         return value.value
+    if is_model(type(value)):
+        return written(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
     if isinstance(value, (datetime.date, datetime.time)):
@@ -32,7 +39,23 @@ def plain(value: Any) -> Any:
         return str(value)
     if isinstance(value, (set, frozenset)):
         return _listed(value)
-    return _of_model(value)
+    msgspec = sys.modules.get("msgspec")
+    if msgspec is not None and hasattr(type(value), "__struct_fields__"):
+        try:
+            # It would write even a Decimal that is no number.
+            return msgspec.to_builtins(value, str_keys=True, builtin_types=(decimal.Decimal,))
+        except TypeError:
+            # Some are keys.
+            return msgspec.to_builtins(value, str_keys=True)
+    raise TypeError(f"a {type(value).__name__} is not JSON")
+
+
+def has_zone(value: datetime.datetime) -> bool:
+    """Whether it is known when that is. NaT of pandas is a datetime too, and none."""
+    try:
+        return isinstance(value.utcoffset(), datetime.timedelta) and value == value
+    except (TypeError, ValueError):
+        return False
 
 
 def plain_keys(value: Any) -> Any:
@@ -76,14 +99,3 @@ def _listed(value: Any) -> list[Any]:
         return sorted(value)
     except TypeError:
         return sorted(value, key=repr)
-
-
-def _of_model(value: Any) -> Any:
-    """Models of pydantic and structs of msgspec, known by their looks: neither is needed here."""
-    dump = getattr(type(value), "model_dump", None)
-    if callable(dump):
-        return dump(value, mode="json", by_alias=True)
-    msgspec = sys.modules.get("msgspec")
-    if msgspec is not None and hasattr(type(value), "__struct_fields__"):
-        return msgspec.to_builtins(value, str_keys=True)
-    raise TypeError(f"a {type(value).__name__} is not JSON")

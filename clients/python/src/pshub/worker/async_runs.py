@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from contextvars import Context as Variables
 from typing import Any
 
 from ..figures.events import Events
 from ..hub.loop import LoopThread
+from ..wire.clock import start
 from .loop_watch import LoopWatch
 
 #: What brings a handler to its outcome.
@@ -18,11 +18,10 @@ Work = Callable[[], Coroutine[Any, Any, Any]]
 class AsyncRuns:
     """Started and stopped by the worker's own thread."""
 
-    def __init__(self, events: Events, whose: Callable[[], dict[str, Any]], variables: Variables) -> None:
-        """``whose`` is told of a loop that is blocked: worker and queue. ``variables``: what handlers find in their context variables."""
+    def __init__(self, events: Events, whose: Callable[[], dict[str, Any]]) -> None:
+        """``whose`` is told of a loop that is blocked: worker and queue."""
         self._events = events
         self._whose = whose
-        self._variables = variables
         self._thread: LoopThread | None = None
         self._watch: LoopWatch | None = None
         #: What runs, with its task's name; of the loop's thread, as what it holds.
@@ -49,8 +48,7 @@ class AsyncRuns:
             self._thread.stop()
 
     def _begin(self, run: AsyncRun, name: str, work: Work, ended: Callable[[Any], None]) -> None:
-        # With a copy of these variables of its own, which the loop makes.
-        task = run.task = self._variables.run(asyncio.get_running_loop().create_task, work())
+        task = run.task = start(work())
         self._running[task] = name
 
         def over(task: asyncio.Task[Any]) -> None:

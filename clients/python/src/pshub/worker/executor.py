@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from contextvars import Context as Variables
 from queue import SimpleQueue
 from typing import Any, NamedTuple
 
@@ -164,7 +165,8 @@ class Executor:
             started_at = run.started_at = now_s()
             outcome = None
             if started_at < run.end and not run.over:
-                outcome = self._handling.run(run.task, run.request, run.context)
+                # Each in a context of its own: no handler sees what another one left there.
+                outcome = Variables().run(self._handling.run, run.task, run.request, run.context)
             ended_at = now_s()
             post(self._returned, run, Execution(outcome, started_at - run.received_at, ended_at - started_at))
             # The next wait may be long, and arguments large.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import os
 import threading
 from collections.abc import Iterable
@@ -112,7 +111,7 @@ class Worker:
             raise ConfigError("A worker is started once; make a new one.")
         thread = self._thread = LoopThread("pshub-worker")
         nested = NestedCalls(self._settings, self.events, thread)
-        runs = self._async_runs = AsyncRuns(self.events, self._whose, contextvars.copy_context())
+        runs = self._async_runs = AsyncRuns(self.events, self._whose)
         service = self._service = Service(self._settings, self._tasks, self.events, thread.post, nested, runs)
         try:
             thread.run(service.start())
