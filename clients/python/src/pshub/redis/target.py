@@ -10,7 +10,8 @@ from urllib.parse import urlencode
 from redis.asyncio.connection import Connection, SSLConnection, UnixDomainSocketConnection, parse_url
 
 from ..wire.errors import ConfigError
-from .url import CLUSTER, SENTINEL, Address, RedisUrl, read_url, shown_url
+from .url import SENTINEL, RedisUrl, read_url, shown_url
+from .url import Address as Address
 
 #: A Redis URL, or keyword arguments for redis-py's connections (``host``, ``port``, ``username``, ``password``, ``ssl`` ...), with
 #: ``sentinels`` and ``name``, or ``cluster``, in the place of ``host`` and ``port``.
@@ -82,7 +83,7 @@ def _redis_pys(url: RedisUrl, given: dict[str, str]) -> dict[str, Any]:
     """User, password and what follows ? as redis-py takes them, which reads the latter of a URL of its own."""
     scheme = "unix" if url.path is not None else "rediss" if url.is_tls else "redis"
     kind = UnixDomainSocketConnection if url.path is not None else SSLConnection if url.is_tls else Connection
-    known = {name for each in kind.__mro__ for name in inspect.signature(each.__init__).parameters}
+    known = {name for each in kind.__mro__[:-1] for name in inspect.signature(each).parameters}
     wrong = {*given} - known or {*given} & {"self", "args", "kwargs", "host", "port", "path", "db", "username", "password"}
     try:
         read = {} if wrong else dict(parse_url(f"{scheme}:///?{urlencode(given)}"))
