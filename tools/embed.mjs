@@ -60,6 +60,13 @@ export const embedLua = (luaFolder, dist) => {
   writeFileSync(join(dist, 'redis/library-sources.js'), code)
 }
 
+/** The Redis in memory, as a module in place of testing/redis/engine-source.ts. */
+const embedEngine = async dist => {
+  const { engineText } = await import(join(dist, 'testing/redis/engine-source.js'))
+  const code = `const text = ${JSON.stringify(engineText())}\nexport const engineText = () => text\n`
+  writeFileSync(join(dist, 'testing/redis/engine-source.js'), code)
+}
+
 /** The rules of JSON Schema itself as code, in place of task/schema-judge.ts. */
 const embedJudge = async dist => {
   const { ajvOptions } = await import(join(dist, 'task/ajv-options.js'))
@@ -83,6 +90,7 @@ const embedJudge = async dist => {
 
 export const embed = async dist => {
   embedLua(join(root, 'src/queue/lua'), dist)
+  await embedEngine(dist)
   writeFileSync(join(dist, 'wire/version.js'), `export const version = ${JSON.stringify(packageFile().version)}\n`)
 
   // Beside the ioredis that is installed: a thread shares no module with its process, and whoever bundles has that only inside the bundle.
