@@ -141,7 +141,7 @@ const mostInRoom = 20
 
 /** The only importers of the outside packages. */
 const importers: Record<string, string[]> = {
-  ioredis: ['redis/addresses', 'redis/target', 'redis/client', 'worker/roles/keepalive-thread'],
+  ioredis: ['redis/target', 'redis/client', 'worker/roles/keepalive-thread'],
   croner: ['jobs/cron'],
   ajv: ['task/ajv-options', 'task/schema', 'task/schema-judge', 'task/schema-problems'],
   pino: ['outlets/log'],

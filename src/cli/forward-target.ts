@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { ForwardTarget } from '../forward/target.ts'
+import { variableIn } from '../settings/read.ts'
 import { ConfigError, messageOf } from '../wire/errors.ts'
 import { UsageError } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
@@ -51,7 +52,7 @@ export const targetOf = async (
   module: string | undefined,
 ): Promise<ForwardTarget> => {
   const { env, cwd } = host
-  const to = flags.to ?? (env.PSHUB_FORWARD_TO || undefined)
+  const to = flags.to ?? variableIn(env, 'PSHUB_FORWARD_TO')
   if (module !== undefined) {
     const given = ['to', ...Object.values(belonging).flat()].find(flag => flags[flag] !== undefined)
     if (given !== undefined) throw wrong(`The module says where jobs go; leave out --${given}.`)
@@ -74,8 +75,8 @@ export const targetOf = async (
 
 const wrong = (message: string): UsageError => new UsageError(message, 'forward')
 
-/** Ahead of the last @, because a password may hold one, and a slash. */
-const hasPassword = (url: string): boolean => /^[^?]*:\/\/[^?]*:[^?]*@|[?&]password=/s.test(url)
+/** Ahead of the last @, because a password may hold one, a slash, and a question mark. */
+const hasPassword = (url: string): boolean => /:\/\/.*:.*@|[?&]\w*password=/is.test(url)
 
 const kindOf = (url: string, origin: string): Kind => {
   const [, scheme] = /^(http|redis|amqp)s?(?:\+\w+)?:\/\//.exec(url) ?? []
@@ -96,7 +97,7 @@ const moduleTarget = async (name: string, cwd: string): Promise<ForwardTarget> =
 const webhookTarget = async (url: string, flags: Flags, { env, cwd }: Host): Promise<ForwardTarget> => {
   const { webhook } = await import('../forward/targets/webhook.ts')
   const path = flags['secret-file']
-  const text = path === undefined ? env.PSHUB_FORWARD_SECRET : textOf(path, cwd, '--secret-file')
+  const text = path === undefined ? variableIn(env, 'PSHUB_FORWARD_SECRET') : textOf(path, cwd, '--secret-file')
   const secrets = (text ?? '').split(/\s+/).filter(each => each !== '')
   if (path !== undefined && secrets.length === 0) throw new ConfigError(`--secret-file: ${path} holds no secret.`)
   const headers = headersOf(flags['headers-file'], cwd)

@@ -11,15 +11,21 @@ export class RedisAway extends HubError {
   }
 }
 
-/** Follows the connection that carries commands. The returned function says why it is away; undefined while it is up. */
+/**
+ * Follows the connections that carry commands: one, or one for each node of a Cluster, of which one that is up is enough. The returned
+ * function says why there is none; undefined while there is one.
+ */
 export const watchRedis = (events: Events): (() => string | undefined) => {
-  let away: string | undefined = 'no answer in time'
-  const isCommands = (role: string) => role.endsWith(' commands')
+  const up = new Set<string>()
+  let last = 'no answer in time'
+  const isCommands = (role: string) => / commands( |$)/.test(role)
   events.on('redis:up', ({ role }) => {
-    if (isCommands(role)) away = undefined
+    if (isCommands(role)) up.add(role)
   })
   events.on('redis:down', ({ role, reason }) => {
-    if (isCommands(role)) away = reason
+    if (!isCommands(role)) return
+    up.delete(role)
+    last = reason
   })
-  return () => away
+  return () => (up.size > 0 ? undefined : last)
 }

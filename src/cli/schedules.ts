@@ -51,21 +51,26 @@ const columnsAt = (nowMs: number): Column<Schedule>[] => [
   { title: 'TIME ZONE', value: ({ timezone }) => timezone ?? 'UTC', rank: 1 },
   {
     title: 'NEXT',
-    value: ({ nextMs, pausedMs }) =>
+    value: ({ nextMs, pausedMs, problem }) =>
       pausedMs !== undefined
         ? 'paused'
         : nextMs === undefined
           ? 'never'
-          : `in ${formatDuration(Math.max(0, nextMs - nowMs))}`,
-    style: ({ pausedMs }) => (pausedMs === undefined ? undefined : 'yellow'),
+          : problem !== undefined
+            ? 'waits'
+            : `in ${formatDuration(Math.max(0, nextMs - nowMs))}`,
+    style: ({ pausedMs, problem }) => (pausedMs === undefined && problem === undefined ? undefined : 'yellow'),
     right: true,
   },
 ]
 
 const list = (all: Schedule[], { flags, output: { out, err, json } }: Invocation): number => {
   if (flags.json !== undefined) json(all)
-  else if (all.length > 0) writeTable(out, columnsAt(Date.now()), all)
-  else err.line("There is no schedule. Make one: pshub schedules add nightly '0 3 * * *' report:1.0")
+  else if (all.length > 0) {
+    writeTable(out, columnsAt(Date.now()), all)
+    for (const { name, problem } of all)
+      if (problem !== undefined) err.line(`${name} waits for a worker that knows its time zone: ${problem}.`)
+  } else err.line("There is no schedule. Make one: pshub schedules add nightly '0 3 * * *' report:1.0")
   return exitCodes.ok
 }
 

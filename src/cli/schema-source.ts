@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import type { TaskOverview } from '../catalogue/overview.ts'
+import { variableIn } from '../settings/read.ts'
 import { readSchemas, schemasOf, type TaskSchemas } from '../types/schemas.ts'
 import { ConfigError, messageOf } from '../wire/errors.ts'
 import { tryParseTaskName } from '../wire/names.ts'
@@ -30,7 +31,9 @@ export const readPlace = async (place: string, host: Host): Promise<string> => {
 
 const fetched = async (address: string, { env }: Host): Promise<string> => {
   // Who may see the document says so with a token of the registry, which does not belong on a command line.
-  const token = env.PSHUB_TOKEN
+  const token = variableIn(env, 'PSHUB_TOKEN')
+  // What fetch says of one that cannot be a header shows it.
+  if (/[^\x21-\x7e]/.test(token ?? '')) throw new Error('PSHUB_TOKEN holds a character that no token has')
   const response = await fetch(address, {
     signal: AbortSignal.timeout(patienceMs),
     headers: token ? { authorization: `Bearer ${token}` } : {},

@@ -8,7 +8,7 @@ import { isQueueName } from '../wire/keys.ts'
 import type { TraceContext } from '../wire/message.ts'
 import { namesOf, refuseHubOptions } from '../wire/options.ts'
 import { type Step, stepMessage } from './chain.ts'
-import { readPattern } from './cron-pattern.ts'
+import { isZoneName, readPattern } from './cron-pattern.ts'
 
 /** When jobs of a schedule are enqueued. */
 export interface ScheduleTimes {
@@ -52,6 +52,9 @@ export const checkTimes = (name: string, times: ScheduleTimes): void => {
   if (typeof cron !== 'string') throw wrong("cron must be a text like '0 3 * * *'")
   if (missed !== undefined && missed !== 'once' && missed !== 'skip') throw wrong("missed must be 'once' or 'skip'")
   try {
+    // Any worker must be able to keep it up, and other languages look for a file of that name, in just these letters.
+    if (timezone !== undefined && !(isZone(timezone) && isZoneName(timezone)))
+      throw new Error('there is no such time zone; it is named as Europe/Berlin is')
     if (nextOf(times, wallMs()) === undefined) throw new Error('it has no time in the future')
   } catch (error) {
     throw wrong(
@@ -60,19 +63,26 @@ export const checkTimes = (name: string, times: ScheduleTimes): void => {
   }
 }
 
-/** The first time behind this moment, milliseconds since 1970; undefined when there is none. */
+/** A time zone that cannot be read here. Somebody else may know it. */
+export class UnknownZone extends Error {
+  constructor(name: string) {
+    const { node, tz } = process.versions
+    super(`${name.slice(0, 80)} is not among the time zones of Node ${node} (${tz})`)
+  }
+}
+
+/** The first time behind this moment, milliseconds since 1970; undefined when there is none. @throws UnknownZone, Error */
 export const nextOf = ({ cron, timezone = 'UTC' }: ScheduleTimes, afterMs: number): number | undefined => {
   const pattern = readPattern(cron)
-  if (!isZone(timezone)) throw new Error('there is no such time zone; it is named as Europe/Berlin is')
+  if (!isZone(timezone)) throw new UnknownZone(String(timezone))
   return new Cron(pattern, { timezone, paused: true, mode: 'auto' }).nextRun(new Date(afterMs))?.getTime()
 }
 
-/** Other languages look for a file of that name, in just these letters. */
 const isZone = (name: unknown): name is string => {
   if (typeof name !== 'string' || !/^[A-Z][\w+-]*(?:\/[A-Z][\w+-]*)*$/.test(name)) return false
   try {
-    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions()
-    return timeZone === name || timeZone.toLowerCase() !== name.toLowerCase()
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return true
   } catch {
     return false
   }

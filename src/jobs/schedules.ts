@@ -1,10 +1,19 @@
 import type { JobQueue } from '../queue/job-queue.ts'
 import { command, nowMsOf } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
+import { HubError } from '../wire/errors.ts'
 import { parseNumbers } from '../wire/json/numbers.ts'
 import type { TraceContext } from '../wire/message.ts'
 import type { Step } from './chain.ts'
-import { entryText, nextOf, readEntry, runMessage, type ScheduleEntry, type ScheduleTimes } from './cron.ts'
+import {
+  entryText,
+  nextOf,
+  readEntry,
+  runMessage,
+  type ScheduleEntry,
+  type ScheduleTimes,
+  UnknownZone,
+} from './cron.ts'
 import { Job, type JobHost } from './job.ts'
 
 /** An entry of a queue's schedules. */
@@ -19,6 +28,8 @@ export interface Schedule extends ScheduleTimes {
   pausedMs: number | undefined
   /** When it last enqueued its job, Redis milliseconds; undefined when it never has. */
   lastMs: number | undefined
+  /** Why its next time has passed: the workers that saw it do not know its time zone. Undefined: nothing is known of that. */
+  problem: string | undefined
 }
 
 const maxTries = 10
@@ -54,7 +65,7 @@ export class Schedules {
       if (!entry || !isJson(entry.args)) return []
       const place = times.findIndex((each, at) => at % 2 === 0 && each === name)
       const nextMs = place === -1 ? undefined : Number(times[place + 1])
-      return [this.#shown(name, entry, nextMs, texts[lastOf(name)])]
+      return [this.#shown(name, entry, nextMs, texts[lastOf(name)], texts[`${name}:problem`])]
     })
     return found.sort((a, b) => (a.name < b.name ? -1 : 1))
   }
@@ -83,7 +94,7 @@ export class Schedules {
         const twin = (await this.#queue.enqueue(client, id, 1, [message])).twins.get(0)
         const { cron, enqueued } = this.#queue.keys
         await command(client, 'unlink', enqueued(id))
-        await command(client, 'hset', cron, lastOf(name), await nowMsOf(client, cron))
+        if (twin === undefined) await command(client, 'hset', cron, lastOf(name), await nowMsOf(client, cron))
         return new Job(this.#host, this.#queue, twin ?? id, entry.task, { isTwin: twin !== undefined })
       }),
     )
@@ -112,15 +123,17 @@ export class Schedules {
         command(client, 'hget', cron, lastOf(name)),
         command(client, 'zscore', ticks, name),
       ])) as [string | null, string | null]
-      return this.#shown(name, written!, next === null ? undefined : Number(next), last)
+      return this.#shown(name, written as ScheduleEntry, next === null ? undefined : Number(next), last)
     })
   }
 
-  #change(name: string, change: (entry: ScheduleEntry, nowMs: number) => ScheduleEntry): Promise<boolean> {
-    return this.#host.change(async client => {
-      const written = await this.#replace(client, name, (before, nowMs) => before && change(before, nowMs))
-      return written !== undefined
-    })
+  async #change(name: string, change: (entry: ScheduleEntry, nowMs: number) => ScheduleEntry): Promise<boolean> {
+    const written = await this.#host.change(client =>
+      this.#replace(client, name, (before, nowMs) => before && change(before, nowMs)),
+    )
+    // Somebody wrote it who knows other time zones.
+    if (written instanceof UnknownZone) throw new HubError('InvalidArgs', `schedule ${name}: ${written.message}.`)
+    return written !== undefined
   }
 
   /** Writes what `make` makes of the entry that is there, again where somebody else wrote it meanwhile: a pause beside a deployment holds. */
@@ -128,13 +141,20 @@ export class Schedules {
     client: Redis,
     name: string,
     make: (before: ScheduleEntry | undefined, nowMs: number) => ScheduleEntry | undefined,
-  ): Promise<ScheduleEntry | undefined> {
+  ): Promise<ScheduleEntry | UnknownZone | undefined> {
     for (let tries = 1; ; tries++) {
       const text = await this.#text(client, name)
       const nowMs = await nowMsOf(client, this.#queue.keys.cron)
       const entry = make(readEntry(text), nowMs)
       if (!entry) return undefined
-      const nextMs = entry.pausedMs === undefined ? nextOf(entry, nowMs) : undefined
+      let nextMs: number | undefined
+      try {
+        nextMs = entry.pausedMs === undefined ? nextOf(entry, nowMs) : undefined
+      } catch (error) {
+        // Returned, because what is thrown while Redis is asked passes for a connection that broke.
+        if (error instanceof UnknownZone) return error
+        throw error
+      }
       // What is not text, and so never the same as it was read, is replaced whatever it is.
       const expected = tries < maxTries ? (text ?? '') : undefined
       if (await this.#queue.schedule(client, name, entryText(entry), nextMs, expected)) return entry
@@ -146,11 +166,20 @@ export class Schedules {
     return (await command(client, 'hget', this.#queue.keys.cron, name)) as string | null
   }
 
-  #shown(name: string, entry: ScheduleEntry, nextMs: number | undefined, last: string | null | undefined): Schedule {
+  #shown(
+    name: string,
+    entry: ScheduleEntry,
+    nextMs: number | undefined,
+    last: string | null | undefined,
+    told?: string,
+  ): Schedule {
     const { cron, timezone, missed, task, pausedMs } = entry
     const args: unknown = parseNumbers(entry.args, this.#host.bigints === 'exact' ? 'exact' : 'reject')
     const lastMs = /^\d{1,16}$/.test(last ?? '') ? Number(last) : undefined
-    return { name, queue: this.#queue.name, cron, timezone, missed, task, args, nextMs, pausedMs, lastMs }
+    // Of a time that was taken since it is over.
+    const [, toldMs, why] = /^(\d{1,16}) (.{1,400})$/s.exec(told ?? '') ?? []
+    const problem = Number(toldMs) === nextMs ? why : undefined
+    return { name, queue: this.#queue.name, cron, timezone, missed, task, args, nextMs, pausedMs, lastMs, problem }
   }
 }
 

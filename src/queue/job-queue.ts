@@ -49,6 +49,13 @@ const cameMs = 30 * 24 * 3600 * 1000
 /** A batch whose maker died before all its jobs were enqueued is forgotten after this. */
 const openBatchMs = 24 * 3600 * 1000
 
+/** An entry whose time has come. */
+export interface DueSchedule {
+  name: string
+  tickMs: number
+  text: string | null
+}
+
 /** What a queue does for jobs alone, one atomic step each. */
 export class JobQueue {
   readonly name: string
@@ -148,10 +155,10 @@ export class JobQueue {
     return (await run(client, 'tick', [jobs, jobBell], [name, tickMs, nextMs ?? '', message])) === 1
   }
 
-  /** Entries whose time has come, with that time and their texts; the first ones, until `nowMs`. */
-  async dueSchedules(client: Redis, nowMs: number): Promise<{ name: string; tickMs: number; text: string | null }[]> {
+  /** Entries whose time has come, with that time and their texts; the first ones, until `nowMs`, but for so many that are left to others. */
+  async dueSchedules(client: Redis, nowMs: number, left: number): Promise<DueSchedule[]> {
     const { cron, ticks } = this.keys
-    const range = [ticks, '-inf', Math.floor(nowMs), 'LIMIT', 0, dueSchedules, 'WITHSCORES']
+    const range = [ticks, '-inf', Math.floor(nowMs), 'LIMIT', left, dueSchedules, 'WITHSCORES']
     const flat = (await command(client, 'zrangebyscore', ...range)) as string[]
     if (flat.length === 0) return []
     const names = flat.filter((_, at) => at % 2 === 0)
@@ -164,9 +171,14 @@ export class JobQueue {
     return (await command(client, 'zrem', this.keys.dead, ...texts)) as number
   }
 
-  /** When the next one is, Redis milliseconds. */
-  async nextSchedule(client: Redis): Promise<number | undefined> {
-    const [, score] = (await command(client, 'zrange', this.keys.ticks, 0, 0, 'WITHSCORES')) as string[]
+  /** Says why its time was left to others; that is seen until one of them takes it. */
+  async tellUnkept(client: Redis, name: string, tickMs: number, why: string): Promise<void> {
+    await command(client, 'hset', this.keys.cron, `${name}:problem`, `${tickMs} ${why}`)
+  }
+
+  /** When the next one is, Redis milliseconds, behind so many that are left to others. */
+  async nextSchedule(client: Redis, left: number): Promise<number | undefined> {
+    const [, score] = (await command(client, 'zrange', this.keys.ticks, left, left, 'WITHSCORES')) as string[]
     return score === undefined ? undefined : scoreOf(score)
   }
 

@@ -1,5 +1,5 @@
 import { Command, Redis as IoRedis } from 'ioredis'
-import { type Address, clientArguments, type RedisTarget } from './target.ts'
+import { type Address, clientOptions, type RedisTarget } from './target.ts'
 
 /** A command's name and words, before it is written. */
 export type Sendable = Command & { args: (string | number)[] }
@@ -111,8 +111,7 @@ class TickClient extends IoRedis {
 
 /** `turn`: which of several addresses is asked first; `address`: the node of a Cluster that is meant. */
 export const makeClient = (target: RedisTarget, connectionName: string, turn = 0, address?: Address): NodeClient => {
-  const given = clientArguments(target, connectionName, turn, address)
-  const client = new (TickClient as unknown as new (...given: unknown[]) => TickClient)(...given)
+  const client = new TickClient(clientOptions(target, connectionName, turn, address))
   hushSentinels(client)
   return client
 }

@@ -1,8 +1,10 @@
 import { backoffMs, monotonicMs, onAbort, sleep } from '../wire/clock.ts'
+import { messageOf } from '../wire/errors.ts'
 import { clearTimeout, detached, setInterval, setTimeout } from '../wire/timers.ts'
 import { command, destroy, makeClient, type NodeClient, socketOf, type Traffic, trafficOf } from './client.ts'
 import { ConnectionLost, isMoved, isWrongServer, NotConnected } from './failures.ts'
 import type { Fence } from './fence.ts'
+import { withBlanksNoted } from './refusals.ts'
 import { type Address, asksPassword, type RedisTarget, withPassword } from './target.ts'
 
 export interface NodeConnectionOptions {
@@ -201,7 +203,13 @@ export class NodeConnection {
         return error as Error
       }
     const { name, address } = this.#options
-    const client = makeClient(target, name, this.#failures++, address)
+    let client: NodeClient
+    try {
+      client = makeClient(target, name, this.#failures++, address)
+    } catch (error) {
+      // Some errors of a constructor carry what it was given.
+      return new Error(messageOf(error))
+    }
     this.#client = client
     const gone = new Promise<void>(resolve => {
       client.once('end', resolve)
@@ -231,6 +239,8 @@ export class NodeConnection {
     await gone
     clearTimeout(tooSlow)
     const reason = lastError ?? new Error('Redis closed the connection')
+    reason.message = withBlanksNoted(reason.message, client.options.username, client.options.password)
+    forgetCommand(reason)
     // If it was not discarded, it ended by itself, but for its connections to sentinels.
     this.#part(reason)
     return reason
@@ -303,14 +313,18 @@ export class NodeConnection {
       return new NotConnected('this is a node of a Cluster, and the others are not known yet')
     }
     if (isWrongServer(error) && this.#client === client) this.discard(error)
-    // ioredis hangs the whole command, payload included, on its errors; payloads must not reach logs.
-    delete (error as { command?: unknown }).command
+    forgetCommand(error)
     return error
   }
 
   #release(): void {
     for (const resolve of this.#waiting.splice(0)) resolve()
   }
+}
+
+/** ioredis hangs the whole command, payload or password included, on its errors; neither must reach logs. */
+const forgetCommand = (error: Error): void => {
+  delete (error as { command?: unknown }).command
 }
 
 /** A function of the user's that says nothing must not pass for a connection that is being made. */

@@ -46,5 +46,13 @@ export const explained = (message: string): string => {
   )
 }
 
+/** Of Redis' answer that it does not know a user or password: whether white space, which nobody sees, came along with one of them. */
+export const withBlanksNoted = (message: string, username: unknown, password: unknown): string => {
+  const isBlank = (text: unknown) => typeof text === 'string' && /^\s|\s$/.test(text)
+  const which = isBlank(password) ? 'password' : isBlank(username) ? 'user' : undefined
+  if (which === undefined) return message
+  return message.replace(/^WRONGPASS /, `WRONGPASS the ${which} that was given begins or ends with white space: `)
+}
+
 /** Redis does not let this user in, or not do this: it stays so until somebody changes a setting. */
 export const isAboutRights = (message: string): boolean => /^(WRONGPASS|NOAUTH|NOPERM)\b/.test(message)

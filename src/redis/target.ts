@@ -1,24 +1,33 @@
 import type { RedisOptions } from 'ioredis'
 import { ConfigError } from '../wire/errors.ts'
-import {
-  type Address,
-  checkSeveral,
-  expanded,
-  isOfSeveral,
-  type PasswordSource,
-  type RedisTarget,
-  type RedisTargetOptions,
-} from './addresses.ts'
+import { type Address, readUrl, shownUrl, WrongUrl } from './url.ts'
 
-export type { Address, RedisOptions, RedisTarget, RedisTargetOptions }
+export type { Address, RedisOptions }
 
-/** Options that go to ioredis as they were given, but not in a URL, which holds nothing but texts. */
-const inObjects = [
+/** A password that is asked for with each new connection, as tokens that expire are. */
+export type PasswordSource = () => string | Promise<string>
+
+/** Where Redis is, in code: ioredis' options, with `sentinels`, or with `cluster`. */
+export interface RedisTargetOptions extends Omit<RedisOptions, 'password'> {
+  password?: string | PasswordSource | undefined
+  /** Nodes of a Cluster, to begin with. Not needed where the one that is named is a node: that is found out. */
+  cluster?: readonly Address[]
+}
+
+/**
+ * What users give as `redis`: a URL, of one server or node (`redis://`, `rediss://`, `unix://`), of sentinels (`redis+sentinel://host,host/name`)
+ * or of nodes of a Cluster (`redis+cluster://host,host`), or ioredis' options, with `sentinels` or `cluster`.
+ */
+export type RedisTarget = string | RedisTargetOptions
+
+const sentinelOptions = ['sentinelUsername', 'sentinelPassword']
+
+/** Options that go to ioredis as they were given. */
+const passedOn = [
   ...'host port keepAlive protocol Connector name natMap updateSentinels enableTLSForSentinelMode sentinels'.split(' '),
   ...'sentinelUsername sentinelPassword sentinelTLS sentinelMaxConnections sentinelReconnectStrategy'.split(' '),
+  ...'path family tls username password'.split(' '),
 ]
-/** The same, and they may stand in a URL. */
-const inUrls = ['path', 'family', 'tls', 'username', 'password']
 /** An option of pshub's own, which no client is given. */
 const ownNames = ['cluster']
 
@@ -85,34 +94,34 @@ const refusals: [names: string[], why: string][] = [
 ]
 
 /** Every option of ioredis; there is one to decide about when its types name another one. */
-export const knownOptions: readonly string[] = [...inObjects, ...inUrls, ...Object.keys(own)]
+export const knownOptions: readonly string[] = [...passedOn, ...Object.keys(own)]
 
 /**
- * What the constructor of an ioredis client takes. What is first counts, against the order of its declared types: what
- * follows ? in a URL must not undo these options. `turn` says which sentinel, or which node of a Cluster, is asked first: one that does
+ * What the constructor of an ioredis client takes. `turn` says which sentinel, or which node of a Cluster, is asked first: one that does
  * not answer must not take up the time of each new client. `address`: the node that is meant, whatever the target names.
  */
-export const clientArguments = (
+export const clientOptions = (
   target: RedisTarget,
   connectionName: string,
   turn = 0,
   address?: Address,
-): [LegacyOptions, string?] => {
-  const given = expanded(target)
-  if (typeof given === 'string') return [{ ...address, ...own, connectionName } as LegacyOptions, given]
-  const { cluster, ...options } = given
+): ClientOptions => {
+  const { cluster, ...options } = expanded(target)
   const { sentinels } = options
   const first = cluster?.[turn % cluster.length]
   const start = turn % (sentinels?.length || 1)
   const turned = sentinels && { sentinels: [...sentinels.slice(start), ...sentinels.slice(0, start)] }
-  return [{ ...options, ...turned, ...first, ...address, ...own, connectionName } as LegacyOptions]
+  const named = first || address ? { ...first, ...address, path: undefined } : {}
+  return { ...options, ...turned, ...named, ...own, connectionName } as ClientOptions
 }
 
 /** The nodes of a Cluster that the target names. */
-export const clusterOf = (target: RedisTarget): readonly Address[] | undefined => {
-  const given = expanded(target)
-  return typeof given === 'string' ? undefined : given.cluster
-}
+export const clusterOf = (target: RedisTarget): readonly Address[] | undefined => expanded(target).cluster
+
+/** With the answers that its types promise where nothing is said of them. */
+type ClientOptions = RedisOptions & { replyMapping?: 'legacy' }
+
+const expanded = (target: RedisTarget): RedisTargetOptions => (typeof target === 'string' ? optionsOf(target) : target)
 
 /** Where a node is reached from here, when its own address is of another network. */
 export const mappedAddress = (target: RedisTarget, { host, port }: Address): Address => {
@@ -126,36 +135,28 @@ export const withPassword = async (target: RedisTarget): Promise<RedisTarget> =>
   if (!asksPassword(target)) return target
   const password: unknown = await target.password()
   if (typeof password === 'string') return { ...target, password }
-  throw new Error(`the function that was given as redis.password returned ${shown(password)}, and no text`)
+  throw new Error(
+    `the function that was given as redis.password returned ${password === null ? 'null' : `a value of type ${typeof password}`}, and no text`,
+  )
 }
 
 export const asksPassword = (target: RedisTarget): target is RedisTargetOptions & { password: PasswordSource } =>
   typeof target === 'object' && typeof target.password === 'function'
 
-type LegacyOptions = RedisOptions & { replyMapping?: 'legacy' }
+/** What is wrong with a `redis` setting, to follow its name. @throws ConfigError that names an option of an object */
+export const wrongTarget = (target: unknown): string | undefined => {
+  if (typeof target === 'string') return wrongUrl(target)
+  if (typeof target !== 'object' || target === null)
+    return 'must be a URL like redis://127.0.0.1:6379, or an object of ioredis options'
+  for (const [name, value] of Object.entries(target)) checkOption(name, value)
+  checkSeveral(target)
+  return undefined
+}
 
-/** Checks a `redis` setting before anything is started. Throws ConfigError. */
+/** @throws ConfigError */
 export const checkTarget = (target: unknown): void => {
-  if (typeof target === 'object' && target !== null) {
-    for (const [name, value] of Object.entries(target)) checkOption(name, value)
-    checkSeveral(target)
-    return
-  }
-  if (typeof target === 'string' && isOfSeveral(target)) {
-    checkTarget(expanded(target))
-    return
-  }
-  if (typeof target !== 'string' || !/^rediss?:\/\/[^/\s]+/.test(target))
-    throw new ConfigError(
-      "'redis' must be a URL like redis://127.0.0.1:6379, redis+sentinel://host:26379/name or redis+cluster://host:6379, or an object of ioredis options.",
-    )
-  const database = /^rediss?:\/\/[^/?]+\/([^?]+)/.exec(target)?.[1]
-  if (database !== undefined) checkOption('db', database)
-  for (const [name, value] of new URLSearchParams(/\?(.*)$/s.exec(target)?.[1])) {
-    checkOption(name, value)
-    if (inObjects.includes(name))
-      throw new ConfigError(`redis.${name} cannot be set in a URL; give 'redis' as an object of ioredis options.`)
-  }
+  const wrong = wrongTarget(target)
+  if (wrong !== undefined) throw new ConfigError(`'redis' ${wrong}.`)
 }
 
 const checkOption = (name: string, value: unknown): void => {
@@ -171,10 +172,63 @@ const shown = (value: unknown): string => (typeof value === 'object' ? 'set' : S
 
 /** The target as text that can be shown: no user, no password. */
 export const describeTarget = (target: RedisTarget): string => {
-  if (typeof target !== 'string') {
-    if (target.cluster) return `cluster ${target.cluster.map(({ host, port }) => `${host}:${port}`).join(',')}`
-    return target.sentinels ? `sentinel ${target.name}` : `${target.host ?? '127.0.0.1'}:${target.port ?? 6379}`
+  if (typeof target === 'string') return shownUrl(readUrl(target))
+  if (target.cluster) return `cluster ${target.cluster.map(({ host, port }) => `${host}:${port}`).join(',')}`
+  return target.sentinels ? `sentinel ${target.name}` : `${target.host ?? '127.0.0.1'}:${target.port ?? 6379}`
+}
+
+/** The options that a URL stands for. @throws WrongUrl */
+export const optionsOf = (url: string): RedisTargetOptions => {
+  const { kind, isTls, addresses, path, username, password, name, options } = readUrl(url)
+  const [first] = addresses
+  const family = options.get('family')
+  const profile = options.get('tls')
+  return {
+    ...(kind === 'one' && (path === undefined ? first : { path })),
+    ...(kind === 'cluster' && { cluster: addresses }),
+    ...(kind === 'sentinel' && { sentinels: addresses, name: name! }),
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+    ...(isTls && { tls: {} }),
+    ...(profile !== undefined && { tls: profile as unknown as object }),
+    ...(isTls && kind === 'sentinel' && { sentinelTLS: {}, enableTLSForSentinelMode: true }),
+    ...(family !== undefined && { family: Number(family) }),
+    ...Object.fromEntries(sentinelOptions.map(option => [option, options.get(option)]).filter(([, value]) => value)),
   }
-  // Up to the last @, because a password may hold one; options after ? may be secrets too.
-  return target.replace(/\/\/.*@/s, '//').replace(/\?.*$/s, '')
+}
+
+/** What is wrong with a URL, to follow the name of the setting. */
+const wrongUrl = (url: string): string | undefined => {
+  try {
+    const { kind, options } = readUrl(url)
+    const known = [...(kind === 'sentinel' ? sentinelOptions : []), 'family', 'tls']
+    if ([...options.keys()].every(name => known.includes(name)) && /^[046]?$/.test(options.get('family') ?? ''))
+      return undefined
+    return `has an option after ? that cannot stand there; ${known.join(', ')} can, and an object of ioredis' options takes the others`
+  } catch (error) {
+    if (error instanceof WrongUrl) return error.message
+    throw error
+  }
+}
+
+/** Checks the options that name several servers. @throws ConfigError */
+const checkSeveral = (target: object): void => {
+  const { sentinels, cluster, name } = target as { sentinels?: unknown; cluster?: unknown; name?: unknown }
+  if (sentinels !== undefined && cluster !== undefined)
+    throw new ConfigError("'redis' has both sentinels and cluster; name the one or the other.")
+  if (sentinels !== undefined) checkAddresses('sentinels', sentinels)
+  if (sentinels !== undefined && (typeof name !== 'string' || name === ''))
+    throw new ConfigError("redis.sentinels needs redis.name, the sentinels' name of the master.")
+  if (cluster !== undefined) checkAddresses('cluster', cluster)
+}
+
+const checkAddresses = (option: string, value: unknown): void => {
+  const isAddress = (each: unknown) => {
+    const { host, port } = (each ?? {}) as { host?: unknown; port?: unknown }
+    return typeof host === 'string' && host !== '' && Number.isInteger(port)
+  }
+  // ioredis has a default for each part of a sentinel's address.
+  const isFine = option === 'sentinels' ? (each: unknown) => typeof each === 'object' && each !== null : isAddress
+  if (!Array.isArray(value) || value.length === 0 || !value.every(isFine))
+    throw new ConfigError(`redis.${option} must be a list of { host, port } with at least one in it.`)
 }

@@ -55,11 +55,27 @@ const pick = (
   const flag = sources.flags?.[name]
   if (flag !== undefined) return { value: setting.parse(flag), origin: `--${flagOf(name)}`, text: flag }
   const variable = variableOf(name)
-  const inEnv = sources.env?.[variable]
-  if (inEnv) return { value: setting.parse(inEnv), origin: variable, text: inEnv }
-  if (fromFile[name] !== undefined) return { value: fromFile[name], origin: `'${name}' in ${sources.file}` }
+  const inEnv = variableIn(sources.env ?? {}, variable)
+  if (inEnv !== undefined) return { value: setting.parse(inEnv), origin: variable, text: inEnv }
+  const inFile = fromFile[name]
+  const origin = `'${name}' in ${sources.file}`
+  if (inFile !== undefined) return { value: typeof inFile === 'string' ? trimmed(inFile, origin) : inFile, origin }
   const fallback = sources.defaults?.[name] ?? setting.fallback
   return { value: typeof fallback === 'function' ? fallback() : fallback, origin: `'${name}'` }
+}
+
+/**
+ * A variable of the environment; undefined when it is not set, or empty.
+ * @throws ConfigError
+ */
+export const variableIn = (env: Record<string, string | undefined>, name: string): string | undefined =>
+  trimmed(env[name] ?? '', name) || undefined
+
+/** Without the line break that a file of secrets ends with. Quotes are a part of it: whatever read the file kept them. */
+const trimmed = (given: string, origin: string): string => {
+  const text = given.replace(/^[ \t\n\v\f\r]+|[ \t\n\v\f\r]+$/g, '')
+  if (/^(["']).*\1$/s.test(text)) throw new ConfigError(`${origin} has quotes around its value; leave them out.`)
+  return text
 }
 
 /** maxPayloadBytes -> max-payload-bytes */

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os'
-import { checkTarget, type RedisTarget } from '../redis/target.ts'
+import { type RedisTarget, wrongTarget } from '../redis/target.ts'
 import type { Bigints } from '../wire/json/numbers.ts'
 import { isNamespace } from '../wire/keys.ts'
 import { isBuild } from '../wire/names.ts'
@@ -157,8 +157,7 @@ const all = ['hub', 'worker', 'registry'] as const
 const worker = ['worker'] as const
 const registry = ['registry'] as const
 
-/** What is wrong with it checkTarget throws. */
-const target: Kind = { parse: url => url, check: value => void checkTarget(value) }
+const target: Kind = { parse: url => url, check: wrongTarget }
 const payload = integer(1024, 64 * 1024 * 1024)
 const queues: Kind = {
   parse: text => text,
@@ -201,7 +200,7 @@ const token: Setting<string | undefined> = {
 
 /** The one schema of all settings. Precedence: option or flag, environment, file, default. */
 export const settingsTable: { [K in keyof Settings]: Setting<Settings[K]> } = {
-  redis: { users: all, fallback: 'redis://127.0.0.1:6379', ...target },
+  redis: { users: all, fallback: 'redis://127.0.0.1:6379', isSecret: true, ...target },
   namespace: { users: all, fallback: 'pshub', ...text(isNamespace, 'must be 1 to 32 letters, digits, and _ . -') },
   name: {
     users: ['hub', 'worker'],

@@ -1,5 +1,6 @@
-import { describe, expect, it } from 'vitest'
-import { defineTask } from '../../src/index.ts'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { watchRedis } from '../../src/cli/redis-away.ts'
+import { defineTask, Worker } from '../../src/index.ts'
 import { slotOf } from '../../src/redis/slots.ts'
 import { eventually, useCluster } from '../support/cluster-fixture.ts'
 import { counting, readAll, upTo } from '../support/counted-streams.ts'
@@ -18,6 +19,14 @@ describe('a Cluster', () => {
     }
     const many = await Promise.all(Array.from({ length: 300 }, (_, n) => hub.call(`echo${n % 3}:1.0`, n)))
     expect(many).toEqual(Array.from({ length: 300 }, (_, n) => n))
+  })
+
+  it('is there for whoever serves a worker that has started', async () => {
+    const worker = new Worker({ redis: it_.cluster.url, queue: it_.queues(), tasks: [echo()], logLevel: 'silent' })
+    const awayBecause = watchRedis(worker.events)
+    onTestFinished(() => worker.stop())
+    await worker.start()
+    expect(awayBecause()).toBeUndefined()
   })
 
   it('may be given as several nodes, of which one is not there', async () => {

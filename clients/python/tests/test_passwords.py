@@ -62,3 +62,15 @@ def test_a_function_that_fails_is_told_as_an_outage(locked: Server) -> None:
         with pytest.raises(NotEnqueued, match="no token today"):
             hub.call("add:1.0", x=1)
         assert reasons == ["no token today"] * 2
+
+
+def test_a_url_may_hold_it_as_it_is_and_white_space_is_told(locked: Server) -> None:
+    password = "57#W%c/?@+ ä[]b"
+    locked.client.config_set("requirepass", password)
+    at = f"@127.0.0.1:{locked.port}"
+    with Worker(f"redis://:{password}{at}", tasks=[add]), Hub(f"redis://:{password}{at}") as hub:
+        assert hub.call("add:1.0", x=1) == 3
+    with Hub(f"redis://:{password}%0A{at}") as hub, pytest.raises(NotEnqueued) as refused:
+        hub.call("add:1.0", x=1)
+    assert "(WRONGPASS the password that was given begins or ends with white space: invalid" in str(refused.value)
+    assert password[:3] not in str(refused.value)

@@ -14,6 +14,7 @@ import pshub.jobs.schedule_entry as schedule_entry
 from conftest import Server, eventually
 from job_tasks import PREFIX, hub, noted, noted_from_start, serve  # noqa: F401
 from pshub import AsyncHub, ConfigError, Hub, InvalidArgs, NoSuchTask, NotEnqueued, Task, Worker, task
+from pshub.jobs import cron
 from pshub.jobs.cron import next_ms
 from pshub.worker.roles.tick import Tick
 
@@ -111,6 +112,35 @@ def test_what_cannot_be_read_is_told_of_and_disturbs_no_other(server: Server, hu
     assert server.client.zrange(f"{PREFIX}ticks", 0, -1) == ["good"]
     assert [each.name for each in hub.schedules("q").list()] == ["good", "worse"]
     server.client.delete(f"{PREFIX}cron", f"{PREFIX}ticks")
+
+
+def test_a_zone_that_is_not_known_here_is_left_to_others(
+    server: Server, hub: Hub, serve: Serve, noting: Noting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hub.schedule("far", {"cron": "0 0 1 1 *", "timezone": "US/Eastern"}, "tick:1.0", {"n": 1}, queue="q")
+    hub.schedule("utc", {"cron": "0 0 1 1 *"}, "tick:1.0", {"n": 2}, queue="q")
+
+    def no_data(name: str) -> Any:
+        raise KeyError(name)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(cron, "ZoneInfo", no_data)
+        cron._zone_of.cache_clear()
+        past = int(time.time() * 1000) - 60_000
+        server.client.zadd(f"{PREFIX}ticks", {"far": past, "utc": past + 1})
+        problems = noted_from_start(serve(noting.task, starts=False), "problem")
+        eventually(lambda: len(noting.runs) == 1)
+        server.client.zadd(f"{PREFIX}ticks", {"utc": past + 1})
+        eventually(lambda: len(noting.runs) == 2)
+        assert [event["reason"].partition(":")[0] for _, event in problems] == ["The schedule far is left to workers that know its time zone"]
+        assert server.client.hget(f"{PREFIX}cron", "far:problem").startswith(f"{past} US/Eastern is not among the time zones")
+        assert server.client.zscore(f"{PREFIX}ticks", "far") == past
+        with pytest.raises(InvalidArgs, match="US/Eastern is not among"):
+            hub.schedules("q").resume("far")
+    # It is known again.
+    eventually(lambda: len(noting.runs) == 3)
+    assert not server.client.hexists(f"{PREFIX}cron", "far:problem")
+    assert hub.schedules("q").remove("far") and hub.schedules("q").remove("utc")
 
 
 def test_without_cronsim_it_is_said(server: Server, hub: Hub, serve: Serve, noting: Noting, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -72,7 +72,7 @@ class TestNumbers < Minitest::Test
   end
 
   def test_numbers_in_the_environment_are_decimal_digits
-    %w[PSHUB_SLOTS PSHUB_GRACE_MS].product(["0x4", " 4", "4.0", "+4", "1_0"]) do |name, text|
+    %w[PSHUB_SLOTS PSHUB_GRACE_MS].product(["0x4", "4.0", "+4", "1_0"]) do |name, text|
       ENV[name] = text
       assert_match(/\A#{name} must be a/, assert_raises(Pshub::ConfigError) { Pshub::Settings.new(:worker, {}) }.message)
     ensure

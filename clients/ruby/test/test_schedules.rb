@@ -95,6 +95,28 @@ class TestSchedules < PshubTest
     end
   end
 
+  def test_a_zone_that_is_not_known_here_is_left_to_others
+    far = ->(zone, n) { JSON.generate(cron: "* * * * *", timezone: zone, task: "tick:1.0", args: { n: n }.to_json) }
+    past = now_ms - 60_000
+    server.client.hset(CRON, "far", far["Mars/Olympus", 1], "near", far["US/Eastern", 2])
+    server.client.zadd(TICKS, [[past, "far"], [past + 1, "near"]])
+    serving = worker(noting)
+    problems = events_of(serving, "problem")
+    2.times do
+      assert_equal({ "n" => 2 }, @runs.pop.last)
+      server.client.zadd(TICKS, past + 1, "near")
+    end
+    reason = "The schedule far is left to workers that know its time zone: Mars/Olympus is not among the time zones of this host"
+    assert_operator problems.pop[:reason], :start_with?, reason
+    assert_empty problems
+    assert_operator server.client.hget(CRON, "far:problem"), :start_with?, "#{past} Mars/Olympus is not among"
+    assert_match(/Mars.Olympus is not among/, assert_raises(Pshub::InvalidArgs) { hub.schedules("default").resume("far") }.message)
+    # One that is known.
+    server.client.hset(CRON, "far", far["US/Eastern", 3])
+    eventually("the one that waited") { @runs.pop.last["n"] == 3 }
+    refute server.client.hexists(CRON, "far:problem")
+  end
+
   def test_what_cannot_be_read_is_told_of_and_disturbs_no_other
     calling = hub
     calling.schedule("good", { cron: "* * * * *" }, "tick:1.0", {}, queue: "default")

@@ -36,11 +36,17 @@ export const ScheduleTable = ({
           <tr key={`${row.queue} ${row.name}`}>
             <th scope="row" class="grow">
               <Text class="job-task">{row.name}</Text> {row.pausedMs !== undefined && <Badge tone="warn">paused</Badge>}
+              {row.problem !== undefined && <Badge tone="warn">waits</Badge>}
               <span class="summary">
                 <a href={taskPath(row.task)}>
                   <Text>{row.task}</Text>
                 </a>
               </span>
+              {row.problem !== undefined && (
+                <span class="summary">
+                  No worker knows its time zone: <Text>{row.problem}</Text>
+                </span>
+              )}
             </th>
             <td data-name="cron">
               <Text class="short mono">{row.cron}</Text>

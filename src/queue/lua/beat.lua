@@ -148,6 +148,10 @@ if (ARGV[6] or '0') == '0' then return answer('', '') end
 local is_turn = has_turn(beside(jobs, 'turn'), ARGV[6])
 if is_turn and free_orphans(jobs) > 0 then ring(beside(jobs, 'jobbell')) end
 local due = is_turn and next_due(jobs)
-local tick = (ARGV[7] or '0') ~= '0' and has_turn(beside(jobs, 'ticker'), ARGV[7]) and first_of(beside(jobs, 'ticks'))
+local is_ticker = (ARGV[7] or '0') ~= '0' and has_turn(beside(jobs, 'ticker'), ARGV[7])
+local tick = (ARGV[7] or '0') ~= '0' and first_of(beside(jobs, 'ticks'))
+-- One that is late may be in a time zone that whoever has the turn does not know: all others are told of it, in one second of four.
+local is_late = tick and tick < now - 2000 and math.floor(now / 1000) % 4 == 0
+if not is_ticker and not is_late then tick = nil end
 local function text_of(ms) return ms and string.format('%d', ms) or '' end
 return answer(text_of(due), text_of(tick))

@@ -18,11 +18,12 @@ local before = redis.call('HGET', cron, ARGV[1])
 if ARGV[4] and (before or '') ~= ARGV[4] then return -1 end
 local known = before and 1 or 0
 if ARGV[2] == '' then
-  redis.call('HDEL', cron, ARGV[1], ARGV[1] .. ':last')
+  redis.call('HDEL', cron, ARGV[1], ARGV[1] .. ':last', ARGV[1] .. ':problem')
   redis.call('ZREM', ticks, ARGV[1])
   return known
 end
 redis.call('HSET', cron, ARGV[1], ARGV[2])
+redis.call('HDEL', cron, ARGV[1] .. ':problem')
 if ARGV[3] == '' then redis.call('ZREM', ticks, ARGV[1]) end
 if ARGV[3] ~= '' and (before ~= ARGV[2] or not redis.call('ZSCORE', ticks, ARGV[1])) then
   redis.call('ZADD', ticks, ARGV[3], ARGV[1])

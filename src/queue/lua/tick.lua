@@ -8,7 +8,8 @@
 -- ARGV[4]  the job, without its `at`, or empty where it is to be passed over
 -- Returns  1, or 0 where another one was quicker, or the entry is another one by now
 --
--- When it enqueued its job last is noted beside the entry, as <name>:last.
+-- When it enqueued its job last is noted beside the entry, as <name>:last; not where the job was a twin. What kept others from taking its
+-- time, <name>:problem, is over.
 -- A full Redis refuses it: the time stays as it is, and comes again.
 try_lists(KEYS[1], KEYS[2])
 local ticks = beside(KEYS[1], 'ticks')
@@ -17,8 +18,9 @@ if not time or tonumber(time) ~= tonumber(ARGV[2]) then return 0 end
 if ARGV[3] == '' then redis.call('ZREM', ticks, ARGV[1]) else redis.call('ZADD', ticks, ARGV[3], ARGV[1]) end
 local added = {}
 if ARGV[4] ~= '' then
-  add_job(KEYS[1], now_us_text(), ARGV[4], added)
-  redis.pcall('HSET', beside(KEYS[1], 'cron'), ARGV[1] .. ':last', string.format('%d', now_ms()))
+  local twin = add_job(KEYS[1], now_us_text(), ARGV[4], added)
+  if not twin then redis.pcall('HSET', beside(KEYS[1], 'cron'), ARGV[1] .. ':last', string.format('%d', now_ms())) end
 end
+redis.pcall('HDEL', beside(KEYS[1], 'cron'), ARGV[1] .. ':problem')
 arrive(KEYS[1], KEYS[2], added)
 return 1

@@ -126,14 +126,9 @@ const keepLeasesAt = (server, now) => {
   renew(server)
 }
 
-const makeClient = ({ address }) => {
-  const [options, ...rest] = clientOf
-  return new Redis({ ...options, ...address }, ...rest)
-}
-
 const renew = async server => {
   const isNew = !server.client
-  server.client ??= makeClient(server)
+  server.client ??= new Redis({ ...clientOf, ...server.address })
   server.isTrying = true
   const mine = server.client
   let why

@@ -6,7 +6,7 @@ import type { Queue } from '../../queue/queue.ts'
 import {
   type Address,
   asksPassword,
-  clientArguments,
+  clientOptions,
   mappedAddress,
   type RedisTarget,
   withPassword,
@@ -145,7 +145,7 @@ export class Keepalive {
   #clientOf(redis: RedisTarget): unknown {
     const { onProblem } = this.#options
     try {
-      return structuredClone(clientArguments(redis, 'pshub-worker-keepalive'))
+      return structuredClone(clientOptions(redis, 'pshub-worker-keepalive'))
     } catch (error) {
       const { message } = error as Error
       const reason = `The Redis options cannot be copied into a thread, so a blocked event loop costs the lease: ${message}`

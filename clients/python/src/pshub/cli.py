@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 from .outlets.log import log_to_stderr
 from .redis.away import watch_redis
 from .settings.duration import parse_duration
+from .settings.read import variable
 from .task.loading import BrokenModule, load_tasks
 from .wire.errors import ConfigError
 from .wire.names import near_names
@@ -91,7 +92,7 @@ def _parser() -> _Parser:
 
 
 def _level_of(flag: str | None) -> str:
-    level = flag or os.environ.get("PSHUB_LOG_LEVEL") or "info"
+    level = flag or variable("PSHUB_LOG_LEVEL") or "info"
     if level not in _LEVELS:
         origin = "--log-level" if flag else "PSHUB_LOG_LEVEL"
         raise ConfigError(f"{origin} must be debug, info, warn, error or silent; it is '{level}'.")

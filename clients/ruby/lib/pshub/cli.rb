@@ -112,7 +112,7 @@ module Pshub
 
     def log_to_stderr
       $stderr.sync = true
-      level = @level || [ENV.fetch("PSHUB_LOG_LEVEL", ""), "info"].find { |each| !each.empty? }
+      level = @level || Settings.variable("PSHUB_LOG_LEVEL") || "info"
       unless LEVELS.include?(level)
         origin = @level ? "--log-level" : "PSHUB_LOG_LEVEL"
         raise ConfigError, "#{origin} must be debug, info, warn, error or silent; it is '#{level}'."

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Iterator
-from datetime import datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone, tzinfo
 from typing import Any
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 from .cron_pattern import CronPattern, WrongPattern, read_pattern
 
@@ -20,6 +20,11 @@ _EPOCH = datetime(1970, 1, 1)
 _DAY_S = 86_400
 _ZONE = re.compile(r"[A-Z][A-Za-z0-9_+-]*(?:/[A-Z][A-Za-z0-9_+-]*)*")
 
+
+class UnknownZone(Exception):
+    """A time zone that cannot be read here. Somebody else may know it."""
+
+
 #: Why schedules cannot be made here, and what to do about it; None where they can.
 NO_CRON = None if _CronSim is not None else "schedules need the package cronsim; install pshub-client[schedules]"
 
@@ -28,7 +33,7 @@ def next_ms(cron: str, zone_name: str, after_ms: float) -> int | None:
     """
     The first time behind this moment, milliseconds since 1970; None when there is none. cronsim knows of days and weeks; what becomes of
     a time where clocks are changed is said here, because every library has another opinion of that, and all languages must have one.
-    Raises WrongPattern.
+    Raises WrongPattern, UnknownZone.
     """
     pattern, zone = read_pattern(cron), _zone_of(zone_name)
     if not pattern.is_possible:
@@ -38,7 +43,7 @@ def next_ms(cron: str, zone_name: str, after_ms: float) -> int | None:
     return None if found is None else found * 1000
 
 
-def _fixed(pattern: CronPattern, zone: ZoneInfo, after: int) -> int | None:
+def _fixed(pattern: CronPattern, zone: tzinfo, after: int) -> int | None:
     """One time a day: at the end of a gap that swallows it, once where it comes twice."""
     for wall in _walls(pattern, after + _offset(zone, after)):
         early, late = (_moment(wall, zone, fold) for fold in (0, 1))
@@ -51,7 +56,7 @@ def _fixed(pattern: CronPattern, zone: ZoneInfo, after: int) -> int | None:
     return None
 
 
-def _open(pattern: CronPattern, zone: ZoneInfo, after: int) -> int | None:
+def _open(pattern: CronPattern, zone: tzinfo, after: int) -> int | None:
     """The first moment whose local time fits: where clocks go back, local times come twice."""
     since, offset = after, _offset(zone, after)
     wall = since + offset
@@ -78,18 +83,18 @@ def _walls(pattern: CronPattern, behind: int) -> Iterator[int]:
                 yield wall
 
 
-def _moment(wall: int, zone: ZoneInfo, fold: int) -> int:
+def _moment(wall: int, zone: tzinfo, fold: int) -> int:
     return int((_EPOCH + timedelta(seconds=wall)).replace(tzinfo=zone, fold=fold).timestamp())
 
 
-def _offset(zone: ZoneInfo, moment: int) -> int:
+def _offset(zone: tzinfo, moment: int) -> int:
     found = datetime.fromtimestamp(moment, timezone.utc).astimezone(zone).utcoffset()
     return int(found.total_seconds()) if found is not None else 0
 
 
-def _change(zone: ZoneInfo, since: int, until: int) -> int | None:
+def _change(zone: tzinfo, since: int, until: int) -> int | None:
     """The first moment behind ``since``, up to ``until``, from which on clocks are set otherwise than then."""
-    if zone.key == "UTC":
+    if zone is timezone.utc:
         return None
     before = _offset(zone, since)
     while since < until:
@@ -105,10 +110,24 @@ def _change(zone: ZoneInfo, since: int, until: int) -> int | None:
 
 
 @functools.lru_cache(maxsize=100)
-def _zone_of(name: str) -> ZoneInfo:
+def _zone_of(name: str) -> tzinfo:
+    # It needs no data.
+    if name == "UTC":
+        return timezone.utc
     try:
         if _ZONE.fullmatch(name):
             return ZoneInfo(name)
     except (KeyError, ValueError, OSError):
         pass
-    raise WrongPattern("there is no such time zone; it is named as Europe/Berlin is")
+    raise UnknownZone(f"{name[:80]} is not among the time zones of this Python; the package tzdata has all of them")
+
+
+@functools.lru_cache(maxsize=1)
+def _zone_names() -> frozenset[str]:
+    return frozenset(available_timezones() - {"Factory", "localtime"})
+
+
+def check_zone(name: str) -> None:
+    """Any worker must be able to keep a schedule up: its zone is named in the letters of the IANA database. Raises WrongPattern."""
+    if name != "UTC" and name not in _zone_names():
+        raise WrongPattern("there is no such time zone; it is named as Europe/Berlin is")

@@ -13,7 +13,7 @@ from ..wire.job_part import read_job_part
 from ..wire.keys import is_queue_name
 from ..wire.payload import compact
 from .chain import Step, step_message
-from .cron import NO_CRON, next_ms
+from .cron import NO_CRON, UnknownZone, check_zone, next_ms
 from .cron_pattern import WrongPattern
 
 
@@ -50,7 +50,7 @@ class ScheduleEntry(NamedTuple):
     from_: str | None
 
     def next_ms(self, after_ms: float) -> int | None:
-        """The first time behind this moment. Raises WrongPattern."""
+        """The first time behind this moment. Raises WrongPattern, UnknownZone."""
         return next_ms(self.cron, self.timezone or "UTC", after_ms)
 
 
@@ -80,9 +80,10 @@ def check_times(name: Any, times: Any) -> ScheduleTimes:
     if given.get("missed", "once") not in ("once", "skip"):
         raise wrong("missed must be 'once' or 'skip'")
     try:
+        check_zone("UTC" if timezone is None else str(timezone))
         if next_ms(cron, "UTC" if timezone is None else str(timezone), wall_ms()) is None:
             raise WrongPattern("it has no time in the future")
-    except WrongPattern as error:
+    except (WrongPattern, UnknownZone) as error:
         where = "" if timezone is None else f" in {str(timezone)[:80]}"
         raise wrong(f"cron '{cron[:80]}'{where}: {error}") from None
     return given  # type: ignore[return-value]

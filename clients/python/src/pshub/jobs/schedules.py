@@ -12,6 +12,7 @@ from ..redis.connection import Connection
 from ..wire.errors import InvalidArgs
 from ..wire.ids import new_id
 from .chain import Step
+from .cron import UnknownZone
 from .job import AsyncJob, JobHost
 from .schedule_entry import ScheduleEntry, ScheduleTimes, entry_text, need_cron, read_entry, run_message
 
@@ -134,7 +135,11 @@ class AsyncSchedules:
             entry = make(read_entry(text), now_ms)
             if entry is None:
                 return None
-            next_ms = entry.next_ms(now_ms) if entry.paused_ms is None else None
+            try:
+                next_ms = entry.next_ms(now_ms) if entry.paused_ms is None else None
+            except UnknownZone as error:
+                # Somebody wrote it who knows other time zones.
+                raise InvalidArgs(f"schedule {name}: {error}.") from None
             if await job_queue.schedule(connection, name, entry_text(entry), next_ms, text):
                 return entry
 

@@ -152,9 +152,9 @@ class JobQueue:
             dict(zip(texts_of(times[::2]), map(_moment_of, times[1::2]))),
         )
 
-    async def due_schedules(self, connection: Connection, now_ms: int) -> list[DueSchedule]:
-        """Entries whose time has come; the first ones, until ``now_ms``."""
-        limit = ("LIMIT", 0, _DUE_SCHEDULES, "WITHSCORES")
+    async def due_schedules(self, connection: Connection, now_ms: int, left: int) -> list[DueSchedule]:
+        """Entries whose time has come; the first ones, until ``now_ms``, but for so many that are left to others."""
+        limit = ("LIMIT", left, _DUE_SCHEDULES, "WITHSCORES")
         flat = await connection.one("ZRANGEBYSCORE", self.keys.ticks, "-inf", now_ms, *limit)
         if not flat:
             return []
@@ -162,9 +162,13 @@ class JobQueue:
         due = zip(texts_of(flat[::2]), flat[1::2], texts)
         return [DueSchedule(name, score, _moment_of(score), text) for name, score, text in due]
 
-    async def next_schedule(self, connection: Connection) -> int | None:
-        """When the next one is, Redis milliseconds."""
-        flat = await connection.one("ZRANGE", self.keys.ticks, 0, 0, "WITHSCORES")
+    async def tell_unkept(self, connection: Connection, due: DueSchedule, why: str) -> None:
+        """Says why its time was left to others; that is seen until one of them takes it."""
+        await connection.one("HSET", self.keys.cron, f"{due.name}:problem", f"{due.tick_ms} {why}")
+
+    async def next_schedule(self, connection: Connection, left: int = 0) -> int | None:
+        """When the next one is, Redis milliseconds, behind so many that are left to others."""
+        flat = await connection.one("ZRANGE", self.keys.ticks, left, left, "WITHSCORES")
         return _moment_of(flat[1]) if flat else None
 
     async def count_dead(self, connection: Connection) -> int:

@@ -15,7 +15,7 @@ from .client import Command, Greeting, make_link, open_link
 from .fence import Fence
 from .link import Traffic, Wire
 from .reach import Reach
-from .refusals import ANSWERS, WRONG_SERVER, ConnectionLost, NotConnected, ReplyError, answer_of, code_of
+from .refusals import ANSWERS, WRONG_SERVER, ConnectionLost, NotConnected, ReplyError, answer_of, code_of, with_blanks_noted
 from .streams import abort, bury, let_go
 from .target import Address
 
@@ -208,7 +208,7 @@ class NodeConnection:
                 self._reason = self._reason or ConnectionLost(f"no answer within {open_s:g} s")
                 return False
             if opening.exception() is not None:
-                self._reason = self._reason or _as_reason(opening.exception())
+                self._reason = self._reason or self._as_refusal(opening.exception())
                 return False
             if broken.done() or self._closing.is_set:
                 return False
@@ -242,6 +242,12 @@ class NodeConnection:
         self._let_go_of()
         bury(self._link)
         self._link = None
+
+    def _as_refusal(self, error: BaseException | None) -> Exception:
+        reason = _as_reason(error)
+        if not isinstance(reason, ReplyError) or self._link is None:
+            return reason
+        return ReplyError(with_blanks_noted(str(reason), self._link.username, self._link.password))
 
     def _abort(self) -> None:
         if self._link is not None:

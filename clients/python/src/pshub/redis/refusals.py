@@ -103,6 +103,14 @@ def explained(message: str) -> str:
     return first.split(", with args beginning with: ")[0][:200].rstrip(".")
 
 
+def with_blanks_noted(message: str, username: Any, password: Any) -> str:
+    """Of Redis' answer that it does not know a user or password: whether white space, which nobody sees, came along with one of them."""
+    for name, text in (("password", password), ("user", username)):
+        if isinstance(text, str) and text != text.strip():
+            return re.sub("^WRONGPASS ", f"WRONGPASS the {name} that was given begins or ends with white space: ", message)
+    return message
+
+
 def is_about_rights(message: str) -> bool:
     """Redis does not let this user in, or not do this: it stays so until somebody changes a setting."""
     return re.match(r"(WRONGPASS|NOAUTH|NOPERM)\b", message) is not None

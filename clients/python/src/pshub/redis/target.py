@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-import re
+import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import urlencode
 
-from redis.asyncio.connection import parse_url
+from redis.asyncio.connection import Connection, SSLConnection, UnixDomainSocketConnection, parse_url
 
 from ..wire.errors import ConfigError
+from .url import SENTINEL, RedisUrl, read_url, shown_url
+from .url import Address as Address
 
 #: A Redis URL, or keyword arguments for redis-py's connections (``host``, ``port``, ``username``, ``password``, ``ssl`` ...), with
 #: ``sentinels`` and ``name``, or ``cluster``, in the place of ``host`` and ``port``.
 RedisTarget = str | Mapping[str, Any]
 
-#: A host and its port.
-Address = tuple[str, int]
-
 _PORT = 6379
 _SENTINEL_PORT = 26379
-_PLAIN = "must be a URL like redis://127.0.0.1:6379 or a dict of redis-py's options"
-_DATABASE = "must not name a database: use 0 and the option 'namespace'"
-_SENTINEL = "as in redis+sentinel://user:password@host1:26379,host2:26379/master-name"
-_CLUSTER = "as in redis+cluster://user:password@host1:6379,host2:6379"
-_NODE = re.compile(r"(?:\[([0-9A-Fa-f:.%]+)\]|([^\s:/\[\]]+))(?::([0-9]{1,5}))?")
+_DATABASE = "must not name a database; use 0, and a namespace to keep things apart"
+_SENTINELS_OWN = ("sentinelUsername", "sentinelPassword")
 
 
 class Place(NamedTuple):
@@ -45,16 +41,9 @@ def read_target(target: Any) -> Place:
     """Raises ConfigError; its message follows the name of the setting."""
     if isinstance(target, Mapping):
         return _place_of_options(target)
-    if not isinstance(target, str):
-        raise ConfigError(_PLAIN)
-    try:
-        scheme = urlsplit(target).scheme
-        if scheme in ("redis+sentinel", "rediss+sentinel", "redis+cluster", "rediss+cluster"):
-            return _place_of_nodes(target, *scheme.split("+"))
-        return _place_of_url(target, scheme)
-    except ValueError:
-        # Of Python's own readers, for what is no URL at all, a port that is none, an option with a wrong value.
-        raise ConfigError(_PLAIN) from None
+    if isinstance(target, str):
+        return _place_of_url(read_url(target))
+    raise ConfigError("must be a URL like redis://127.0.0.1:6379 or a dict of redis-py's options")
 
 
 def check_target(value: Any) -> str | None:
@@ -68,7 +57,7 @@ def check_target(value: Any) -> str | None:
 def describe_target(target: RedisTarget) -> str:
     """The target as text that can be shown: no user, no password."""
     if isinstance(target, str):
-        return _shown_url(target)
+        return shown_url(read_url(target))
     for key, kind, port in (("sentinels", "sentinel", _SENTINEL_PORT), ("cluster", "cluster", _PORT)):
         if target.get(key):
             nodes = ",".join(f"{_bracketed(host)}:{at}" for host, at in _listed(key, target[key], port))
@@ -77,47 +66,37 @@ def describe_target(target: RedisTarget) -> str:
     return str(target.get("path") or f"{target.get('host', '127.0.0.1')}:{target.get('port', _PORT)}")
 
 
-def _shown_url(url: str) -> str:
-    head, _, query = url.partition("?")
-    # Where a password holds a ? that is not written as %3F nobody can tell it from an option, and both may be secrets.
-    if "@" in query:
-        return f"{head.split('://')[0]}://..."
-    # Up to the last @, because a password may hold one.
-    return re.sub(r"(?s)//.*@", "//", head)
+def _place_of_url(url: RedisUrl) -> Place:
+    own = {name: url.options[name] for name in _SENTINELS_OWN if url.kind == "sentinel" and name in url.options}
+    options = _redis_pys(url, {name: value for name, value in url.options.items() if name not in own})
+    if url.kind == "sentinel":
+        return _sentinel_place(url.addresses, options, url.name, own.get("sentinelUsername"), own.get("sentinelPassword"))
+    if url.kind == "cluster":
+        return Place("cluster", url.addresses, options)
+    if url.path is not None:
+        return Place("one", (), {**options, "path": url.path})
+    [(host, port)] = url.addresses
+    return Place("one", (), {**options, "host": host, "port": port})
 
 
-def _place_of_url(url: str, scheme: str) -> Place:
-    if scheme not in ("redis", "rediss", "unix"):
-        raise ConfigError(_PLAIN)
-    parts = urlsplit(url)
-    if "," in parts.netloc.rpartition("@")[2]:
-        raise ConfigError(f"names several hosts: write which they are, {_SENTINEL} or {_CLUSTER}")
-    database = "" if scheme == "unix" else parts.path.strip("/")
-    if parse_qs(parts.query).get("db", [database])[0] not in ("", "0"):
-        raise ConfigError(_DATABASE)
-    return Place("one", (), dict(parse_url(url)))
-
-
-def _place_of_nodes(url: str, scheme: str, kind: str) -> Place:
-    parts = urlsplit(url)
-    user, at, hosts = parts.netloc.rpartition("@")
-    query = parse_qs(parts.query, keep_blank_values=True)
-    example = _SENTINEL if kind == "sentinel" else _CLUSTER
-    nodes = _parsed(hosts, _SENTINEL_PORT if kind == "sentinel" else _PORT, example)
-    own = {name: query.pop(name)[0] for name in ("sentinelUsername", "sentinelPassword") if name in query}
-    if query.pop("db", ["0"])[0] not in ("", "0"):
-        raise ConfigError(_DATABASE)
-    # redis-py reads the rest, of some server or other.
-    some = parse_url(f"{scheme}://{user}{at}localhost" + (f"?{urlencode(query, True)}" if query else ""))
-    options = {key: value for key, value in some.items() if key not in ("host", "port")}
-    name = parts.path.strip("/")
-    if kind == "sentinel":
-        return _sentinel_place(nodes, options, name, own.get("sentinelUsername"), own.get("sentinelPassword"))
-    if name not in ("", "0"):
-        raise ConfigError(_DATABASE)
-    if own:
-        raise ConfigError(f"names {next(iter(own))}, which a Cluster has no use for: write {_CLUSTER}")
-    return Place("cluster", nodes, options)
+def _redis_pys(url: RedisUrl, given: dict[str, str]) -> dict[str, Any]:
+    """User, password and what follows ? as redis-py takes them, which reads the latter of a URL of its own."""
+    scheme = "unix" if url.path is not None else "rediss" if url.is_tls else "redis"
+    kind = UnixDomainSocketConnection if url.path is not None else SSLConnection if url.is_tls else Connection
+    known = {name for each in kind.__mro__[:-1] for name in inspect.signature(each).parameters}
+    wrong = {*given} - known or {*given} & {"self", "args", "kwargs", "host", "port", "path", "db", "username", "password"}
+    try:
+        read = {} if wrong else dict(parse_url(f"{scheme}:///?{urlencode(given)}"))
+    except ValueError:
+        wrong, read = {*given}, {}
+    if wrong:
+        own = f"{' and '.join(_SENTINELS_OWN)} can, and those" if url.kind == "sentinel" else "those"
+        raise ConfigError(f"has an option after ? that cannot stand there; {own} of redis-py besides user and password")
+    if url.username is not None:
+        read["username"] = url.username
+    if url.password is not None:
+        read["password"] = url.password
+    return read
 
 
 def _place_of_options(given: Mapping[str, Any]) -> Place:
@@ -144,7 +123,7 @@ def _place_of_options(given: Mapping[str, Any]) -> Place:
 
 def _sentinel_place(nodes: Sequence[Address], options: dict[str, Any], name: Any, username: str | None, password: Any) -> Place:
     if not isinstance(name, str) or not name or "/" in name:
-        raise ConfigError(f"must say how the sentinels call the master, {_SENTINEL}; in a dict it is 'name'")
+        raise ConfigError(f"must say how the sentinels call the master, as in {SENTINEL}; in a dict it is 'name'")
     # User and password are the data servers'. All else, as what TLS needs, is the same for both.
     secrets = ("username", "password", "credential_provider")
     own: dict[str, Any] = {key: value for key, value in options.items() if key not in secrets}
@@ -153,14 +132,6 @@ def _sentinel_place(nodes: Sequence[Address], options: dict[str, Any], name: Any
     if password is not None:
         own["password"] = password
     return Place("sentinel", nodes, options, own, name)
-
-
-def _parsed(hosts: str, port: int, example: str) -> list[Address]:
-    found = [_NODE.fullmatch(text) for text in hosts.split(",")]
-    nodes = [(match[1] or match[2], int(match[3] or port)) for match in found if match]
-    if len(nodes) < len(found) or not all(0 < at < 65_536 for _, at in nodes):
-        raise ConfigError(f"must name hosts with their ports, {example}")
-    return nodes
 
 
 def _listed(key: str, given: Any, port: int) -> list[Address]:

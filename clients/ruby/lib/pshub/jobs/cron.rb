@@ -12,6 +12,11 @@ end
 module Pshub
   # When the next time of a schedule is.
   module Cron
+    # A time zone that cannot be read here. Somebody else may know it.
+    class UnknownZone < StandardError
+      def initialize(name) = super("#{name.scrub[0, 80]} is not among the time zones of this host; tzdata or the gem tzinfo-data has all of them")
+    end
+
     # Why schedules cannot be made here, and what to do about it; nil where they can.
     MISSING = defined?(Fugit::Cron) && defined?(TZInfo::Timezone) ? nil : "schedules need the gem fugit; add it to your Gemfile"
     DAY_S = 86_400
@@ -21,7 +26,7 @@ module Pshub
 
     # The first time behind this moment, milliseconds since 1970; nil when there is none. fugit knows of days and weeks; what becomes of a
     # time where clocks are changed is said here, because every library has another opinion of that, and all languages must have one.
-    # Raises CronPattern::Wrong.
+    # Raises CronPattern::Wrong, UnknownZone.
     def next_ms(cron, zone_name, after_ms)
       pattern = CronPattern.new(cron)
       zone = zone_of(zone_name)
@@ -96,8 +101,17 @@ module Pshub
     def zone_of(name)
       return TZInfo::Timezone.get(name).tap(&:current_period) if name.match?(ZONE)
 
-      raise CronPattern::Wrong, "there is no such time zone; it is named as Europe/Berlin is"
+      raise UnknownZone, name
     rescue TZInfo::InvalidTimezoneIdentifier, TZInfo::DataSourceNotFound
+      raise UnknownZone, name
+    end
+
+    # Any worker must be able to keep a schedule up: its zone is named in the letters of the IANA database. Raises CronPattern::Wrong.
+    def check_zone(name)
+      raise UnknownZone, name if name == "Factory"
+
+      zone_of(name)
+    rescue UnknownZone
       raise CronPattern::Wrong, "there is no such time zone; it is named as Europe/Berlin is"
     end
   end

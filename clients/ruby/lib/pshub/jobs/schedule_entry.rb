@@ -73,6 +73,7 @@ module Pshub
       def check_next(name, cron, timezone)
         now_ms = Clock.wall_ms
         problem = begin
+          Cron.check_zone(timezone.to_s) unless timezone.nil?
           "it has no time in the future" unless Cron.next_ms(cron, timezone.nil? ? "UTC" : timezone.to_s, now_ms)
         rescue CronPattern::Wrong => e
           e.message

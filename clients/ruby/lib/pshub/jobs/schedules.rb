@@ -92,6 +92,9 @@ module Pshub
         next_ms = entry.paused_ms ? nil : entry.next_ms(now_ms)
         return entry if @job_queue.schedule(connection, name, entry.to_json, next_ms, text)
       end
+    rescue Cron::UnknownZone => e
+      # Somebody wrote it who knows other time zones.
+      raise InvalidArgs, "schedule #{name}: #{e.message}."
     end
 
     def shown(name, entry, next_ms)

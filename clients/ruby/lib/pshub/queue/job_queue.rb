@@ -121,18 +121,21 @@ module Pshub
       [texts, times.to_h { |name, score| [Payload.utf8(name).scrub, moment(score)] }]
     end
 
-    # Entries whose time has come; the first ones, until +now_ms+.
-    def due_schedules(connection, now_ms)
-      flat = connection.one("ZRANGEBYSCORE", @keys.ticks, "-inf", now_ms, "LIMIT", 0, DUE_SCHEDULES, "WITHSCORES").each_slice(2).to_a
+    # Entries whose time has come; the first ones, until +now_ms+, but for so many that are left to others.
+    def due_schedules(connection, now_ms, left)
+      flat = connection.one("ZRANGEBYSCORE", @keys.ticks, "-inf", now_ms, "LIMIT", left, DUE_SCHEDULES, "WITHSCORES").each_slice(2).to_a
       return [] if flat.empty?
 
       texts = connection.one("HMGET", @keys.cron, *flat.map(&:first))
       flat.zip(texts).map { |(name, score), text| DueSchedule.new(Payload.utf8(name).scrub, score, moment(score), text) }
     end
 
-    # When the next one is, Redis milliseconds; nil for none.
-    def next_schedule(connection)
-      _, score = connection.one("ZRANGE", @keys.ticks, 0, 0, "WITHSCORES")
+    # Says why its time was left to others; that is seen until one of them takes it.
+    def tell_unkept(connection, due, why) = connection.one("HSET", @keys.cron, "#{due.name}:problem", "#{due.tick_ms} #{why}")
+
+    # When the next one is, Redis milliseconds, behind so many that are left to others; nil for none.
+    def next_schedule(connection, left = 0)
+      _, score = connection.one("ZRANGE", @keys.ticks, left, left, "WITHSCORES").each_slice(2).first
       score && moment(score)
     end
 

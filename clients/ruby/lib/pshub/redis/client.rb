@@ -32,6 +32,8 @@ module Pshub
       fixed = { reconnect_attempts: 0, connect_timeout: connect_s, read_timeout: timeout_s, write_timeout: timeout_s }
       # redis-rb names connections by itself, and fails where the user lacks the right to.
       @timeout_s = timeout_s
+      # redis-rb 4 would take what the options lack from REDIS_URL, a password and a database of something else.
+      fixed[:url] = false if IS_4
       @redis = Redis.new(**options, **fixed, id: nil)
       IS_4 ? @redis._client.connect : @redis.call(first)
       keep_alive unless options[:tcp_keepalive]

@@ -1617,7 +1617,11 @@ if (ARGV[6] or '0') == '0' then return answer('', '') end
 local is_turn = has_turn(beside(jobs, 'turn'), ARGV[6])
 if is_turn and free_orphans(jobs) > 0 then ring(beside(jobs, 'jobbell')) end
 local due = is_turn and next_due(jobs)
-local tick = (ARGV[7] or '0') ~= '0' and has_turn(beside(jobs, 'ticker'), ARGV[7]) and first_of(beside(jobs, 'ticks'))
+local is_ticker = (ARGV[7] or '0') ~= '0' and has_turn(beside(jobs, 'ticker'), ARGV[7])
+local tick = (ARGV[7] or '0') ~= '0' and first_of(beside(jobs, 'ticks'))
+-- One that is late may be in a time zone that whoever has the turn does not know: all others are told of it, in one second of four.
+local is_late = tick and tick < now - 2000 and math.floor(now / 1000) % 4 == 0
+if not is_ticker and not is_late then tick = nil end
 local function text_of(ms) return ms and string.format('%d', ms) or '' end
 return answer(text_of(due), text_of(tick))
 end }
@@ -2525,11 +2529,12 @@ local before = redis.call('HGET', cron, ARGV[1])
 if ARGV[4] and (before or '') ~= ARGV[4] then return -1 end
 local known = before and 1 or 0
 if ARGV[2] == '' then
-  redis.call('HDEL', cron, ARGV[1], ARGV[1] .. ':last')
+  redis.call('HDEL', cron, ARGV[1], ARGV[1] .. ':last', ARGV[1] .. ':problem')
   redis.call('ZREM', ticks, ARGV[1])
   return known
 end
 redis.call('HSET', cron, ARGV[1], ARGV[2])
+redis.call('HDEL', cron, ARGV[1] .. ':problem')
 if ARGV[3] == '' then redis.call('ZREM', ticks, ARGV[1]) end
 if ARGV[3] ~= '' and (before ~= ARGV[2] or not redis.call('ZSCORE', ticks, ARGV[1])) then
   redis.call('ZADD', ticks, ARGV[3], ARGV[1])
@@ -2549,7 +2554,8 @@ redis.register_function{ function_name = 'pshub_1_tick', callback = function(KEY
 -- ARGV[4]  the job, without its `at`, or empty where it is to be passed over
 -- Returns  1, or 0 where another one was quicker, or the entry is another one by now
 --
--- When it enqueued its job last is noted beside the entry, as <name>:last.
+-- When it enqueued its job last is noted beside the entry, as <name>:last; not where the job was a twin. What kept others from taking its
+-- time, <name>:problem, is over.
 -- A full Redis refuses it: the time stays as it is, and comes again.
 try_lists(KEYS[1], KEYS[2])
 local ticks = beside(KEYS[1], 'ticks')
@@ -2558,9 +2564,10 @@ if not time or tonumber(time) ~= tonumber(ARGV[2]) then return 0 end
 if ARGV[3] == '' then redis.call('ZREM', ticks, ARGV[1]) else redis.call('ZADD', ticks, ARGV[3], ARGV[1]) end
 local added = {}
 if ARGV[4] ~= '' then
-  add_job(KEYS[1], now_us_text(), ARGV[4], added)
-  redis.pcall('HSET', beside(KEYS[1], 'cron'), ARGV[1] .. ':last', string.format('%d', now_ms()))
+  local twin = add_job(KEYS[1], now_us_text(), ARGV[4], added)
+  if not twin then redis.pcall('HSET', beside(KEYS[1], 'cron'), ARGV[1] .. ':last', string.format('%d', now_ms())) end
 end
+redis.pcall('HDEL', beside(KEYS[1], 'cron'), ARGV[1] .. ':problem')
 arrive(KEYS[1], KEYS[2], added)
 return 1
 end }

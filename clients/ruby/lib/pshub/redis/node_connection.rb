@@ -7,6 +7,7 @@ require_relative "client"
 require_relative "failures"
 require_relative "fence"
 require_relative "reach"
+require_relative "refusals"
 
 module Pshub
   # A connection to one server that heals itself: it owns a chain of links, one at a time. What was under way when one broke fails as
@@ -177,7 +178,7 @@ module Pshub
       greet(link)
       greeted = link
     rescue Link::COMMAND_ERROR, ReplyError, NotConnected, *Link::FAILURES => e
-      [nil, Errors.message_of(e)]
+      [nil, Refusals.with_blanks_noted(Errors.message_of(e), options || {})]
     ensure
       # Also when this thread was ended.
       link&.close unless greeted

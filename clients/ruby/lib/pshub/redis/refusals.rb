@@ -33,6 +33,12 @@ module Pshub
       first.sub(/, with args beginning with: .*/, "")[0, 200].delete_suffix(".")
     end
 
+    # Of Redis' answer that it does not know a user or password: whether white space, which nobody sees, came along with one of them.
+    def with_blanks_noted(message, options)
+      which = { password: "password", username: "user" }.find { |name, _| options[name].to_s.match?(/\A\s|\s\z/) }&.last
+      which ? message.sub(/\AWRONGPASS /, "WRONGPASS the #{which} that was given begins or ends with white space: ") : message
+    end
+
     # Redis does not let this user in, or not do this: it stays so until somebody changes a setting.
     def about_rights?(message) = message.match?(/\A(WRONGPASS|NOAUTH|NOPERM)\b/)
   end

@@ -1,16 +1,14 @@
 # frozen_string_literal: true
 
-require "uri"
 require_relative "../wire/errors"
 require_relative "addresses"
 require_relative "failures"
+require_relative "url"
 
 module Pshub
   # Which Redis, as users name it: a URL, or a hash of the redis gem's options, with +sentinels+ and +name+ or with +cluster+ in the
   # place of +host+ and +port+. A +password+ may be a proc, which is asked for each new connection.
   module Target
-    PLAIN = "must be a URL like redis://127.0.0.1:6379 without a database, or a hash of the redis gem's options"
-
     # A target taken apart.
     #
     # +kind+:: +one+: a server, or any node of a Cluster; +sentinel+: the master that sentinels name; +cluster+: nodes to begin with
@@ -23,11 +21,12 @@ module Pshub
 
     # Raises Addresses::Wrong.
     def read(target)
-      return read_url(target) if target.is_a?(String) && !Addresses.several?(target)
-      raise Addresses::Wrong, PLAIN unless target.is_a?(String) || target.is_a?(Hash)
+      unless target.is_a?(String) || target.is_a?(Hash)
+        raise Addresses::Wrong, "must be a URL like redis://127.0.0.1:6379, or a hash of the redis gem's options"
+      end
 
-      given = target.is_a?(Hash) ? target.transform_keys(&:to_sym) : Addresses.options_of(target)
-      raise Addresses::Wrong, Addresses::DATABASE unless given.fetch(:db, 0).to_i.zero?
+      given = target.is_a?(Hash) ? without_url(target.transform_keys(&:to_sym)) : options_of(RedisUrl.read(target))
+      raise Addresses::Wrong, RedisUrl::WRONG[:database] unless given.fetch(:db, 0).to_i.zero?
 
       options = given.reject { |name, _| Addresses::OWN.include?(name) }
       return read_one(given, options) unless given[:sentinels] || given[:cluster]
@@ -45,7 +44,7 @@ module Pshub
 
     # The target as text that can be shown: no user, no password.
     def describe(target)
-      return shown_url(target) if target.is_a?(String)
+      return RedisUrl.read(target).to_s if target.is_a?(String)
 
       servers = read(target)
       return shown_one(servers.options) if servers.kind == :one
@@ -59,7 +58,7 @@ module Pshub
       return options unless address
 
       # What names another place would count.
-      options.reject { |name, _| %i[url path].include?(name) }.merge(credentials_in(options[:url]), host: address.host, port: address.port)
+      options.reject { |name, _| name == :path }.merge(host: address.host, port: address.port)
     end
 
     # The same with the password of now. Raises NotConnected where it cannot be had.
@@ -77,25 +76,29 @@ module Pshub
     end
 
     # The one whose options these are, as far as they tell.
-    def address_in(options)
-      url = URI.parse(options[:url].to_s)
-      Address.new((url.hostname || options[:host] || "127.0.0.1").to_s, (url.port || options[:port] || 6379).to_i)
+    def address_in(options) = Address.new((options[:host] || "127.0.0.1").to_s, (options[:port] || 6379).to_i)
+
+    # The options that a URL stands for.
+    def options_of(url)
+      wrong = url.options.keys - (url.kind == :sentinel ? Addresses::SECRETS.keys : [])
+      unless wrong.empty?
+        known = url.kind == :sentinel ? "#{Addresses::SECRETS.keys.join(' and ')} can, and " : ""
+        raise Addresses::Wrong, "has an option after ? that cannot stand there; #{known}a hash of the redis gem's options takes others"
+      end
+
+      server = { path: url.path, username: url.username, password: url.password, ssl: url.tls || nil, name: url.name }
+      one, = url.addresses
+      server.update(host: one.host, port: one.port) if url.kind == :one && one
+      server.update(url.kind == :sentinel ? { sentinels: url.addresses } : { cluster: url.addresses }) unless url.kind == :one
+      server.update(url.options.transform_keys { |name| Addresses::SECRETS[name] }).compact
     end
 
-    # Database 0 is the only one; the namespace is what keeps applications apart.
-    def read_url(url)
-      read = URI.parse(url)
-      fine = read.scheme == "unix" || (%w[redis rediss].include?(read.scheme) && ["", "/", "/0"].include?(read.path.to_s))
-      raise URI::InvalidURIError unless fine && !read.host&.include?(",")
-
-      Servers.new(:one, [], { url: url })
-    rescue URI::InvalidURIError
-      several = url.match?(%r{\Arediss?://([^/]*@)?[^/@]*,})
-      raise Addresses::Wrong, several ? "names several hosts: write #{Addresses::EXAMPLES.values.join(', or ')}" : PLAIN
+    # What is beside the URL counts, as in the gem.
+    def without_url(given)
+      given[:url] ? { **options_of(RedisUrl.read(given[:url].to_s)), **given.reject { |name, _| name == :url } } : given
     end
 
     def read_one(given, options)
-      read(given[:url]) if given[:url]
       return Servers.new(:one, [], options) unless Addresses::OWN.any? { |name| given[name] }
 
       raise Addresses::Wrong, "names no sentinels: give sentinels, an array of { host:, port: }"
@@ -106,8 +109,8 @@ module Pshub
 
       kind = given[:sentinels] ? :sentinel : :cluster
       option = kind == :sentinel ? :sentinels : :cluster
-      if %i[url host port path].any? { |name| options[name] }
-        raise Addresses::Wrong, "must not have url, host, port or path beside #{option}, which has them"
+      if %i[host port path].any? { |name| options[name] }
+        raise Addresses::Wrong, "must not have host, port or path beside #{option}, which has them"
       end
 
       addresses = Addresses.listed(given[option], kind, option)
@@ -120,7 +123,7 @@ module Pshub
     def read_sentinels(given, options, addresses)
       name = given[:name]
       unless name.is_a?(String) && !name.empty? && !name.include?("/")
-        raise Addresses::Wrong, "must say how the sentinels call the master, #{Addresses::EXAMPLES[:sentinel]}; in a hash it is name"
+        raise Addresses::Wrong, "#{RedisUrl::WRONG[:name]}; in a hash it is name"
       end
 
       # User and password are the data servers'. All else, as what TLS needs, is the same for both.
@@ -129,28 +132,6 @@ module Pshub
       Servers.new(:sentinel, addresses, options, own, name)
     end
 
-    def credentials_in(url)
-      return {} unless url
-
-      read = URI.parse(url)
-      found = { username: read.user, password: read.password }.reject { |_, part| part.nil? || part.empty? }
-      found = found.transform_values { |part| Addresses.unescaped(part) }
-      read.scheme == "rediss" ? { ssl: true, **found } : found
-    end
-
-    def shown_one(options)
-      return shown_url(options[:url]) if options[:url]
-
-      (options[:path] || Address.new((options[:host] || "127.0.0.1").to_s, options[:port] || 6379)).to_s
-    end
-
-    def shown_url(url)
-      head, query = url.split("?", 2)
-      # Where a password holds a ? nobody can tell it from an option, and both may be secrets.
-      return "#{head[%r{\A[^:]*://}]}..." if query&.include?("@")
-
-      # Up to the last @, because a password may hold one.
-      head.sub(%r{//.*@}m, "//")
-    end
+    def shown_one(options) = (options[:path] || address_in(options)).to_s
   end
 end

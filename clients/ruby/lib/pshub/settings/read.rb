@@ -8,6 +8,15 @@ module Pshub
   class Settings
     SETTINGS.each_key { |name| define_method(name) { @values[name] } }
 
+    # Of the environment; nil when it is not set, or empty. Without the line break that a file of secrets ends with. Quotes are a part of it:
+    # whatever read the file kept them. Raises ConfigError.
+    def self.variable(name)
+      text = ENV.fetch(name, "").b.gsub(/\A[ \t\n\v\f\r]+|[ \t\n\v\f\r]+\z/, "").force_encoding(ENV.fetch(name, "").encoding)
+      raise ConfigError, "#{name} has quotes around its value; leave them out." if text.b.match?(/\A(["']).*\1\z/mn)
+
+      text unless text.empty?
+    end
+
     # Raises ConfigError that names the setting, where its value came from, and what would be right. An option of nil is none.
     def initialize(user, options)
       known = SETTINGS.select { |_, setting| setting.users.include?(user) }
@@ -22,8 +31,8 @@ module Pshub
     def read(name, setting, value)
       origin = "option #{name}"
       if value.nil?
-        text = ENV.fetch(setting.env, "")
-        return setting.fallback.respond_to?(:call) ? setting.fallback.call : setting.fallback if text.empty?
+        text = Settings.variable(setting.env)
+        return setting.fallback.respond_to?(:call) ? setting.fallback.call : setting.fallback unless text
 
         origin = setting.env
         value = parsed(setting, text)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Awaitable, Callable
 
 from ...figures.events import Events
-from ...jobs.cron import NO_CRON
+from ...jobs.cron import NO_CRON, UnknownZone
 from ...jobs.cron_pattern import WrongPattern
 from ...jobs.schedule_entry import read_entry, tick_of
 from ...queue.job_queue import DueSchedule, JobQueue
@@ -46,6 +47,8 @@ class Tick:
         self._events = events
         self._on_problem = on_problem
         self._looks_at = now_s() + _UNKEPT_MS / 1000
+        #: Entries in time zones that are not known here, and the times that were told of.
+        self._left: dict[str, int] = {}
         self._alarm = Alarm(clock, self._tick_all if self.is_able else self._look, on_problem)
 
     def on_beat(self, beat: Beat) -> None:
@@ -75,16 +78,30 @@ class Tick:
         return Next(None)
 
     async def _tick_all(self) -> Next:
-        found = await self._job_queue.due_schedules(self._connection, int(self._now_ms()))
-        failures = 0
-        for due in found:
-            if not await self._tick(due):
-                failures += 1
-        at_ms = await self._job_queue.next_schedule(self._connection)
+        failures, left, before = 0, 0, -1
+        # What is left to others stays where it is, ahead of all that is due later.
+        while before < left:
+            before = left
+            for due in await self._job_queue.due_schedules(self._connection, int(self._now_ms()), left):
+                try:
+                    failures += not await self._tick(due)
+                except UnknownZone as error:
+                    await self._leave(due, str(error))
+                    left += 1
+        at_ms = await self._job_queue.next_schedule(self._connection, left)
         return Next(at_ms, _AGAIN_S if failures > 0 else 0.0)
 
+    async def _leave(self, due: DueSchedule, why: str) -> None:
+        """A worker that knows the time zone takes its time; one line in the log says that it was not this one."""
+        if due.name not in self._left:
+            self._on_problem(RuntimeError(f"The schedule {due.name} is left to workers that know its time zone: {why}"))
+        if self._left.get(due.name) != due.tick_ms:
+            with contextlib.suppress(ReplyError):
+                await self._job_queue.tell_unkept(self._connection, due, why)
+        self._left[due.name] = due.tick_ms
+
     async def _tick(self, due: DueSchedule) -> bool:
-        """False for what could not be done."""
+        """False for what could not be done. Raises UnknownZone."""
         entry, message = read_entry(due.text), ""
         next_ms: int | None = None
         is_usable = entry is not None
@@ -104,4 +121,5 @@ class Tick:
         except ReplyError as error:
             self._on_problem(RuntimeError(f"{due.name}: {error}"))
             return False
+        self._left.pop(due.name, None)
         return True

@@ -32,6 +32,8 @@ module Pshub
         @events = events
         @able = self.class.able?
         @looks_at = Clock.now + (UNKEPT_MS / 1000.0)
+        # Entries in time zones that are not known here, and the times that were told of.
+        @left = {}
         @alarm = Alarm.new(clock, ->(error) { problem(error) }) { @able ? tick_all : look }
       end
 
@@ -64,11 +66,18 @@ module Pshub
       end
 
       def tick_all
-        done = @job_queue.due_schedules(@connection, now_ms.floor).map { |due| tick(due) }
-        @alarm.sleep_until(@job_queue.next_schedule(@connection), least_s: done.all? ? 0.0 : AGAIN_S)
+        failed, left, before = false, 0, -1
+        # What is left to others stays where it is, ahead of all that is due later.
+        while before < left
+          before = left
+          outcomes = @job_queue.due_schedules(@connection, now_ms.floor, left).map { |due| tick(due) }
+          left += outcomes.count(:left)
+          failed ||= outcomes.include?(:failed)
+        end
+        @alarm.sleep_until(@job_queue.next_schedule(@connection, left), least_s: failed ? AGAIN_S : 0.0)
       end
 
-      # False for what could not be done.
+      # +:done+, +:failed+ or +:left+.
       def tick(due)
         entry = ScheduleEntry.read(due.text)
         message, next_ms = entry && plan(entry, due)
@@ -78,10 +87,24 @@ module Pshub
           @events.emit("schedule:tick", queue: @job_queue.name, name: due.name, task: entry.task, tick_ms: due.tick_ms,
                                         skipped: message.to_s.empty?)
         end
-        true
+        @left.delete(due.name)
+        :done
+      rescue Cron::UnknownZone => e
+        leave(due, e.message)
       rescue ReplyError => e
         problem("#{due.name}: #{Errors.message_of(e)}")
-        false
+        :failed
+      end
+
+      # A worker that knows the time zone takes its time; one line in the log says that it was not this one.
+      def leave(due, why)
+        problem("The schedule #{due.name} is left to workers that know its time zone: #{why}") unless @left.key?(due.name)
+        told = @left[due.name]
+        @left[due.name] = due.tick_ms
+        @job_queue.tell_unkept(@connection, due, why) unless told == due.tick_ms
+        :left
+      rescue ReplyError
+        :left
       end
 
       # nil for one whose times nobody can tell.
