@@ -14,8 +14,8 @@ import jsonschema
 from jsonschema.exceptions import ValidationError
 
 from .formats import fits_format
-from .older_drafts import refuse_older
 from .patterns import translated
+from .schema_keywords import OF_NAMES
 
 Errors = Iterator[ValidationError]
 
@@ -23,8 +23,6 @@ Errors = Iterator[ValidationError]
 WORDED = {
     "required", "dependentRequired", "additionalProperties", "unevaluatedProperties", "items", "propertyNames", "uniqueItems",
 }  # fmt: skip
-#: Keywords whose keys are names of the user's and not keywords.
-NAMES = {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
 #: What is under these is data and no schema.
 DATA = {"const", "enum", "default", "examples"}
 
@@ -137,30 +135,23 @@ _NOTHING: dict[str, Any] = {"not": {}}
 
 
 def readable(schema: Any, in_names: bool = False) -> Any:
-    """
-    The schema as jsonschema reads it the way it is meant, above all its patterns. Raises NotAPattern, PatternBeyond or OlderDraft.
-    """
+    """A schema that was read (schema_reading.py), with its patterns and its ``false`` as jsonschema reads them the way they are meant."""
     if isinstance(schema, list):
         return [readable(inner) for inner in schema]
     if not isinstance(schema, Mapping):
         return schema
     out: dict[str, Any] = {}
     for key, inner in schema.items():
-        if not in_names:
-            refuse_older(key, inner)
-        # It would have jsonschema go on with its own keywords in place of these, wherever a reference leads to it.
-        if key == "$schema" and not in_names:
-            continue
         if in_names and inner is False:
             out[key] = _NOTHING
-        elif key == "prefixItems" and isinstance(inner, list):
+        elif in_names:
+            out[key] = readable(inner)
+        elif key == "prefixItems":
             out[key] = [_NOTHING if item is False else readable(item) for item in inner]
-        elif in_names or key not in DATA | {"pattern", "patternProperties"}:
-            out[key] = readable(inner, not in_names and key in NAMES)
-        elif key == "pattern" and isinstance(inner, str):
+        elif key == "pattern":
             out[key] = translated(inner)
-        elif key == "patternProperties" and isinstance(inner, Mapping):
+        elif key == "patternProperties":
             out[key] = {translated(each): _NOTHING if fields is False else readable(fields) for each, fields in inner.items()}
         else:
-            out[key] = inner
+            out[key] = inner if key in DATA else readable(inner, key in OF_NAMES)
     return out
