@@ -52,11 +52,4 @@ class TestSchema < Minitest::Test
     end
     assert_empty Pshub::Schema.foreign({ "pattern" => "^[a-z]+$" }).problems("abc")
   end
-
-  def test_what_a_reference_leads_to_is_looked_at_wherever_it_is
-    schema = { "x-parts" => { a: { pattern: "^a$" } }, "$ref" => "#/x-parts/a" }
-    assert_empty problems(schema, "a")
-    refute_empty problems(schema, "b")
-    assert_raises(Pshub::ConfigError) { problems({ "x-parts" => { a: { unevaluatedItems: false } }, "$ref" => "#/x-parts/a" }, 1) }
-  end
 end

@@ -4,7 +4,7 @@ require_relative "../wire/payload"
 require_relative "formats"
 
 module Pshub
-  # Checks values against a schema that was surveyed, so that it meets no surprise.
+  # Checks values against a schema that was read (SchemaReading), so that it meets no surprise.
   class SchemaCheck
     MAX_PROBLEMS = 50
     # Of a choice among more, the first are told.
@@ -20,11 +20,10 @@ module Pshub
     }.freeze
     COMPARISONS = { "minimum" => :>=, "maximum" => :<=, "exclusiveMinimum" => :>, "exclusiveMaximum" => :< }.freeze
 
-    # +patterns+ are those of the schema, by their texts; +resolve+ finds what a $ref leads to.
-    def initialize(schema, patterns, resolve)
-      @schema = schema
-      @patterns = patterns
-      @resolve = resolve
+    def initialize(read)
+      @schema = read.schema
+      @patterns = read.patterns
+      @targets = read.targets
     end
 
     # What does not fit, as {"pointer", "message"}; empty when all does.
@@ -171,7 +170,7 @@ module Pshub
     end
 
     def check_combined(value, schema, pointer, found, depth)
-      check(value, @resolve.call(schema["$ref"]), pointer, found, depth) if schema.key?("$ref")
+      check(value, @targets[schema], pointer, found, depth) if schema.key?("$ref")
       (schema["allOf"] || []).each { |inner| check(value, inner, pointer, found, depth) }
       any = schema["anyOf"]
       tell_choice(value, any, pointer, found, depth) if any&.none? { |inner| fits?(value, inner, depth) }
