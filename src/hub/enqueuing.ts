@@ -3,7 +3,6 @@ import { Catalogue } from '../catalogue/catalogue.ts'
 import type { Events } from '../figures/events.ts'
 import { type Step, stepMessage } from '../jobs/chain.ts'
 import {
-  canonicalText,
   combined,
   defaultEnqueueMs,
   type EnqueueOptions,
@@ -19,6 +18,7 @@ import { JobOutboxes } from '../jobs/job-outboxes.ts'
 import { batchesOf } from '../queue/batches.ts'
 import type { Connection } from '../redis/connection.ts'
 import type { Settings } from '../settings/read.ts'
+import { canonicalText } from '../wire/canonical.ts'
 import { monotonicMs } from '../wire/clock.ts'
 import { HubError, shown } from '../wire/errors.ts'
 import { newId } from '../wire/ids.ts'

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { canonicalText } from '../wire/canonical.ts'
 import { wallMs } from '../wire/clock.ts'
 import { HubError } from '../wire/errors.ts'
 import {
@@ -251,9 +252,6 @@ const mergedPart = ({ score }: EnqueueOptions, scores: 'first' | undefined): Par
   ...(scores === undefined ? {} : { scores }),
 })
 
-/** The text by which equal payloads are told, in whatever order their keys were written and in whatever language. */
-export const canonicalText = (json: string): string => canonical(JSON.parse(json))
-
 const needWait = (task: string, waits: Record<string, unknown>): void => {
   for (const [name, ms] of Object.entries(waits))
     if (ms !== undefined && !(typeof ms === 'number' && ms >= 0 && ms <= longestWaitMs))
@@ -293,14 +291,6 @@ const uniqueOf = (
 /** The same for arguments that are the same, in whatever order their keys were written and in whatever language. */
 const digestOf = (argsJson: string): string =>
   createHash('sha256').update(canonicalText(argsJson)).digest('base64url').slice(0, 22)
-
-/** As RFC 8785 (JSON Canonicalization Scheme) writes it. */
-const canonical = (value: unknown): string => {
-  if (Array.isArray(value)) return `[${value.map(canonical)}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${fields.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`)}}`
-}
 
 const shown = (value: unknown): string => (JSON.stringify(value) ?? String(value)).slice(0, 80)
 

@@ -12,11 +12,16 @@ export class SchemaProblem extends Error {
   }
 }
 
-/**
- * A schema as validators are given it: keywords that all languages check and nothing else, and references as pointers into it (#/$defs/name).
- * It must not be nested so deep that it cannot be gone through.
- */
-export const readSchema = (schema: JsonSchema): JsonSchema => new Reading(schema).read()
+/** A schema as validators are given it: keywords that all languages check and nothing else, and references as pointers into it. */
+export interface ReadSchema {
+  readonly schema: JsonSchema
+  /** Of each schema in it its pointer, and of those with a reference the schema that it leads to. */
+  readonly pointers: ReadonlyMap<unknown, string>
+  readonly targets: ReadonlyMap<unknown, unknown>
+}
+
+/** Reads a schema, which must not be nested so deep that it cannot be gone through. Throws SchemaProblem. */
+export const readSchema = (schema: JsonSchema): ReadSchema => new Reading(schema).read()
 
 /** Schemas under these keywords look at the same value. */
 const inPlace = new Set(['allOf', 'anyOf', 'oneOf', 'not', 'if', 'then', 'else', 'dependentSchemas'])
@@ -28,7 +33,9 @@ type Part = Record<string, unknown>
 class Reading {
   readonly #schema: JsonSchema
   readonly #pointerOf: (reference: string, from: Place) => string | undefined
-  readonly #places = new Set<string>()
+  readonly #places = new Map<string, unknown>()
+  readonly #pointers = new Map<unknown, string>()
+  readonly #targets = new Map<unknown, unknown>()
   readonly #references: { from: Place; part: Part }[] = []
   /** Of a schema's pointer, the pointers of those that look at the same value. */
   readonly #same = new Map<string, string[]>()
@@ -38,18 +45,18 @@ class Reading {
     this.#pointerOf = referencesOf(schema).pointerOf
   }
 
-  read(): JsonSchema {
-    const read = this.#schemaAt(this.#schema, whole, false) as Part
+  read(): ReadSchema {
+    const schema = this.#schemaAt(this.#schema, whole, false) as Part
     for (const { from, part } of this.#references) this.#follow(from, part)
     for (const { from } of this.#references)
       if (this.#meetsItself(from.pointer))
         throw new SchemaProblem(`${from.pointer}/$ref`, 'leads back to itself without end')
-    return read
+    return { schema, pointers: this.#pointers, targets: this.#targets }
   }
 
   /** @param hides whether its draft passes over what is beside a reference */
   #schemaAt(schema: unknown, outer: Place, hides: boolean): unknown {
-    this.#places.add(outer.pointer)
+    this.#places.set(outer.pointer, schema)
     if (typeof schema === 'boolean') return schema
     if (typeof schema !== 'object' || schema === null || Array.isArray(schema))
       throw new SchemaProblem(outer.pointer, 'must be a schema: an object, true or false')
@@ -65,6 +72,8 @@ class Reading {
     const part: Part = Object.fromEntries(
       kept.map(([keyword, value]) => [keyword, this.#under(keyword, value, place, isHiding)]),
     )
+    this.#places.set(outer.pointer, part)
+    this.#pointers.set(part, outer.pointer)
     if (typeof part.$ref !== 'string') return part
     const hidden = isHiding && Object.keys(part).find(keyword => !beside.has(keyword))
     if (hidden)
@@ -106,13 +115,8 @@ class Reading {
         "leads to no schema within this one; put what it needs under '$defs'",
       )
     this.#link(from.pointer, pointer)
-    const reference = `#${encoded(pointer)}`
-    if (Object.keys(part).length === 1) part.$ref = reference
-    else {
-      // Beside others ajv forgets which fields it looked at, where 'unevaluatedProperties' asks.
-      delete part.$ref
-      part.allOf = [...((part.allOf as unknown[] | undefined) ?? []), { $ref: reference }]
-    }
+    part.$ref = `#${encoded(pointer)}`
+    this.#targets.set(part, this.#places.get(pointer))
   }
 
   #link(from: string, to: string): void {

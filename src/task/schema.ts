@@ -6,6 +6,7 @@ import { formats } from './formats.ts'
 import { isMultiple } from './multiple-of.ts'
 import { problemsOf } from './schema-problems.ts'
 import { readSchema } from './schema-reading.ts'
+import { addUnevaluated } from './schema-unevaluated.ts'
 import { type JsonSchema, ofNames } from './schema-walk.ts'
 
 export type { JsonSchema }
@@ -44,9 +45,11 @@ const ajvOptions: Options = {
 
 /** An instance of its own for each schema: their definitions must not meet. Throws for what is no schema. */
 const compile = (schema: JsonSchema): ValidateFunction => {
+  const read = readSchema(schema)
   const ajv = new Ajv2020(ajvOptions)
   ajv.removeKeyword('multipleOf').addKeyword(multipleOf)
-  const validate = ajv.compile(readSchema(schema))
+  addUnevaluated(ajv, read)
+  const validate = ajv.compile(read.schema)
   // A promise would be taken for "it fits", and its rejection would end the process.
   if ('$async' in validate) throw new Error('its check would return a promise')
   return validate
@@ -143,7 +146,7 @@ const lengthUnder = (keyword: string, value: unknown): number => {
   if (keyword === '$ref' || (keyword === 'uniqueItems' && value === true)) return 0
   if (keyword === 'pattern') return typeof value === 'string' && tame(value) ? tameLength : 0
   if (keyword === 'patternProperties') return Object.keys(value ?? {}).every(tame) ? tameLength : 0
-  return keyword === 'format' ? tameLength : Number.POSITIVE_INFINITY
+  return keyword === 'format' || keyword.startsWith('unevaluated') ? tameLength : Number.POSITIVE_INFINITY
 }
 
 /**

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { canonicalText } from '../wire/canonical.ts'
 import { ConfigError } from '../wire/errors.ts'
 import type { Keyed } from '../wire/job-part.ts'
 import { parseTaskName } from '../wire/names.ts'
@@ -217,7 +218,7 @@ const contractOf = (fullName: string, options: TaskOptions): Contract => {
     checkResult: result === undefined ? undefined : compileOwn(result, `${fullName}: 'result'`),
     checkChunk: chunk === undefined ? undefined : compileOwn(chunk, `${fullName}: 'yields'`),
     digest: createHash('sha256')
-      .update(JSON.stringify(chunk === undefined ? [args, result] : [args, result, chunk]))
+      .update(canonicalText(JSON.stringify(chunk === undefined ? [args, result] : [args, result, chunk])))
       .digest('hex')
       .slice(0, 12),
   }

@@ -16,7 +16,7 @@ from ..wire.job_part import BACKOFF_KINDS, LONGEST_WAIT_MS, MAX_KEY_BYTES, Backo
 from ..wire.keys import forward_queue, forwarder_of, is_forwarder_name
 from ..wire.payload import decode_payload
 from .backoff import rounded
-from .canonical import canonical
+from ..wire.canonical import canonical
 
 
 class UniqueOptions(TypedDict, total=False):

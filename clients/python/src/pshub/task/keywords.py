@@ -21,7 +21,7 @@ Errors = Iterator[ValidationError]
 
 #: Keywords whose errors come with a text of ours.
 WORDED = {
-    "required", "dependentRequired", "additionalProperties", "unevaluatedProperties", "items", "propertyNames", "uniqueItems",
+    "required", "dependentRequired", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "items", "propertyNames", "uniqueItems",
 }  # fmt: skip
 #: What is under these is data and no schema.
 DATA = {"const", "enum", "default", "examples"}
@@ -56,13 +56,75 @@ def _additional_properties(validator: Any, given: Any, instance: Any, schema: An
             yield from validator.descend(value, given, path=name)
 
 
-_unevaluated = jsonschema.Draft202012Validator.VALIDATORS["unevaluatedProperties"]
-
-
 def _unevaluated_properties(validator: Any, given: Any, instance: Any, schema: Any) -> Errors:
-    for error in _unevaluated(validator, given, instance, schema) or ():
-        # It is one error for all of them, and only its text has their names.
-        yield from (_error("is not a known field", name) for name in instance if repr(name) in error.message)
+    if validator.is_type(instance, "object"):
+        yield from _unevaluated(validator, given, instance, schema, instance.items(), "is not a known field")
+
+
+def _unevaluated_items(validator: Any, given: Any, instance: Any, schema: Any) -> Errors:
+    if validator.is_type(instance, "array"):
+        yield from _unevaluated(validator, given, instance, schema, enumerate(instance), "is not a known item")
+
+
+def _unevaluated(validator: Any, given: Any, instance: Any, schema: Any, parts: Any, words: str) -> Errors:
+    own = {keyword: value for keyword, value in schema.items() if keyword not in _UNEVALUATED}
+    seen: set[Any] = set()
+    if _look(validator, own, instance, seen):
+        return
+    for name, value in parts:
+        if name in seen:
+            continue
+        if given is False:
+            yield _error(words, name)
+        else:
+            yield from validator.descend(value, given, path=name)
+
+
+_UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
+
+
+def _look(validator: Any, schema: Any, instance: Any, seen: set[Any]) -> bool:
+    """Notes the names or places that a schema looks at; True: all of them."""
+    if isinstance(schema, bool):
+        return False
+    if isinstance(instance, dict):
+        if "additionalProperties" in schema or "unevaluatedProperties" in schema:
+            return True
+        patterns = schema.get("patternProperties", {})
+        known = schema.get("properties", {})
+        seen.update(name for name in instance if name in known or any(re.search(each, name) for each in patterns))
+    else:
+        if "items" in schema or "unevaluatedItems" in schema:
+            return True
+        first = len(schema.get("prefixItems", ()))
+        seen.update(
+            index
+            for index, item in enumerate(instance)
+            if index < first or ("contains" in schema and _fits(validator, schema["contains"], item))
+        )
+    return any([_look(validator, inner, instance, seen) for inner in _beside(validator, schema, instance)])
+
+
+def _beside(validator: Any, schema: Any, instance: Any) -> Iterator[Any]:
+    """The schemas that look at the same value and count: of a choice those that fit."""
+    if "$ref" in schema:
+        yield validator._resolver.lookup(schema["$ref"]).contents
+    yield from schema.get("allOf", ())
+    for inner in [*schema.get("anyOf", ()), *schema.get("oneOf", ())]:
+        if _fits(validator, inner, instance):
+            yield inner
+    if isinstance(instance, dict):
+        yield from (inner for name, inner in schema.get("dependentSchemas", {}).items() if name in instance)
+    if "if" in schema:
+        if _fits(validator, schema["if"], instance):
+            yield schema["if"]
+            yield schema.get("then", True)
+        else:
+            yield schema.get("else", True)
+
+
+def _fits(validator: Any, schema: Any, instance: Any) -> bool:
+    return bool(validator.evolve(schema=schema).is_valid(instance))
 
 
 def _items(validator: Any, given: Any, instance: Any, schema: Any) -> Errors:
@@ -120,6 +182,7 @@ _OURS: dict[str, Any] = {
     "dependentRequired": _dependent_required,
     "additionalProperties": _additional_properties,
     "unevaluatedProperties": _unevaluated_properties,
+    "unevaluatedItems": _unevaluated_items,
     "items": _items,
     "propertyNames": _property_names,
     "multipleOf": _multiple_of,

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-require_relative "../jobs/canonical"
+require_relative "../wire/canonical"
 require_relative "../wire/errors"
 require_relative "../wire/keys"
 require_relative "../wire/payload"

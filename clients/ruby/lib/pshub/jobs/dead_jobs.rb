@@ -4,7 +4,7 @@ require_relative "../queue/shards"
 require_relative "../wire/errors"
 require_relative "../wire/message"
 require_relative "../wire/payload"
-require_relative "canonical"
+require_relative "../wire/canonical"
 require_relative "job_text"
 
 module Pshub

@@ -4,7 +4,7 @@ require_relative "../wire/clock"
 require_relative "../wire/errors"
 require_relative "../wire/job_part"
 require_relative "../wire/keys"
-require_relative "canonical"
+require_relative "../wire/canonical"
 
 module Pshub
   # How a job is to be run: what Hub#enqueue is told, and what that comes to in its message.

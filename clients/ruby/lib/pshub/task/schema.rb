@@ -8,8 +8,7 @@ require_relative "schema_keywords"
 require_relative "schema_reading"
 
 module Pshub
-  # JSON Schema, draft 2020-12, without unevaluatedProperties and unevaluatedItems: a schema with these is refused when a task is
-  # declared, so that nothing passes unchecked by mistake. Keywords that the draft does not know are notes, as it says.
+  # JSON Schema, draft 2020-12. Keywords that the draft does not know are notes, as it says.
   class Schema
     # Bounds for schemas of the registry, which are somebody else's data.
     FOREIGN_CHARS = 65_536

@@ -18,8 +18,6 @@ module Pshub
     IN_PLACE = %w[allOf anyOf oneOf not if then else dependentSchemas].freeze
     # They may stand beside a reference that hides what is beside it.
     BESIDE = %w[$ref $defs definitions].freeze
-    # Of this draft, and not checked here.
-    UNSUPPORTED = %w[unevaluatedProperties unevaluatedItems].freeze
 
     # The schema without notes, its patterns by their texts, and what each $ref leads to, by the schema that has it.
     attr_reader :schema, :patterns, :targets
@@ -56,7 +54,6 @@ module Pshub
 
     def refuse(keyword, value, place)
       wrong = SchemaKeywords.wrong(keyword, value)
-      wrong ||= "is not checked by this client; list the fields or items themselves" if UNSUPPORTED.include?(keyword)
       raise Problem.new(pointer_to(place, keyword), wrong) if wrong
     end
 

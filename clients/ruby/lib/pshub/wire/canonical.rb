@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "digest/sha2"
-require_relative "../wire/payload"
+require_relative "payload"
 
 module Pshub
   # Values as RFC 8785 (JSON Canonicalization Scheme) writes them: the same text in all languages, in whatever order keys were written.
