@@ -1,9 +1,9 @@
 import vm from 'node:vm'
-import { Ajv2020, type FuncKeywordDefinition, type Options, str, type ValidateFunction } from 'ajv/dist/2020.js'
+import { Ajv2020, type Options, type ValidateFunction } from 'ajv/dist/2020.js'
 import { ConfigError, messageOf, type Problem } from '../wire/errors.ts'
 import { encodePayload, PayloadProblem } from '../wire/payload.ts'
 import { formats } from './formats.ts'
-import { isMultiple } from './multiple-of.ts'
+import { addOwnKeywords } from './own-keywords.ts'
 import { problemsOf } from './schema-problems.ts'
 import { readSchema } from './schema-reading.ts'
 import { addUnevaluated } from './schema-unevaluated.ts'
@@ -18,15 +18,6 @@ export type Validate = (value: unknown, size: number) => Problem[]
 export class UnusableSchema extends Error {}
 
 const none: Problem[] = []
-
-/** In the place of ajv's own, which divides binary fractions. */
-const multipleOf: FuncKeywordDefinition = {
-  keyword: 'multipleOf',
-  type: 'number',
-  schemaType: 'number',
-  compile: (step: number) => (value: number) => isMultiple(value, step),
-  error: { message: ({ schemaCode }) => str`must be multiple of ${schemaCode}` },
-}
 
 /** A schema was read before (schema-reading.ts), so the validator does not ask what it may hold. */
 const ajvOptions: Options = {
@@ -47,7 +38,7 @@ const ajvOptions: Options = {
 const compile = (schema: JsonSchema): ValidateFunction => {
   const read = readSchema(schema)
   const ajv = new Ajv2020(ajvOptions)
-  ajv.removeKeyword('multipleOf').addKeyword(multipleOf)
+  addOwnKeywords(ajv)
   addUnevaluated(ajv, read)
   const validate = ajv.compile(read.schema)
   // A promise would be taken for "it fits", and its rejection would end the process.
@@ -91,7 +82,7 @@ const plainProduct = 65_536 ** 2
 
 /**
  * Compiles a schema that came from the registry. Throws UnusableSchema when it is too large, too deep, or not valid. A schema that could run long (recursion, patterns that
- * backtrack, pairwise comparisons) is checked under a time limit; one that exceeds it throws UnusableSchema from the
+ * backtrack) is checked under a time limit; one that exceeds it throws UnusableSchema from the
  * returned function.
  */
 export const compileForeign = (text: string): Validate => {
@@ -143,7 +134,7 @@ const survey = (schema: JsonSchema): number => {
 }
 
 const lengthUnder = (keyword: string, value: unknown): number => {
-  if (keyword === '$ref' || (keyword === 'uniqueItems' && value === true)) return 0
+  if (keyword === '$ref') return 0
   if (keyword === 'pattern') return typeof value === 'string' && tame(value) ? tameLength : 0
   if (keyword === 'patternProperties') return Object.keys(value ?? {}).every(tame) ? tameLength : 0
   return keyword === 'format' || keyword.startsWith('unevaluated') ? tameLength : Number.POSITIVE_INFINITY

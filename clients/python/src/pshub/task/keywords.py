@@ -15,7 +15,7 @@ from jsonschema.exceptions import ValidationError
 
 from .formats import fits_format
 from .patterns import translated
-from .schema_keywords import OF_NAMES
+from .schema_keywords import OF_MANY, OF_NAMES
 
 Errors = Iterator[ValidationError]
 
@@ -209,7 +209,7 @@ def readable(schema: Any, in_names: bool = False) -> Any:
             out[key] = _NOTHING
         elif in_names:
             out[key] = readable(inner)
-        elif key == "prefixItems":
+        elif key in OF_MANY:
             out[key] = [_NOTHING if item is False else readable(item) for item in inner]
         elif key == "pattern":
             out[key] = translated(inner)

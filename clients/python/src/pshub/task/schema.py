@@ -128,7 +128,7 @@ def _refuse_costly(keyword: str, value: Any) -> None:
         raise UnusableSchema(f"it has a {keyword}, which may lead anywhere")
     if keyword == "uniqueItems" and value is True:
         raise UnusableSchema("uniqueItems compares each with each")
-    patterns = [value] if keyword == "pattern" else list(value) if keyword == "patternProperties" else []
+    patterns = [value] if keyword == "pattern" else list(value) if keyword == "patternProperties" and isinstance(value, dict) else []
     for pattern in patterns:
         if not isinstance(pattern, str) or not _is_tame(pattern):
             raise UnusableSchema("it has a pattern that may take long")
