@@ -2,6 +2,8 @@ import { _, type Ajv2020, type FuncKeywordDefinition, str } from 'ajv/dist/2020.
 import { canonical } from '../wire/canonical.ts'
 import { isMultiple } from './multiple-of.ts'
 
+type Check = ReturnType<NonNullable<FuncKeywordDefinition['compile']>>
+
 /** In the place of ajv's own, which divides binary fractions. */
 const multipleOf: FuncKeywordDefinition = {
   keyword: 'multipleOf',
@@ -33,6 +35,29 @@ const sameValue: FuncKeywordDefinition[] = [
   },
 ]
 
+/** In the place of ajv's own, which take a field that is named "" for one that is there, below `not`, `if` and choices. */
+const requiredFields = (
+  keyword: string,
+  namesFor: (given: never, value: object) => string[],
+): FuncKeywordDefinition => ({
+  keyword,
+  type: 'object',
+  errors: true,
+  compile: given => {
+    const check: Check = (value: object) => {
+      const missing = namesFor(given as never, value).filter(name => !Object.hasOwn(value, name))
+      check.errors = missing.map(missingProperty => ({ keyword, params: { missingProperty } }))
+      return missing.length === 0
+    }
+    return check
+  },
+})
+
+const required = requiredFields('required', (names: string[]) => names)
+const dependentRequired = requiredFields('dependentRequired', (given: Record<string, string[]>, value) =>
+  Object.keys(given).flatMap(name => (Object.hasOwn(value, name) ? given[name]! : [])),
+)
+
 const isAmong = (values: unknown[]): ((value: unknown) => boolean) => {
   const plain = new Set(values.filter(value => typeof value !== 'object' || value === null))
   const others = new Set(values.filter(value => !plain.has(value)).map(canonical))
@@ -41,6 +66,6 @@ const isAmong = (values: unknown[]): ((value: unknown) => boolean) => {
 }
 
 export const addOwnKeywords = (ajv: Ajv2020): void => {
-  for (const definition of [multipleOf, ...sameValue])
+  for (const definition of [multipleOf, required, dependentRequired, ...sameValue])
     ajv.removeKeyword(definition.keyword as string).addKeyword(definition)
 }

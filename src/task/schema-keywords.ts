@@ -1,3 +1,4 @@
+import { formats } from './formats.ts'
 import { ofMany, ofNames, ofOne } from './schema-walk.ts'
 
 /**
@@ -19,6 +20,8 @@ const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const areNames = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every(isText) && new Set(value).size === value.length
+
+const isAddress = (value: unknown) => isText(value) && (formats['uri-reference'] as RegExp).test(value)
 
 const text = must(isText, 'a string')
 const boolean = must(value => typeof value === 'boolean', 'true or false')
@@ -103,7 +106,9 @@ const notes: [string, Rule][] = [
   [
     '$id',
     value =>
-      isText(value) && value.startsWith('#') ? "must not begin with #; use '$anchor', without the #" : text(value),
+      isText(value) && value.startsWith('#')
+        ? "must not begin with #; use '$anchor', without the #"
+        : must(isAddress, 'a URI reference (RFC 3986)')(value),
   ],
   [
     '$schema',

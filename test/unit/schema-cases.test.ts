@@ -4,7 +4,7 @@ import { Generator, randomOf } from '../support/schema-judges/generate.ts'
 import { type Case, judged, judgeIn, type Verdict } from '../support/schema-judges/judges.ts'
 
 const seed = Number(process.env.PSHUB_SCHEMA_SEED ?? (isLong ? Date.now() % 1_000_000 : 38))
-const count = Number(process.env.PSHUB_SCHEMA_RUNS ?? (isLong ? 5_000 : 200))
+const count = Number(process.env.PSHUB_SCHEMA_RUNS ?? (isLong ? 5_000 : 150))
 
 const cases: Case[] = Array.from({ length: count }, (_, index) => {
   const generator = new Generator(randomOf(seed * 10_000 + index))

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .formats import fits_format
+
 #: What is wrong with a keyword's value, and what to write instead; None: nothing.
 Rule = Callable[[Any], "str | None"]
 
@@ -77,9 +79,9 @@ def _exclusive(plain: str) -> Rule:
 
 
 def _id(value: Any) -> str | None:
-    if not isinstance(value, str):
-        return "must be a string"
-    return "must not begin with #; use '$anchor', without the #" if value.startswith("#") else None
+    if isinstance(value, str) and value.startswith("#"):
+        return "must not begin with #; use '$anchor', without the #"
+    return None if isinstance(value, str) and fits_format("uri-reference", value) else "must be a URI reference (RFC 3986)"
 
 
 def _items(value: Any) -> str | None:

@@ -1,5 +1,7 @@
 # frozen_string_literal: true
 
+require_relative "formats"
+
 module Pshub
   # What may stand under each keyword (PROTOCOL.md, section 9.3). The clients of all languages have this table, with the same words: a
   # schema is rejected by all of them or by none, and no validator is ever given a keyword that it alone knows.
@@ -43,9 +45,9 @@ module Pshub
     end
 
     def self.wrong_id(value)
-      return "must be a string" unless value.is_a?(String)
+      return "must not begin with #; use '$anchor', without the #" if value.is_a?(String) && value.start_with?("#")
 
-      "must not begin with #; use '$anchor', without the #" if value.start_with?("#")
+      "must be a URI reference (RFC 3986)" unless value.is_a?(String) && Formats.fits?("uri-reference", value)
     end
 
     ANYTHING = ->(_) {}
