@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { canonicalText } from '../wire/canonical.ts'
 import { wallMs } from '../wire/clock.ts'
 import { HubError } from '../wire/errors.ts'
 import {
@@ -14,6 +13,7 @@ import {
 } from '../wire/job-part.ts'
 import { forwarderOf, forwardQueue, isForwarderName } from '../wire/keys.ts'
 import { namesOf, refuseHubOptions } from '../wire/options.ts'
+import { canonicalText } from '../wire/payload.ts'
 
 /** How a job is to be run. */
 export interface EnqueueOptions {

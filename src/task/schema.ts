@@ -3,10 +3,10 @@ import { Ajv2020, type Options, type ValidateFunction } from 'ajv/dist/2020.js'
 import { ConfigError, messageOf, type Problem } from '../wire/errors.ts'
 import { encodePayload, PayloadProblem } from '../wire/payload.ts'
 import { formats } from './formats.ts'
-import { addOwnKeywords } from './own-keywords.ts'
+import { addOwnKeywords } from './keywords/own.ts'
+import { addUnevaluated } from './keywords/unevaluated.ts'
 import { problemsOf } from './schema-problems.ts'
 import { readSchema } from './schema-reading.ts'
-import { addUnevaluated } from './schema-unevaluated.ts'
 import { type JsonSchema, ofNames } from './schema-walk.ts'
 
 export type { JsonSchema }

@@ -5,7 +5,6 @@ require_relative "../wire/canonical"
 require_relative "../wire/errors"
 require_relative "../wire/job_part"
 require_relative "../wire/names"
-require_relative "../wire/payload"
 require_relative "merged"
 require_relative "schema"
 

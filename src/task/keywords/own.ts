@@ -1,5 +1,5 @@
 import { _, type Ajv2020, type FuncKeywordDefinition, str } from 'ajv/dist/2020.js'
-import { canonical } from '../wire/canonical.ts'
+import { canonical } from '../../wire/payload.ts'
 import { isMultiple } from './multiple-of.ts'
 
 type Check = ReturnType<NonNullable<FuncKeywordDefinition['compile']>>

@@ -1,7 +1,7 @@
 import type { Ajv2020, ErrorObject, FuncKeywordDefinition } from 'ajv/dist/2020.js'
-import { escapePointer } from '../wire/payload.ts'
-import { encoded } from './local-references.ts'
-import type { ReadSchema } from './schema-reading.ts'
+import { escapePointer } from '../../wire/payload.ts'
+import { encoded } from '../local-references.ts'
+import type { ReadSchema } from '../schema-reading.ts'
 
 type Part = Record<string, unknown>
 type Check = ReturnType<NonNullable<FuncKeywordDefinition['compile']>>
