@@ -41,11 +41,6 @@ describe('types that are written', () => {
     const python = pythonOf([{ task: 'a:1.0', description: 'x\ry\u2028z\u0085import os', args: number }])
     for (const line of python.split(/\r|\n|\u2028|\u0085/)) expect(line).not.toMatch(/^\s*(y|z|import os)/)
   })
-
-  it('are anything where a name stands for itself', () => {
-    const { parts } = shapesOf({ $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/a' } } })
-    expect([...parts.values()]).toEqual([{ is: 'unknown' }])
-  })
 })
 
 describe('tasks of a file', () => {
