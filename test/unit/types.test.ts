@@ -3,7 +3,6 @@ import { openApiDocument } from '../../registry/server/openapi.ts'
 import { changesOf, changesOfAll } from '../../src/types/changes.ts'
 import { pythonOf } from '../../src/types/python.ts'
 import { readSchema, readSchemas, schemasOf } from '../../src/types/schemas.ts'
-import { shapesOf } from '../../src/types/shape.ts'
 import { typescriptOf } from '../../src/types/typescript.ts'
 import { typedTasks } from '../support/typed-tasks.ts'
 
