@@ -153,6 +153,7 @@ const importers: Record<string, string[]> = {
   'wasmoon-lua5.1': ['testing/redis/lua-machine'],
   // In the text of a file that it writes.
   pshub: ['cli/first-files'],
+  zod: ['cli/first-files'],
 }
 
 /** A file holds one idea: mostly 150 to 400 lines. */

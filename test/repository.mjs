@@ -5,7 +5,6 @@ import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
 import { libraryCopies, memoryCopies, root } from '../tools/prepare.mjs'
-import { memoryText } from '../tools/write-library.mjs'
 import { ofProduction, oldestNode, tooNew } from './support/engines.mjs'
 
 const text = path => readFileSync(join(root, path), 'utf8')
@@ -64,27 +63,27 @@ const production = ofProduction(json('package-lock.json').packages)
 check(production['node_modules/ioredis'], 'package-lock.json: ioredis does not count as installed by users')
 offences.push(...tooNew(production))
 
-/** The Lua library as the sources have it: `dist` may be older, and Node 20 does not load TypeScript. */
-const bundledLibrary = async () => {
-  const sources = join(root, 'src/redis')
-  const outfile = join(root, `node_modules/.library-${process.pid}.mjs`)
+/** A module as the sources have it: `dist` may be older, and Node 20 does not load TypeScript. `reader` is the file of it that reads others. */
+const bundled = async (file, reader = file) => {
+  const outfile = join(root, `node_modules/.bundled-${process.pid}.mjs`)
   await build({
-    entryPoints: [join(sources, 'library.ts')],
+    entryPoints: [join(root, file)],
     outfile,
     bundle: true,
     packages: 'external',
     platform: 'node',
     format: 'esm',
-    define: { 'import.meta.url': JSON.stringify(pathToFileURL(join(sources, 'library-sources.ts')).href) },
+    define: { 'import.meta.url': JSON.stringify(pathToFileURL(join(root, reader)).href) },
   })
   try {
-    return (await import(pathToFileURL(outfile).href)).libraryText()
+    return await import(`${pathToFileURL(outfile).href}?${file}`)
   } finally {
     rmSync(outfile)
   }
 }
 // Python and Ruby packages are installed from a clone without Node, so their copies are in git.
-const [library, memory] = [await bundledLibrary(), memoryText()]
+const library = (await bundled('src/redis/library.ts', 'src/redis/library-sources.ts')).libraryText()
+const memory = (await bundled('src/testing/redis/engine-source.ts')).engineText()
 const copies = [...libraryCopies.map(file => [file, library]), ...memoryCopies.map(file => [file, memory])]
 check(copies.length === 4, `found ${copies.length} copies of the Lua code instead of 4`)
 for (const [file, wanted] of copies)

@@ -58,8 +58,16 @@ export const embedLua = (luaFolder, dist) => {
   writeFileSync(join(dist, 'redis/library-sources.js'), code)
 }
 
+/** The Redis in memory, as a module in place of testing/redis/engine-source.ts. */
+const embedEngine = async dist => {
+  const { engineText } = await import(join(dist, 'testing/redis/engine-source.js'))
+  const code = `const text = ${JSON.stringify(engineText())}\nexport const engineText = () => text\n`
+  writeFileSync(join(dist, 'testing/redis/engine-source.js'), code)
+}
+
 export const embed = async dist => {
   embedLua(join(root, 'src/queue/lua'), dist)
+  await embedEngine(dist)
   writeFileSync(join(dist, 'wire/version.js'), `export const version = ${JSON.stringify(packageFile().version)}\n`)
 
   // Beside the ioredis that is installed: a thread shares no module with its process, and whoever bundles has that only inside the bundle.

@@ -107,6 +107,13 @@ commands.zscore = { 2, function(key, member)
   return score and number_text(score) or false
 end }
 
+commands.zrank = { 2, function(key, member)
+  for place, each in ipairs(sorted(get(key, 'zset'))) do
+    if each.member == member then return place - 1 end
+  end
+  return false
+end }
+
 local function removed(key, members)
   local set, gone = get(key, 'zset'), 0
   for _, member in ipairs(members) do gone = gone + (take(set, member) and 1 or 0) end

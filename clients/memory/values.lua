@@ -3,6 +3,23 @@
 local ok = { ok = 'OK' }
 local wrong_type = 'WRONGTYPE Operation against a key holding the wrong kind of value'
 
+-- Whole numbers have 32 bits in the C of WebAssembly, where they have 64 in Redis: a time in milliseconds would be cut.
+if string.format('%d', 1e15) ~= '1000000000000000' then
+  local format = string.format
+  string.format = function(pattern, ...)
+    local args, at = { ... }, 0
+    pattern = string.gsub(pattern, '%%([-+ #0]*%d*%.?%d*)(.)', function(width, kind)
+      if kind == '%' then return nil end
+      at = at + 1
+      local number = (kind == 'd' or kind == 'i') and tonumber(args[at])
+      if not number then return nil end
+      args[at] = number < 0 and math.ceil(number) or math.floor(number)
+      return '%' .. width .. '.0f'
+    end)
+    return format(pattern, unpack(args, 1, select('#', ...)))
+  end
+end
+
 local function fail(text)
   error({ err = text }, 0)
 end

@@ -6,6 +6,7 @@ import { contractsIn, tasksIn } from '../task/exported.ts'
 import { type Task, withoutHandler } from '../task/task.ts'
 import { ConfigError, messageOf } from '../wire/errors.ts'
 import { orStuck } from './or-stuck.ts'
+import { prepareTypeScript } from './typescript.ts'
 
 /** A module was found, and broke while it was loaded. */
 export class BrokenModule extends Error {
@@ -62,6 +63,7 @@ export const loadModule = async (
   folder: string,
 ): Promise<{ address: string; exported: Record<string, unknown> }> => {
   const address = addressOf(name, folder)
+  if (address.startsWith('file:')) await prepareTypeScript(name, folder)
   return { address, exported: await importModule(name, address) }
 }
 
@@ -109,9 +111,6 @@ const loadError = (name: string, error: unknown): Error => {
   const { code } = (error ?? {}) as NodeJS.ErrnoException
   const reason = messageOf(error)
   const options = { cause: error }
-  if (code === 'ERR_UNKNOWN_FILE_EXTENSION' && /\.[cm]?tsx?$/.test(name)) {
-    return new ConfigError(`${name} is TypeScript, which Node ${process.versions.node} does not run; compile it first.`)
-  }
   if (code === 'ERR_MODULE_NOT_FOUND' && reason.includes(import.meta.filename)) {
     const where = 'It is for import alone, and such a package is only found when it is installed beside pshub'
     return new ConfigError(`The package ${name} could not be found. ${where}; give the path of its module.`, options)

@@ -47,7 +47,7 @@ const patienceMs = 1000
 
 /**
  * The caller's object, one per process: turns calls into requests, and replies into results. It holds two connections
- * to Redis, whatever the number of calls in flight. Everything it promises is in README's "What a call promises".
+ * to Redis, whatever the number of calls in flight. Everything it promises is in docs/reliability.md.
  * `new Hub<Tasks>()`, with what `pshub types` wrote, knows these tasks by their names; without it any name can be called.
  */
 export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {

@@ -4,7 +4,6 @@ import { useTimers } from '../wire/timers.ts'
 import type { MemoryRedis } from './redis/server.ts'
 import type { Runs } from './runs.ts'
 import { TravelTimers } from './travel.ts'
-import { nextDueMs } from './work-left.ts'
 
 const timers = new TravelTimers()
 let users = 0
@@ -112,10 +111,8 @@ export class TestClock {
     moveClocks(-clocksAheadMs())
   }
 
-  /** When the next job or schedule is due after now, monotonic milliseconds. */
+  /** When the next job or schedule is due after now, monotonic milliseconds. Redis counts whole milliseconds. */
   #nextDue(now: number): number {
-    const wall = wallMs()
-    // Redis counts whole milliseconds.
-    return now + nextDueMs(this.#redis.keys, wall) - wall + 1
+    return now + this.#redis.nextDueMs - wallMs() + 1
   }
 }

@@ -1,7 +1,6 @@
 import type { TestClock } from './clock.ts'
 import type { MemoryRedis } from './redis/server.ts'
 import type { Runs } from './runs.ts'
-import { workLeft } from './work-left.ts'
 import type { TestWorker } from './worker.ts'
 
 export interface DrainOptions {
@@ -39,7 +38,7 @@ const emptied = async ({ redis, clock, runs }: DrainParts, timeoutMs: number): P
   let movedMs = 0
   for (;;) {
     await clock.quiet()
-    const left = workLeft(redis.keys, clock.nowMs)
+    const left = redis.workLeft
     if (left.size === 0 && runs.running === 0) return
     if (performance.now() > end) {
       const what = [...left].map(([name, count]) => `${count} in ${name}`).join(', ')

@@ -1,8 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { functionOf } from '../redis/library.ts'
 import { type Called, calledName } from '../task/task.ts'
-import { textOf } from './redis/reply.ts'
-import type { Ran } from './redis/server.ts'
+import type { MemoryRedis, PutJob } from './redis/server.ts'
 
 /** A job as it was put into Redis. */
 export interface EnqueuedJob {
@@ -57,22 +55,17 @@ const fits = (expected: unknown, actual: unknown): boolean => {
 
 /** What went into Redis as a job, in its order, whoever enqueued it: the test, the code under test, or a handler. */
 export class EnqueuedJobs {
+  readonly #redis: MemoryRedis
   readonly #jobs: EnqueuedJob[] = []
 
-  /** Told of each function that Redis ran. What was refused, or is there already, is none. */
-  readonly onRan = ({ name, keys, args, reply }: Ran): void => {
-    if (name !== functionOf('enqueue') || !Array.isArray(reply) || reply[1] !== 0) return
-    const twins = new Set(reply.slice(2).filter((_, at) => at % 2 === 0))
-    const queue = /\{([^}]*)\}/.exec(keys[0]!)![1]!
-    args.slice(2).forEach((message, at) => {
-      if (!twins.has(at + 1)) this.#jobs.push(read(message, queue, Number(reply[0])))
-    })
+  constructor(redis: MemoryRedis) {
+    this.#redis = redis
   }
 
   /** Those of a task, or all. */
   of(task?: Called): EnqueuedJob[] {
     const meant = task === undefined ? undefined : calledName(task)
-    return this.#jobs.filter(job => meant === undefined || isOf(meant, job.task))
+    return this.#all().filter(job => meant === undefined || isOf(meant, job.task))
   }
 
   /** @throws NotEnqueuedAsExpected */
@@ -80,18 +73,26 @@ export class EnqueuedJobs {
     const candidates = this.of(task)
     const found = candidates.find(({ args }) => expected === undefined || fits(expected, args))
     if (found) return found
-    const others = [...new Set(this.#jobs.map(job => job.task))]
+    const others = [...new Set(this.#all().map(job => job.task))]
     throw new NotEnqueuedAsExpected(calledName(task), expected, candidates, others)
   }
 
   /** The one with that id, if it was enqueued here. */
   byId(id: string): EnqueuedJob | undefined {
-    return this.#jobs.find(job => job.id === id)
+    return this.#all().find(job => job.id === id)
+  }
+
+  #all(): readonly EnqueuedJob[] {
+    for (;;) {
+      const more = this.#redis.putBehind(this.#jobs.length)
+      if (more.length === 0) return this.#jobs
+      this.#jobs.push(...more.map(read))
+    }
   }
 }
 
-const read = (bytes: string, queue: string, atUs: number): EnqueuedJob => {
-  const { id, task, args, job = {} } = JSON.parse(`{${textOf(bytes)}`)
+const read = ({ queue, atUs, message }: PutJob): EnqueuedJob => {
+  const { id, task, args, job = {} } = JSON.parse(`{${message}`)
   const dueMs = job.due ?? Math.floor(atUs / 1000) + (job.delay ?? 0)
   return { id, task, args, queue, dueMs, ...(job.key === undefined ? {} : { key: job.key }) }
 }

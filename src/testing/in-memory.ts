@@ -62,9 +62,9 @@ export interface InMemory {
 export const inMemory = async ({ tasks = [], jobs = 'run', worker, hub }: InMemoryOptions = {}): Promise<InMemory> => {
   if (!jobModes.includes(jobs))
     throw new ConfigError(`inMemory: 'jobs' must be one of ${jobModes.join(', ')}, not ${jobs}.`)
-  const record = new EnqueuedJobs()
+  const redis = await MemoryRedis.open()
+  const record = new EnqueuedJobs(redis)
   const runs = new Runs()
-  const redis = await MemoryRedis.open(record.onRan)
   const clock = new TestClock(redis, runs)
   const common = { slots: 16, ...worker, tasks }
   const workers: TestWorker[] = []
@@ -85,6 +85,7 @@ export const inMemory = async ({ tasks = [], jobs = 'run', worker, hub }: InMemo
     await Promise.all(workers.map(each => each.stop({ graceMs: 0 })))
     await Promise.all(workers.map(each => each.buried()))
     clock.close()
+    redis.close()
   }
   const serving = await startWorker().catch(async error => {
     await close()

@@ -5,7 +5,6 @@ import { Worker, type WorkerOptions } from '../worker/worker.ts'
 import { Line } from './redis/connector.ts'
 import type { MemoryRedis } from './redis/server.ts'
 import type { Runs } from './runs.ts'
-import { queuesIn } from './work-left.ts'
 
 /** Nobody blocks a loop in here, and the clock goes in strides: a lease lasts for these, but for who dies. */
 const leaseMs = 600_000
@@ -77,13 +76,9 @@ export class TestWorker {
     const { worker, line } = this.#present ?? {}
     if (!worker || !line) throw new ConfigError('This worker is stopped or dead already.')
     this.#present = undefined
-    const ids = new Set(worker.look().map(look => look.worker))
+    const ids = worker.look().map(look => look.worker)
     line.cut()
-    for (const { leases } of queuesIn(this.#redis.keys)) {
-      if (this.#redis.keys.kindOf(leases) !== 'zset') continue
-      const set = this.#redis.keys.get(leases, 'zset')!
-      for (const { member } of set.sorted) if (ids.has(member)) set.set(member, Math.floor(wallMs()) + deathMs)
-    }
+    this.#redis.lapse(Math.floor(wallMs()) + deathMs, ids)
     this.#dead.push(worker.stop({ graceMs: 0 }))
   }
 

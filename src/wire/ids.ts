@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 
 /**
  * Request, hub and worker ids: 22 characters of base64url, 132 random bits (ASVS 11.5.1 asks for 128).
+ * None begins with a dash, which a command line takes for an option.
  * Drawn from a block that is encoded once, because one call to the generator per id costs more than the rest of a push.
  */
 const idLength = 22
@@ -17,5 +18,5 @@ export const newId = (): string => {
   }
   const id = block.slice(next, next + idLength)
   next += charsPerId
-  return id
+  return id[0] === '-' ? `A${id.slice(1)}` : id
 }

@@ -1,6 +1,7 @@
-import { writeFileSync } from 'node:fs'
+import { symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { root } from '../support/cli-fixture.ts'
 import { codeBlocks } from '../support/code-blocks.ts'
 import { tooNew } from '../support/engines.mjs'
 import { filesBelow, installedIn, nodeProject, npmInstall, run, usePacked } from '../support/packed.ts'
@@ -26,19 +27,14 @@ it("README's first task works with what is packed, which is small and compiles n
     codeBlocks()
       .filter(block => block.document === 'README.md' && block.language === language && !block.isOutline)
       .map(({ text }) => text.trim())
-  const [declared, called] = inReadme('js')
-  const [serve, call] = inReadme('sh')
-  writeFileSync(join(cwd, 'tasks.mjs'), declared!)
+  const [declared, called] = inReadme('ts')
+  const [serve] = inReadme('sh')
+  // What `pshub init` has npm install, from this clone.
+  for (const name of ['tsx', 'zod']) symlinkSync(join(root, 'node_modules', name), join(cwd, 'node_modules', name))
+  writeFileSync(join(cwd, 'tasks.ts'), declared!)
   const print = '\nconsole.log(JSON.stringify(size))\n'
-  writeFileSync(join(cwd, 'caller.mjs'), called!.replace('redis://127.0.0.1:6379', packed.url) + print)
+  writeFileSync(join(cwd, 'caller.ts'), called!.replace('redis://127.0.0.1:6379', packed.url) + print)
   await packed.started(['sh', '-c', `exec ${serve}`], { cwd }, /worker started/)
-  const env = { ...process.env, PSHUB_REDIS: packed.url }
-  const answers = [
-    await run('sh', ['-c', call!], { cwd, env }),
-    await run(process.execPath, ['caller.mjs'], { cwd, env }),
-  ].map(({ stdout }) => JSON.parse(stdout))
-  expect(answers).toEqual([
-    { width: 800, height: 600 },
-    { width: 800, height: 600 },
-  ])
+  const { stdout } = await run(process.execPath, ['--import', 'tsx', 'caller.ts'], { cwd })
+  expect(JSON.parse(stdout)).toEqual({ width: 800, height: 600 })
 }, 300_000)

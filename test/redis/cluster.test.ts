@@ -13,7 +13,8 @@ describe('a Cluster', () => {
     const hub = it_.hub()
     for (const [at, queue] of it_.queues().entries()) {
       await it_.worker(queue, [echo(`echo${at}:1.0`)])
-      expect(await hub.call(`echo${at}:1.0`, { at })).toEqual({ at })
+      // Its first connection to a node may take longer than a call waits for Redis.
+      expect(await eventually(() => hub.call(`echo${at}:1.0`, { at }))).toEqual({ at })
     }
     const many = await Promise.all(Array.from({ length: 300 }, (_, n) => hub.call(`echo${n % 3}:1.0`, n)))
     expect(many).toEqual(Array.from({ length: 300 }, (_, n) => n))

@@ -68,6 +68,9 @@ const waiting = { timeout: 60_000 }
 
 const place = ({ document, line }: Block) => `${document}:${line}`
 
+/** README's first task, which is TypeScript, is run by test/packages/first-task.test.ts. */
+const shellBlocks = ofLanguage('sh', false).filter(({ document }) => document !== 'README.md')
+
 describe('code in README and docs', () => {
   it('computes in threads', async () => {
     const block = ofLanguage('js', false).find(({ text }) => text.includes('threads:'))
@@ -79,7 +82,7 @@ describe('code in README and docs', () => {
     expect((await served).status).toBe(0)
   }, 180_000)
 
-  const modules = ofLanguage('js', false).filter(block => !ofLanguage('js', false).slice(0, 2).includes(block))
+  const modules = ofLanguage('js', false)
   it.each(modules.map(block => [place(block), block] as const))(
     '%s runs',
     async (_, block) => {
@@ -95,7 +98,7 @@ describe('code in README and docs', () => {
   )
 
   const isServing = ({ text }: Block) => /^pshub worker /m.test(text)
-  const commandLines = ofLanguage('sh', false).slice(2).filter(isServing)
+  const commandLines = shellBlocks.filter(isServing)
   it.each(commandLines.flatMap(({ text }) => text.trim().split('\n')))(
     '`%s` serves',
     async line => {
@@ -112,9 +115,7 @@ describe('code in README and docs', () => {
     180_000,
   )
 
-  const shells = ofLanguage('sh', false)
-    .slice(2)
-    .filter(block => !isServing(block))
+  const shells = shellBlocks.filter(block => !isServing(block))
   it.each(shells.map(block => [place(block), block] as const))(
     '%s runs in a shell',
     async (_, { text }) => {

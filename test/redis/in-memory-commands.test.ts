@@ -21,7 +21,7 @@ let memory: Redis
 beforeAll(async () => {
   server = await startServer()
   real = new Redis(server.url, { protocol: 2 } as never)
-  memory = new Redis(new Line(await MemoryRedis.open(() => undefined)).target as never)
+  memory = new Redis(new Line(await MemoryRedis.open()).target as never)
 })
 afterAll(async () => {
   real.disconnect()
@@ -124,6 +124,7 @@ const ofSortedSets = fc.oneof(
   line('zadd', key, score, word, score, word),
   line('zcard', key),
   line('zscore', key, word),
+  line('zrank', key, word),
   line('zcount', key, end, end),
   line('zrange', key, place, place, maybe('REV', 'WITHSCORES')),
   line('zrange', key, end, end, fc.constant(['BYSCORE']), maybe('REV', 'WITHSCORES'), limit),

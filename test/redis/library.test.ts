@@ -77,11 +77,12 @@ describe('where the library is gone', () => {
     })
     await server.worker([count], { slots: 8 })
     const hub = server.hub()
-    const flushes = setInterval(flush, 100)
-    server.onEnd(() => clearInterval(flushes))
     for (let round = 0; round < 20; round++) {
       const numbers = Array.from({ length: 20 }, (_, n) => round * 20 + n)
-      expect(await Promise.all(numbers.map(n => hub.call('count:1.0', n)))).toEqual(numbers)
+      const calls = Promise.all(numbers.map(n => hub.call('count:1.0', n)))
+      // Four times in all: a function is called five times at the most.
+      if (round % 5 === 0) await flush()
+      expect(await calls).toEqual(numbers)
     }
     expect([...runs.values()].every(times => times === 1)).toBe(true)
     expect(runs.size).toBe(400)

@@ -23,7 +23,9 @@ const patternOf = (said: string) =>
 const wordsOf = (line: string) => [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!)
 
 const importing = `import { defineTask } from ${JSON.stringify(new URL('../../dist/index.js', import.meta.url).href)}\n`
-const declaring = /^```js\n(import \{ defineTask \} from 'pshub'\n[\s\S]*?)^```/m.exec(read('README.md'))![1]!
+const declaring = /^```js\n(import \{ defineTask \} from 'pshub'\n[\s\S]*?)^```/m.exec(
+  read('docs/when-it-fails.md'),
+)![1]!
 const modules = {
   'tasks.mjs': `${declaring.replace(/^import .*\n/, importing)}
     export const broken = defineTask('broken:1.0', {}, () => { throw new Error('no such file') })

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 
 export const root = resolve(import.meta.dirname, '../..')
 
-/** The demo as a user starts it, with its embedded Redis; what it prints can be waited for. */
+/** The demo as a user starts it, with a Redis of its own; what it prints can be waited for. */
 export class Demo {
   readonly child: ChildProcess
   readonly ended: Promise<unknown[]>

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from conftest import vectors
 from pshub.catalogue import catalogue, registrar, unanswered_report
 from pshub.figures import callers, recent_failures, task_stats, unanswered
@@ -13,6 +15,7 @@ from pshub.redis.refusals import explained
 from pshub.settings.table import TABLE
 from pshub.task import task
 from pshub.wire import foreign, job_part, message, payload
+from pshub.wire.ids import new_id
 from pshub.worker import executor, unserved
 from pshub.worker.roles import adopt, beat
 
@@ -98,3 +101,8 @@ def test_numbers() -> None:
 def test_refusals() -> None:
     for case in vectors("refusals.json")["cases"]:
         assert explained(case["message"]) == case["told"]
+
+
+def test_ids_are_unlike_each_other_and_no_options_of_a_command_line() -> None:
+    made = {new_id() for _ in range(5000)}
+    assert len(made) == 5000 and not [id for id in made if not re.fullmatch(r"\w[\w-]{21}", id)]

@@ -6,6 +6,11 @@ require_relative "helper"
 class TestVectors < Minitest::Test
   include Support
 
+  def test_ids_are_unlike_each_other_and_no_options_of_a_command_line
+    made = Array.new(5000) { Pshub::Ids.make }.uniq
+    assert_equal [5000, []], [made.size, made.grep_v(/\A\w[\w-]{21}\z/)]
+  end
+
   def test_names
     names = vectors("names.json")
     { "namespaces" => :namespace?, "queues" => :queue_name?, "ids" => :id? }.each do |kind, check|

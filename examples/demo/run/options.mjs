@@ -13,7 +13,8 @@ Options
   --city <id>   the city of --once, by its GeoNames id (default 2988507, Paris)
 
 Environment
-  PSHUB_REDIS   Redis to use, as in redis://127.0.0.1:6379 (default: an embedded one, in memory)
+  PSHUB_REDIS   Redis to use, as in redis://127.0.0.1:6379 (default: the redis-server on the PATH,
+                else one in JavaScript; both in memory)
   PORT          port of the web server (default: 3000, or the next that is free)
   HOST          address it listens on (default: 127.0.0.1, this machine only)
   PSHUB_REGISTRY_PORT  port of the registry (default: one that is free)`

@@ -19,19 +19,18 @@ const moonHint = ({ reason }, target) =>
       node dist/cli/main.js call moon_phase:1.0 ${quoted('{"at":"2024-01-25T12:00:00Z"}')} ${target}`
 
 /**
- * @param {{ address: string, registry: string, redis: { url: string, embedded: boolean }, pids: Record<string, number>,
+ * @param {{ address: string, registry: string, redis: { url: string, kind: string }, pids: Record<string, number>,
  *   moon: { pid?: number, reason?: string }, againMs: number }} demo
  */
 export const welcome = ({ address, registry, redis, pids, moon, againMs }) => {
   const target = `--redis ${shown(redis.url)}`
-  const kind = redis.embedded ? 'embedded: in memory, gone when the demo stops' : 'from PSHUB_REDIS'
   const processes = [...Object.entries(pids).map(([name, pid]) => `${name} (pid ${pid})`), ...moonProcess(moon)]
   return `
 Cities, a pshub demo
 
   Page        ${address}
   Registry    ${registry}
-  Redis       ${shown(redis.url)} (${kind})
+  Redis       ${shown(redis.url)} (${redis.kind})
   Processes   ${processes.join(', ')}
 
 What to try

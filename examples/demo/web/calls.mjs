@@ -43,6 +43,30 @@ export const titles = {
   found: 'search',
 }
 
+let isMoonDeclared = false
+
+/** At the first start its Python environment takes a while; a call before that would count as a rejected one in the registry. */
+const lacksMoon = async hub => {
+  isMoonDeclared ||= (await hub.tasks()).some(({ task }) => task === moonTask)
+  return !isMoonDeclared
+}
+
+const noMoon = {
+  ok: false,
+  ms: 0,
+  error: {
+    code: 'NoSuchTask',
+    message: 'its worker is not there yet; its Python environment is made at the first start',
+  },
+}
+
+/** The same calls but for those whose task nobody has declared yet, and what stands in their place. */
+const declaredOf = async (hub, calls) => {
+  if (!calls.moon || !(await lacksMoon(hub).catch(() => false))) return { called: calls, absent: {} }
+  const { moon: _, ...called } = calls
+  return { called, absent: { moon: noMoon } }
+}
+
 /**
  * Calls all tasks of a page at once. One that fails or is late leaves a gap and nothing else.
  *
@@ -53,10 +77,12 @@ export const titles = {
  * @param {AbortSignal} [options.signal] ends the wait when nobody wants the page any more
  */
 export const gatherPage = async (hub, calls, { timeoutMs = pageTimeoutMs, signal } = {}) => {
+  const { called, absent } = await declaredOf(hub, calls)
   const startedAt = performance.now()
-  const parts = await hub.gather(calls, { timeoutMs, signal })
+  const gathered = await hub.gather(called, { timeoutMs, signal })
   const totalMs = performance.now() - startedAt
-  const timings = Object.entries(parts).map(([part, { ok, ms, error }]) => ({
+  const parts = Object.fromEntries(Object.keys(calls).map(part => [part, gathered[part] ?? absent[part]]))
+  const timings = Object.entries(gathered).map(([part, { ok, ms, error }]) => ({
     task: calls[part][0],
     ms,
     outcome: ok ? 'ok' : error.code,
@@ -75,4 +101,4 @@ export const neededTasks = allCalls
   .filter(task => task !== moonTask)
 
 /** Connects and looks all tasks up, so that the first page does not wait for what no later one waits for. */
-export const warmUp = hub => Promise.all(allCalls.map(calls => hub.gather(calls, { timeoutMs: 5000 })))
+export const warmUp = hub => Promise.all(allCalls.map(calls => gatherPage(hub, calls, { timeoutMs: 5000 })))

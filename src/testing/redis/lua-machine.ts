@@ -1,155 +1,101 @@
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { ConfigError } from '../../wire/errors.ts'
-import { prelude } from './lua-prelude.ts'
-import { type LuaModule, LuaValues, parsedJson } from './lua-values.ts'
-import { isError, RedisError, type Reply } from './reply.ts'
 
-/** Where Lua keeps what lasts. */
-const globals = -10_002
+/** Lua's own functions, as its WebAssembly exports them, and its memory. */
+interface LuaModule {
+  readonly HEAPU8: Uint8Array
+  readonly HEAPU32: Uint32Array
+  _malloc(bytes: number): number
+  _free(at: number): void
+  _luaL_newstate(): number
+  _luaL_openlibs(state: number): void
+  _luaL_loadbuffer(state: number, text: number, bytes: number, name: number): number
+  _lua_close(state: number): void
+  _lua_checkstack(state: number, more: number): number
+  _lua_gettop(state: number): number
+  _lua_settop(state: number, at: number): void
+  _lua_pcall(state: number, given: number, returned: number, handler: number): number
+  _lua_pushlstring(state: number, text: number, bytes: number): void
+  _lua_pushvalue(state: number, at: number): void
+  _lua_tolstring(state: number, at: number, bytes: number): number
+}
 
-type RunCommand = (words: string[]) => Reply
+/** What lua_pcall takes for as many results as there are. */
+const allResults = -1
+const firstBytes = 65_536
 
-/**
- * Runs the library of Redis Functions: the same text that a Redis is given, in Lua 5.1, which is what Redis has. What is written twice would
- * come apart one day. A text is compiled once in a process, and a function runs in a tenth of a millisecond then: the library keeps
- * nothing between two runs, so the Redises of many tests share what was compiled.
- */
+/** A state of Lua 5.1, which is what Redis has. It runs one function: texts go in, and texts come out, with a character for each byte. */
 export class LuaMachine {
   readonly #module: LuaModule
-  readonly #runCommand: RunCommand
-  #library: { name: string; compiled: Compiled } | undefined
+  readonly #state: number
+  /** Where a text stands on its way in, and its length on the way out. */
+  #buffer: { at: number; bytes: number }
+  readonly #length: number
 
-  private constructor(module: LuaModule, runCommand: RunCommand) {
+  private constructor(module: LuaModule, text: string) {
     this.#module = module
-    this.#runCommand = runCommand
+    this.#state = module._luaL_newstate()
+    this.#buffer = { at: module._malloc(firstBytes), bytes: firstBytes }
+    this.#length = module._malloc(4)
+    module._luaL_openlibs(this.#state)
+    const at = this.#place(Buffer.from(text).toString('latin1'))
+    if (module._luaL_loadbuffer(this.#state, at, Buffer.byteLength(text), at) !== 0) throw this.#failure()
+    if (module._lua_pcall(this.#state, 0, 1, 0) !== 0) throw this.#failure()
   }
 
-  /** @throws ConfigError when the package with Lua is not installed */
-  static async open(runCommand: RunCommand): Promise<LuaMachine> {
-    return new LuaMachine(await loadModule(), runCommand)
+  /**
+   * @param text a program that returns the function
+   * @throws ConfigError when the package with Lua is not installed
+   */
+  static async open(text: string): Promise<LuaMachine> {
+    return new LuaMachine(await loadModule(), text)
   }
 
-  /** What FUNCTION LOAD does. @throws RedisError */
-  load(text: string, mayReplace: boolean): Reply {
-    const [, name] = /^#!lua name=(\w+)\s*\n/.exec(text) ?? []
-    if (name === undefined) throw new RedisError('ERR Missing library metadata')
-    if (this.#library && !mayReplace) throw new RedisError(`ERR Library '${name}' already exists`)
-    const compiled = compiledTexts.get(text) ?? new Compiled(this.#module, text)
-    compiledTexts.set(text, compiled)
-    this.#library = { name, compiled }
-    return name
+  call(...words: string[]): string[] {
+    const [module, state] = [this.#module, this.#state]
+    module._lua_checkstack(state, words.length + 1)
+    module._lua_pushvalue(state, 1)
+    for (const word of words) module._lua_pushlstring(state, this.#place(word), word.length)
+    if (module._lua_pcall(state, words.length, allResults, 0) !== 0) throw this.#failure()
+    const results: string[] = []
+    for (let at = 2; at <= module._lua_gettop(state); at++) results.push(this.#text(at))
+    module._lua_settop(state, 1)
+    return results
   }
 
-  /** What FCALL does. @throws RedisError */
-  run(name: string, keys: readonly string[], args: readonly string[]): Reply {
-    if (!this.#library) throw new RedisError('ERR Function not found')
-    return this.#library.compiled.run(this.#runCommand, name, keys, args)
+  /** Gives its memory back. Nothing may be called after it. */
+  close(): void {
+    this.#module._lua_close(this.#state)
+    this.#module._free(this.#buffer.at)
+    this.#module._free(this.#length)
   }
 
-  /** The library is gone, as after FUNCTION FLUSH. */
-  forget(): void {
-    this.#library = undefined
-  }
-}
-
-const compiledTexts = new Map<string, Compiled>()
-
-/** A library in a state of Lua of its own. */
-class Compiled {
-  readonly #values: LuaValues
-  /** Of the Redis whose function runs: there is one at a time, and it waits for nothing. */
-  #runCommand: RunCommand | undefined
-
-  /** @throws RedisError */
-  constructor(module: LuaModule, text: string) {
-    const state = module._luaL_newstate()
-    module._luaL_openlibs(state)
-    this.#values = new LuaValues(module, state)
-    const name = this.#values.place(prelude)
-    module._luaL_loadbuffer(state, name, prelude.length, name)
-    const call: RunCommand = words => this.#runCommand!(words)
-    for (const host of [callOf(this.#values, call), decodeOf(this.#values), encodeOf(this.#values)])
-      module._lua_pushcclosure(state, module.addFunction(host, 'ii'), 0)
-    if (module._lua_pcall(state, 3, 2, 0) !== 0) throw new Error(this.#values.text(-1))
-    // What is on top of the stack gets its name, and goes.
-    for (const given of ['load', 'run']) module._lua_setfield(state, globals, this.#values.place(`pshub_${given}`))
-    const loaded = this.#call('load', 1, () => this.#values.pushText(text.slice(text.indexOf('\n'))))
-    if (isError(loaded)) throw new RedisError(loaded.err)
-  }
-
-  run(runCommand: RunCommand, name: string, keys: readonly string[], args: readonly string[]): Reply {
-    this.#runCommand = runCommand
-    return this.#call('run', 3, () => {
-      this.#values.pushText(name)
-      this.#values.pushReply(keys)
-      this.#values.pushReply(args)
-    })
-  }
-
-  #call(name: string, count: number, push: () => void): Reply {
-    const { module, state } = this.#values
-    const top = module._lua_gettop(state)
-    module._lua_getfield(state, globals, this.#values.place(`pshub_${name}`))
-    push()
-    const failed = module._lua_pcall(state, count, 1, 0)
-    const reply = failed === 0 ? this.#values.reply(-1) : { err: `ERR ${this.#values.text(-1)}` }
-    module._lua_settop(state, top)
-    return reply
-  }
-}
-
-type HostFunction = (state: number) => number
-
-/** redis.pcall: a JavaScript error must not go through Lua's own frames. */
-const callOf =
-  (values: LuaValues, runCommand: RunCommand): HostFunction =>
-  state => {
-    const words: string[] = []
-    const count = values.module._lua_gettop(state)
-    for (let at = 1; at <= count; at++) {
-      const word = values.word(at)
-      if (word === undefined) {
-        values.pushReply({ err: 'ERR Lua redis lib command arguments must be strings or integers' })
-        return 1
-      }
-      words.push(word)
+  #place(text: string): number {
+    const module = this.#module
+    if (text.length >= this.#buffer.bytes) {
+      module._free(this.#buffer.at)
+      const bytes = text.length * 2
+      this.#buffer = { at: module._malloc(bytes), bytes }
     }
-    values.pushReply(answered(() => runCommand(words)))
-    return 1
+    const { at } = this.#buffer
+    Buffer.from(module.HEAPU8.buffer).write(text, at, 'latin1')
+    module.HEAPU8[at + text.length] = 0
+    return at
   }
 
-const answered = (run: () => Reply): Reply => {
-  try {
-    return run()
-  } catch (error) {
-    if (error instanceof RedisError) return { err: error.message }
-    return { err: `ERR ${(error as Error).message}` }
+  #text(at: number): string {
+    const module = this.#module
+    const place = module._lua_tolstring(this.#state, at, this.#length)
+    return Buffer.from(module.HEAPU8.buffer).toString('latin1', place, place + module.HEAPU32[this.#length >> 2]!)
+  }
+
+  #failure(): Error {
+    const error = new Error(this.#text(-1))
+    this.#module._lua_settop(this.#state, 1)
+    return error
   }
 }
-
-/** Whether it is JSON, and what it says or what is wrong with it. */
-const decodeOf =
-  (values: LuaValues): HostFunction =>
-  state => {
-    let read: unknown
-    let problem: string | undefined
-    try {
-      read = parsedJson(values.text(1))
-    } catch (error) {
-      problem = (error as Error).message
-    }
-    values.module._lua_pushboolean(state, problem === undefined ? 1 : 0)
-    values.pushJson(problem ?? read)
-    return 2
-  }
-
-const encodeOf =
-  (values: LuaValues): HostFunction =>
-  () => {
-    values.pushText(values.json(1))
-    return 1
-  }
 
 const packageName = 'wasmoon-lua5.1'
 let loading: Promise<LuaModule> | undefined

@@ -1,61 +1,57 @@
 import { wallMs } from '../../wire/clock.ts'
+import { ConfigError } from '../../wire/errors.ts'
 import { clearTimeout, setTimeout } from '../../wire/timers.ts'
-import { runCommand } from './commands.ts'
-import { integerOf } from './commands-of-keys.ts'
-import { moveOne } from './commands-of-lists.ts'
-import { type Handle, ServedConnection, type ServerSide, type Wait } from './connection.ts'
-import { Keyspace } from './keyspace.ts'
+import { ServedConnection, type ServerSide } from './connection.ts'
+import { engineText } from './engine-source.ts'
 import { LuaMachine } from './lua-machine.ts'
-import { isError, ok, RedisError, type Reply } from './reply.ts'
-import { scoreOf } from './sorted-set.ts'
 
-/** What a function was run with, and what it answered. */
-export interface Ran {
-  name: string
-  keys: readonly string[]
-  args: readonly string[]
-  reply: Reply
+/** A job as it was put into Redis: its queue, when in microseconds, and its message without the brace before it. */
+export interface PutJob {
+  queue: string
+  atUs: number
+  message: string
 }
 
-const info = [
-  'redis_version:7.2.0',
-  'redis_mode:standalone',
-  'role:master',
-  'loading:0',
-  'aof_enabled:1',
-  'maxmemory:0',
-  'maxmemory_policy:noeviction',
-  'used_memory:0',
-  '',
-].join('\r\n')
+/** Texts in the machine have one character for each byte, as `latin1` reads them. */
+const bytesOf = (text: string): string => Buffer.from(text, 'utf8').toString('latin1')
+const textOf = (bytes: string): string => Buffer.from(bytes, 'latin1').toString('utf8')
 
 /**
- * A Redis in this process: the commands that pshub sends, its library of functions in real Lua, waits and ends of keys by the clock of
- * pshub/testing. Nothing is written to disk, nobody else can connect.
+ * A Redis in this process: the commands that pshub sends, its library of functions, waits and ends of keys by the clock of pshub/testing, all in
+ * Lua (clients/memory). What is here moves bytes and tells the time. Nothing is written to disk, nobody else can connect.
  */
 export class MemoryRedis {
-  readonly keys = new Keyspace(wallMs)
   readonly #machine: LuaMachine
-  readonly #connections = new Map<number, ServedConnection>()
-  readonly #waits = new Set<Wait>()
-  readonly #onRan: (ran: Ran) => void
-  #lastId = 0
+  readonly #connections = new Map<string, ServedConnection>()
+  readonly #side: ServerSide
   #isAway = false
-  /** Grows with each command: whether something is going on. */
+  #isClosed = false
   #commandCount = 0
   #scheduled = 0
+  #tick: NodeJS.Timeout | undefined
 
-  private constructor(makeMachine: LuaMachine, onRan: (ran: Ran) => void) {
-    this.#machine = makeMachine
-    this.#onRan = onRan
+  private constructor(machine: LuaMachine) {
+    this.#machine = machine
+    this.#side = {
+      schedule: run => {
+        this.#scheduled++
+        setImmediate(() => {
+          this.#scheduled--
+          run()
+        })
+      },
+      feed: (id, bytes) => {
+        if (this.#connections.has(id)) this.#send(this.#ask('feed', id, bytes))
+      },
+      left: id => {
+        if (this.#connections.delete(id)) this.#ask('close', id)
+      },
+    }
   }
 
-  /** `onRan` is told of each function. @throws ConfigError when the package with Lua is not installed */
-  static async open(onRan: (ran: Ran) => void): Promise<MemoryRedis> {
-    let redis: MemoryRedis | undefined
-    const machine = await LuaMachine.open(words => runCommand(redis!.keys, words))
-    redis = new MemoryRedis(machine, onRan)
-    return redis
+  /** @throws ConfigError when the package with Lua is not installed */
+  static async open(): Promise<MemoryRedis> {
+    return new MemoryRedis(await LuaMachine.open(engineText()))
   }
 
   /** How many commands it has run, and whether some are to be run in this turn. */
@@ -70,20 +66,9 @@ export class MemoryRedis {
   /** A new connection. @throws Error ECONNREFUSED while it is away */
   connect(): ServedConnection {
     if (this.#isAway) throw Object.assign(new Error('connect ECONNREFUSED memory'), { code: 'ECONNREFUSED' })
-    const side: ServerSide = {
-      handle: (words, connection) => this.#handle(words, connection),
-      schedule: run => {
-        this.#scheduled++
-        setImmediate(() => {
-          this.#scheduled--
-          run()
-        })
-      },
-      park: (wait, ms) => this.#park(wait, ms),
-      left: ({ id }) => this.#connections.delete(id),
-    }
-    const connection = new ServedConnection(++this.#lastId, side)
-    this.#connections.set(connection.id, connection)
+    const [id] = this.#ask('open') as [string]
+    const connection = new ServedConnection(id, this.#side)
+    this.#connections.set(id, connection)
     return connection
   }
 
@@ -98,102 +83,83 @@ export class MemoryRedis {
     this.#isAway = false
   }
 
-  /** Runs one command from outside of any connection, as redis-cli would. @throws RedisError */
-  command(...words: string[]): Reply {
-    const reply = this.#now(words)
-    if (isError(reply)) throw new RedisError(reply.err)
-    return reply
+  /** Runs one command from outside of any connection, as redis-cli would. @throws Error as Redis answers */
+  command(...words: string[]): unknown {
+    const [answer] = this.#ask('command', ...words.map(bytesOf)) as [string]
+    this.#send(this.#ask('tick'))
+    return replyIn(answer)
   }
 
-  #handle(words: string[], connection: ServedConnection): ReturnType<Handle> {
-    this.#commandCount++
-    const name = words[0]!.toLowerCase()
-    if (name === 'client') return this.#client(words, connection)
-    const wait = this.#waitOf(name, words.slice(1))
-    const reply = wait ? (wait.wait() ?? wait) : this.#now(words)
-    this.#wake()
-    return reply
+  /** When the next job or schedule is due, Redis milliseconds. */
+  get nextDueMs(): number {
+    return Number(this.#ask('due')[0]!.replace('inf', 'Infinity'))
   }
 
-  /** What waits for a list, its time in seconds at its end. */
-  #waitOf(name: string, words: string[]): { wait(): Reply | undefined; ms: number } | undefined {
-    if (name !== 'blpop' && name !== 'blmove') return undefined
-    const seconds = scoreOf(words.at(-1) ?? '', 'ERR timeout is not a float or out of range')
-    const lists = words.slice(0, -1)
-    const wait =
-      name === 'blmove'
-        ? () => moveOne(this.keys, lists) ?? undefined
-        : () => {
-            const list = lists.find(key => this.keys.kindOf(key) !== 'none')
-            return list === undefined ? undefined : [list, runCommand(this.keys, ['lpop', list])]
-          }
-    return { wait, ms: seconds * 1000 }
+  /** What is to be run now and has not ended: how much, by the key that it lies in. */
+  get workLeft(): Map<string, number> {
+    return new Map(pairs(this.#ask('left')).map(([key, count]) => [textOf(key), Number(count)]))
   }
 
-  #now(words: string[]): Reply {
-    const [name, ...rest] = [words[0]!.toLowerCase(), ...words.slice(1)]
-    if (name === 'fcall') return this.#runFunction(rest)
-    if (name === 'function') return this.#function(rest)
-    if (name === 'info') return info
-    if (name === 'ping') return { ok: 'PONG' }
-    // There are none, and none are waited for.
-    if (name === 'wait') return 0
-    if (name === 'cluster') throw new RedisError('ERR This instance has cluster support disabled')
-    return runCommand(this.keys, words)
+  /** Leases of workers that died end then, Redis milliseconds. */
+  lapse(endsMs: number, workers: readonly string[]): void {
+    this.#ask('lapse', String(endsMs), ...workers)
   }
 
-  #runFunction([name = '', count, ...rest]: string[]): Reply {
-    const keyCount = integerOf(count)
-    const [keys, args] = [rest.slice(0, keyCount), rest.slice(keyCount)]
-    const reply = this.#machine.run(name, keys, args)
-    this.#onRan({ name, keys, args, reply })
-    return reply
-  }
-
-  #function(words: string[]): Reply {
-    const verb = words[0]?.toLowerCase()
-    if (verb === 'flush') {
-      this.#machine.forget()
-      return ok
-    }
-    if (verb !== 'load') throw new RedisError(`ERR unknown subcommand '${words[0]}'`)
-    return this.#machine.load(
-      words.at(-1)!,
-      words.some(word => word.toUpperCase() === 'REPLACE'),
+  /** The jobs that came behind the first so many, in their order; some of them, where there are many. */
+  putBehind(count: number): PutJob[] {
+    const said = this.#ask('enqueued', String(count))
+    return said.flatMap((queue, at) =>
+      at % 3 === 0 ? [{ queue: textOf(queue), atUs: Number(said[at + 1]), message: textOf(said[at + 2]!) }] : [],
     )
   }
 
-  #client([, verb, id]: string[], connection: ServedConnection): Reply {
-    if (verb?.toLowerCase() === 'id') return connection.id
-    if (verb?.toLowerCase() === 'unblock') return this.#connections.get(integerOf(id))?.unblock() ? 1 : 0
-    return ok
+  /** It is gone with all its keys, and its memory goes back. */
+  close(): void {
+    if (this.#isClosed) return
+    this.goAway()
+    clearTimeout(this.#tick)
+    this.#connections.clear()
+    this.#isClosed = true
+    this.#machine.close()
   }
 
-  /** 0 milliseconds: for as long as it takes. */
-  #park(wait: Wait, ms: number): void {
-    const end = wait.end
-    const timer = ms > 0 ? setTimeout(() => wait.end(null), ms) : undefined
-    wait.end = reply => {
-      clearTimeout(timer)
-      this.#waits.delete(wait)
-      end(reply)
-    }
-    this.#waits.add(wait)
+  /** @throws ConfigError after close() */
+  #ask(verb: string, ...words: string[]): string[] {
+    if (this.#isClosed) throw new ConfigError('This kit was closed; make a new one.')
+    return this.#machine.call(verb, String(Math.floor(wallMs() * 1000)), ...words)
   }
 
-  /** Something was written: who has waited for the longest comes first. */
-  #wake(): void {
-    for (const wait of [...this.#waits]) {
-      const reply = attempted(wait)
-      if (reply !== undefined) wait.end(reply)
-    }
+  /** What goes out, and when the first of those who wait has waited for as long as it may. */
+  #send(outgoing: string[]): void {
+    for (const [id, bytes] of pairs(outgoing)) this.#connections.get(id)?.say(bytes)
+    const [commands, soonestUs] = this.#ask('look')
+    this.#commandCount = Number(commands)
+    clearTimeout(this.#tick)
+    this.#tick =
+      soonestUs === 'inf'
+        ? undefined
+        : setTimeout(() => this.#send(this.#ask('tick')), Math.ceil(Number(soonestUs) / 1000 - wallMs()))
   }
 }
 
-const attempted = (wait: Wait): Reply | undefined => {
-  try {
-    return wait.attempt()
-  } catch (error) {
-    return { err: (error as Error).message }
+const pairs = (flat: readonly string[]): [string, string][] =>
+  flat.flatMap((each, at) => (at % 2 === 0 ? [[each, flat[at + 1]!] as [string, string]] : []))
+
+/** What an answer in RESP 2 says. @throws Error for one that is an error */
+const replyIn = (answer: string): unknown => {
+  let at = 0
+  const read = (): unknown => {
+    const end = answer.indexOf('\r\n', at)
+    const [kind, said] = [answer[at], answer.slice(at + 1, end)]
+    at = end + 2
+    if (kind === '-') throw new Error(textOf(said))
+    if (kind === '+') return said
+    if (kind === ':') return Number(said)
+    if (said === '-1') return null
+    if (kind === '*') return Array.from({ length: Number(said) }, read)
+    const text = textOf(answer.slice(at, at + Number(said)))
+    at += Number(said) + 2
+    return text
   }
+  return read()
 }

@@ -1,4 +1,4 @@
-// What is done to workers while they run jobs. The numbers are those of the rows for calls, in docs/reliability.md.
+// What is done to workers while they run jobs. The numbers are those of the rows for calls, in bench/results/faults.md.
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** As workers here have it. */

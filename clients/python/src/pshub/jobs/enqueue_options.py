@@ -9,6 +9,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
 
+from ..wire.canonical import canonical
 from ..wire.clock import wall_ms
 from ..wire.errors import HubError, InvalidArgs
 from ..wire.foreign import is_amount
@@ -16,7 +17,6 @@ from ..wire.job_part import BACKOFF_KINDS, LONGEST_WAIT_MS, MAX_KEY_BYTES, Backo
 from ..wire.keys import forward_queue, forwarder_of, is_forwarder_name
 from ..wire.payload import decode_payload
 from .backoff import rounded
-from ..wire.canonical import canonical
 
 
 class UniqueOptions(TypedDict, total=False):

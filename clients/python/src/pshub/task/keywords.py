@@ -98,9 +98,7 @@ def _look(validator: Any, schema: Any, instance: Any, seen: set[Any]) -> bool:
             return True
         first = len(schema.get("prefixItems", ()))
         seen.update(
-            index
-            for index, item in enumerate(instance)
-            if index < first or ("contains" in schema and _fits(validator, schema["contains"], item))
+            index for index, item in enumerate(instance) if index < first or ("contains" in schema and _fits(validator, schema["contains"], item))
         )
     return any([_look(validator, inner, instance, seen) for inner in _beside(validator, schema, instance)])
 

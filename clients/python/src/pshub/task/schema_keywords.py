@@ -106,7 +106,7 @@ _NUMBER = _must(_is_number, "a number")
 _COUNT = _must(_is_count, "a whole number of at least 0")
 
 _CHECKS: dict[str, Rule] = {
-    **{name: _anything for name in OF_ONE},
+    **dict.fromkeys(OF_ONE, _anything),
     "items": _items,
     **{name: _must(lambda value: isinstance(value, list) and bool(value), "a list of at least one schema") for name in OF_MANY},
     **{name: _must(lambda value: isinstance(value, Mapping), "an object of schemas") for name in OF_NAMES},
@@ -133,11 +133,8 @@ _CHECKS: dict[str, Rule] = {
 CHECKED = frozenset(_CHECKS)
 
 _NOTES: dict[str, Rule] = {
-    **{
-        name: _TEXT
-        for name in ("title", "description", "$comment", "contentEncoding", "contentMediaType", "$anchor", "$dynamicAnchor")
-    },
-    **{name: _BOOLEAN for name in ("deprecated", "readOnly", "writeOnly")},
+    **dict.fromkeys(("title", "description", "$comment", "contentEncoding", "contentMediaType", "$anchor", "$dynamicAnchor"), _TEXT),
+    **dict.fromkeys(("deprecated", "readOnly", "writeOnly"), _BOOLEAN),
     "examples": _must(lambda value: isinstance(value, list), "a list"),
     "$id": _id,
     "$schema": _must(

@@ -33,7 +33,8 @@ module Pshub
       @targets = {}.compare_by_identity
       @schema = schema_at(schema, LocalReferences::WHOLE, false)
       @references.each { |place, part| follow(place, part) }
-      @references.each { |place, _| raise Problem.new("#{place.pointer}/$ref", "leads back to itself without end") if meets_itself?(place.pointer) }
+      endless, = @references.find { |place, _| meets_itself?(place.pointer) }
+      raise Problem.new("#{endless.pointer}/$ref", "leads back to itself without end") if endless
     end
 
     private
@@ -78,6 +79,7 @@ module Pshub
       if SchemaKeywords::LISTS.include?(keyword)
         return value.each_with_index.map { |inner, index| inside(inner, place, [keyword, index], hides) }
       end
+
       keep_pattern(value, pointer_to(place, keyword)) if keyword == "pattern"
       return value unless SchemaKeywords::NAMED.include?(keyword)
 

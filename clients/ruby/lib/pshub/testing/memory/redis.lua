@@ -5,6 +5,23 @@
 local ok = { ok = 'OK' }
 local wrong_type = 'WRONGTYPE Operation against a key holding the wrong kind of value'
 
+-- Whole numbers have 32 bits in the C of WebAssembly, where they have 64 in Redis: a time in milliseconds would be cut.
+if string.format('%d', 1e15) ~= '1000000000000000' then
+  local format = string.format
+  string.format = function(pattern, ...)
+    local args, at = { ... }, 0
+    pattern = string.gsub(pattern, '%%([-+ #0]*%d*%.?%d*)(.)', function(width, kind)
+      if kind == '%' then return nil end
+      at = at + 1
+      local number = (kind == 'd' or kind == 'i') and tonumber(args[at])
+      if not number then return nil end
+      args[at] = number < 0 and math.ceil(number) or math.floor(number)
+      return '%' .. width .. '.0f'
+    end)
+    return format(pattern, unpack(args, 1, select('#', ...)))
+  end
+end
+
 local function fail(text)
   error({ err = text }, 0)
 end
@@ -676,6 +693,13 @@ end }
 commands.zscore = { 2, function(key, member)
   local score = (get(key, 'zset') or nobody).of[member]
   return score and number_text(score) or false
+end }
+
+commands.zrank = { 2, function(key, member)
+  for place, each in ipairs(sorted(get(key, 'zset'))) do
+    if each.member == member then return place - 1 end
+  end
+  return false
 end }
 
 local function removed(key, members)
