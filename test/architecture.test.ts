@@ -143,7 +143,7 @@ const mostInRoom = 20
 const importers: Record<string, string[]> = {
   ioredis: ['redis/target', 'redis/client', 'worker/roles/keepalive-thread'],
   croner: ['jobs/cron'],
-  ajv: ['task/ajv-options', 'task/schema', 'task/schema-judge', 'task/schema-problems'],
+  ajv: ['task/keywords/own', 'task/keywords/unevaluated', 'task/schema', 'task/schema-problems'],
   pino: ['outlets/log'],
   'hot-shots': ['outlets/statsd/hot-shots'],
   piscina: ['worker/threads/thread-pool', 'worker/threads/thread-run'],

@@ -2,8 +2,6 @@
 // that are read, and packages bring more packages. Each module here stands in for the one of the sources that reads or imports.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Ajv2020 } from 'ajv/dist/2020.js'
-import standalone from 'ajv/dist/standalone/index.js'
 import { build } from 'esbuild'
 import { writeNotices } from './notices.mjs'
 import { root } from './prepare.mjs'
@@ -67,27 +65,6 @@ const embedEngine = async dist => {
   writeFileSync(join(dist, 'testing/redis/engine-source.js'), code)
 }
 
-/** The rules of JSON Schema itself as code, in place of task/schema-judge.ts. */
-const embedJudge = async dist => {
-  const { ajvOptions } = await import(join(dist, 'task/ajv-options.js'))
-  const ajv = new Ajv2020({ ...ajvOptions, code: { source: true } })
-  const rules = standalone.default(ajv, ajv.getSchema('https://json-schema.org/draft/2020-12/schema'))
-  const given = {
-    name: 'rules',
-    setup({ onResolve, onLoad }) {
-      onResolve({ filter: /^rules$/ }, ({ path }) => ({ path, namespace: 'rules' }))
-      onLoad({ filter: /./, namespace: 'rules' }, () => ({ contents: rules, resolveDir: root }))
-    },
-  }
-  const contents = `export const errorsOfSchema = schema => {
-    const isSchema = require('rules')
-    return isSchema(schema) ? [] : isSchema.errors
-  }`
-  const judge = await bundled({ stdin: { contents }, format: 'esm', minify: true, plugins: [given] })
-  writeFileSync(join(dist, 'task/schema-judge.js'), judge.text)
-  return judge.inputs
-}
-
 export const embed = async dist => {
   embedLua(join(root, 'src/queue/lua'), dist)
   await embedEngine(dist)
@@ -114,6 +91,5 @@ export const embed = async dist => {
     plugins: [importedBuiltins, withoutExtras],
   })
   writeFileSync(join(dist, 'outlets/statsd/hot-shots.js'), statsd.text)
-  const judged = await embedJudge(dist)
-  writeNotices(dist, [...thread.inputs, ...statsd.inputs, ...judged])
+  writeNotices(dist, [...thread.inputs, ...statsd.inputs])
 }

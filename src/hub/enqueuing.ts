@@ -3,7 +3,6 @@ import { Catalogue } from '../catalogue/catalogue.ts'
 import type { Events } from '../figures/events.ts'
 import { type Step, stepMessage } from '../jobs/chain.ts'
 import {
-  canonicalText,
   combined,
   defaultEnqueueMs,
   type EnqueueOptions,
@@ -25,6 +24,7 @@ import { newId } from '../wire/ids.ts'
 import { isId, isQueueName, type Keys } from '../wire/keys.ts'
 import type { TraceContext } from '../wire/message.ts'
 import { namesOf, refuseHubOptions } from '../wire/options.ts'
+import { canonicalText } from '../wire/payload.ts'
 import { encodeArgs, nameOf, serialized } from './arguments.ts'
 import type { Placement, PreparedStep } from './placement.ts'
 import type { Route } from './resolver.ts'

@@ -11,10 +11,9 @@ import {
   longestWaitMs,
   maxKeyBytes,
 } from '../wire/job-part.ts'
-import { ExactNumber } from '../wire/json/exact-json.ts'
-import { parseNumbers } from '../wire/json/numbers.ts'
 import { forwarderOf, forwardQueue, isForwarderName } from '../wire/keys.ts'
 import { namesOf, refuseHubOptions } from '../wire/options.ts'
+import { canonicalText } from '../wire/payload.ts'
 
 /** How a job is to be run. */
 export interface EnqueueOptions {
@@ -255,9 +254,6 @@ const mergedPart = ({ score }: EnqueueOptions, scores: 'first' | undefined): Par
   ...(scores === undefined ? {} : { scores }),
 })
 
-/** The text by which equal payloads are told, in whatever order their keys were written and in whatever language. */
-export const canonicalText = (json: string): string => canonical(parseNumbers(json, 'reject'))
-
 const needWait = (task: string, waits: Record<string, unknown>): void => {
   for (const [name, ms] of Object.entries(waits))
     if (ms !== undefined && !(typeof ms === 'number' && ms >= 0 && ms <= longestWaitMs))
@@ -300,15 +296,6 @@ const uniqueOf = (
 /** The same for arguments that are the same, in whatever order their keys were written and in whatever language. */
 const digestOf = (argsJson: string): string =>
   createHash('sha256').update(canonicalText(argsJson)).digest('base64url').slice(0, 22)
-
-/** As RFC 8785 (JSON Canonicalization Scheme) writes it, but integers beyond 2^53 - 1 with all their digits: that would round them. */
-const canonical = (value: unknown): string => {
-  if (value instanceof ExactNumber) return value.text
-  if (Array.isArray(value)) return `[${value.map(canonical)}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
-  const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${fields.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`)}}`
-}
 
 const shown = (value: unknown): string => (JSON.stringify(value) ?? String(value)).slice(0, 80)
 

@@ -1,5 +1,5 @@
 import { jobPartText } from '../wire/job-part.ts'
-import { canonicalText } from './enqueue-options.ts'
+import { canonicalText } from '../wire/payload.ts'
 
 /*
  * Jobs as texts that lie in Redis already: made into others without decoding and encoding their arguments again.

@@ -8,20 +8,14 @@ interface References {
   readonly places: ReadonlySet<string>
   /** Whether nothing in it has a name. */
   readonly isNameless: boolean
-  /** Whether where its references lead depends on the way that was taken to them, or it is nested too deep to be gone through. */
-  readonly isTangled: boolean
 }
 
-const referencesOf = (schema: JsonSchema): References => {
+export const referencesOf = (schema: JsonSchema): References => {
   const names = new Map<string, string>()
   const resources = new Map<string, string>([[whole.address, '']])
   const places = new Set<string>()
-  let isDynamic = false
-  let isDeep = false
   visit(schema, whole, (part, { pointer, resource, address }, depth) => {
     places.add(pointer)
-    isDeep ||= depth > maxDepth
-    isDynamic ||= typeof part.$dynamicRef === 'string'
     if (typeof part.$id === 'string') resources.set(address, pointer)
     for (const name of [part.$anchor, part.$dynamicAnchor])
       if (typeof name === 'string') names.set(`${resource}#${name}`, pointer)
@@ -30,7 +24,6 @@ const referencesOf = (schema: JsonSchema): References => {
   return {
     places,
     isNameless: names.size === 0 && resources.size === 1,
-    isTangled: isDeep || (isDynamic && resources.size > 2),
     pointerOf(reference, { address }) {
       const [document = '', fragment = ''] = absolute(reference, address)?.split(/#(.*)/s) ?? []
       const resource = resources.get(document)
@@ -47,8 +40,8 @@ const referencesOf = (schema: JsonSchema): References => {
  * the whole, and pointers alone show that nothing leaves the schema. References that lead elsewhere stay as they are.
  */
 export const withLocalReferences = (schema: JsonSchema): JsonSchema => {
-  const { isNameless, isTangled, pointerOf } = referencesOf(schema)
-  if (isNameless || isTangled) return schema
+  const { isNameless, pointerOf } = referencesOf(schema)
+  if (isNameless) return schema
   return visit(schema, whole, (part, place) => {
     const { $id: _, $anchor: __, ...rest } = part
     const pointer = typeof part.$ref === 'string' ? pointerOf(part.$ref, place) : undefined
@@ -58,7 +51,6 @@ export const withLocalReferences = (schema: JsonSchema): JsonSchema => {
 
 /** What names a schema, which has another name where it is put. */
 const naming = new Set(['$id', '$schema', '$anchor', '$dynamicAnchor', '$recursiveAnchor', '$vocabulary'])
-const referring = new Set(['$ref', '$dynamicRef'])
 
 /**
  * The schema as it has to be when it is put into a document at `base`, a reference like #/components/schemas/x: its own
@@ -71,7 +63,7 @@ export const movedSchema = (schema: JsonSchema, base: string): JsonSchema | unde
   const moved = visit(schema, whole, (part, place) => {
     const entries = Object.entries(part).filter(([keyword]) => !naming.has(keyword))
     const known = entries.map(([keyword, value]) => {
-      if (!referring.has(keyword)) return [keyword, value]
+      if (keyword !== '$ref') return [keyword, value]
       const pointer = pointerOf(String(value), place)
       if (pointer === undefined || !places.has(pointer)) isWhole = false
       return ['$ref', `${base}${encoded(pointer ?? '').replaceAll('%24', '$')}`]
@@ -82,7 +74,7 @@ export const movedSchema = (schema: JsonSchema, base: string): JsonSchema | unde
 }
 
 /** As it is written in the fragment of an address. */
-const encoded = (pointer: string): string => pointer.split('/').map(encodeURIComponent).join('/')
+export const encoded = (pointer: string): string => pointer.split('/').map(encodeURIComponent).join('/')
 
 const decoded = (fragment: string): string => {
   try {

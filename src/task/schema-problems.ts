@@ -20,10 +20,7 @@ const toProblems = (error: ErrorObject, value: unknown): Problem[] => {
       return of(params.missingProperty, 'is required')
     case 'additionalProperties':
       return of(params.additionalProperty, 'is not a known field')
-    case 'unevaluatedProperties':
-      return of(params.unevaluatedProperty, 'is not a known field')
     case 'items':
-    case 'unevaluatedItems':
       return surplus(error, value)
     case 'propertyNames':
       return of(params.propertyName, 'is not a fitting name')

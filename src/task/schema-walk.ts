@@ -1,10 +1,12 @@
+import { escapePointer } from '../wire/json/json-value.ts'
+
 /** A JSON Schema, draft 2020-12. */
 export type JsonSchema = { readonly [keyword: string]: unknown }
 
 /** Keywords whose values are schemas by name, lists of schemas, and one schema. What else a schema holds is data. */
-const ofNames = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
-const ofMany = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems', 'items'])
-const ofOne = new Set([
+export const ofNames = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
+export const ofMany = new Set(['allOf', 'anyOf', 'oneOf', 'prefixItems'])
+export const ofOne = new Set([
   'items',
   'additionalItems',
   'additionalProperties',
@@ -44,17 +46,17 @@ export const visit = (schema: unknown, outer: Place, visitor: Visitor, depth = 0
   const inside = (value: unknown, step: string) =>
     visit(value, { ...place, pointer: `${place.pointer}/${step}` }, visitor, depth + 1)
   const entries = Object.entries(made === true ? schema : made).map(([keyword, value]) => {
-    const at = escaped(keyword)
+    const at = escapePointer(keyword)
     if (ofMany.has(keyword) && Array.isArray(value)) return [keyword, value.map((one, i) => inside(one, `${at}/${i}`))]
     if (ofOne.has(keyword)) return [keyword, inside(value, at)]
     if (!ofNames.has(keyword) || typeof value !== 'object' || value === null) return [keyword, value]
-    const parts = Object.entries(value).map(([name, one]) => [name, inside(one, `${at}/${escaped(name)}`)])
+    const parts = Object.entries(value).map(([name, one]) => [name, inside(one, `${at}/${escapePointer(name)}`)])
     return [keyword, Object.fromEntries(parts)]
   })
   return Object.fromEntries(entries)
 }
 
-const placeOf = ({ $id }: JsonSchema, outer: Place): Place => {
+export const placeOf = ({ $id }: JsonSchema, outer: Place): Place => {
   const address = typeof $id === 'string' ? absolute($id, outer.address)?.replace(/#.*$/s, '') : undefined
   return address === undefined ? outer : { pointer: outer.pointer, resource: outer.pointer, address }
 }
@@ -66,5 +68,3 @@ export const absolute = (reference: string, address: string): string | undefined
     return undefined
   }
 }
-
-const escaped = (key: string): string => key.replaceAll('~', '~0').replaceAll('/', '~1')

@@ -1,14 +1,14 @@
 import vm from 'node:vm'
-import { Ajv2020, type FuncKeywordDefinition, str, type ValidateFunction } from 'ajv/dist/2020.js'
+import { Ajv2020, type Options, type ValidateFunction } from 'ajv/dist/2020.js'
 import { ConfigError, messageOf, type Problem } from '../wire/errors.ts'
-import { ajvOptions } from './ajv-options.ts'
+import { PayloadProblem } from '../wire/json/json-value.ts'
+import { encodePayload } from '../wire/payload.ts'
 import { formats } from './formats.ts'
-import { withLocalReferences } from './local-references.ts'
-import { isMultiple } from './multiple-of.ts'
-import { olderDraft } from './older-drafts.ts'
-import { errorsOfSchema } from './schema-judge.ts'
+import { addOwnKeywords } from './keywords/own.ts'
+import { addUnevaluated } from './keywords/unevaluated.ts'
 import { problemsOf } from './schema-problems.ts'
-import type { JsonSchema } from './schema-walk.ts'
+import { readSchema } from './schema-reading.ts'
+import { type JsonSchema, ofNames } from './schema-walk.ts'
 
 export type { JsonSchema }
 
@@ -20,58 +20,42 @@ export class UnusableSchema extends Error {}
 
 const none: Problem[] = []
 
-/** In the place of ajv's own, which divides binary fractions. */
-const multipleOf: FuncKeywordDefinition = {
-  keyword: 'multipleOf',
-  type: 'number',
-  schemaType: 'number',
-  compile: (step: number) => (value: number) => isMultiple(value, step),
-  error: { message: ({ schemaCode }) => str`must be multiple of ${schemaCode}` },
+/** A schema was read before (schema-reading.ts), so the validator does not ask what it may hold. */
+const ajvOptions: Options = {
+  allErrors: true,
+  strict: false,
+  logger: false,
+  $data: false,
+  meta: false,
+  validateSchema: false,
+  // A thousand references to one of a thousand fields, which are 50 kB, would be code of gigabytes.
+  inlineRefs: false,
+  formats,
+  // Without this `toString` and its like would be there in every object.
+  ownProperties: true,
 }
 
-/** An instance of its own for each schema: their `$id`s and definitions must not meet. Throws for what is no schema. */
-const compile = ({ $schema, ...schema }: JsonSchema): ValidateFunction => {
-  const older = olderDraft($schema === undefined ? schema : { $schema, ...schema })
-  if (older !== undefined) throw new Error(older)
-  const wrong = errorsOfSchema(schema)
-  if (wrong.length > 0) throw new Error(wrong.map(each => `schema${each.instancePath} ${each.message}`).join(', '))
-  const ajv = new Ajv2020({ ...ajvOptions, formats, validateSchema: false })
-  ajv.removeKeyword('multipleOf').addKeyword(multipleOf)
-  return ajv.compile(withLocalReferences(schema))
-}
-
-/** A reference that leads back to itself without going into the value is found with any value of the type that it is asked for. */
-const tryOut = (validate: ValidateFunction): void => {
-  try {
-    for (const value of [null, true, 0, '', [], {}]) validate(value)
-  } catch (error) {
-    throw error instanceof RangeError ? new Error('it refers to itself without end') : error
-  }
-}
-
-/** All keys in it, wherever. */
-const keysIn = (schema: JsonSchema): Set<string> => {
-  const keys = new Set<string>()
-  JSON.stringify(schema, (key, inner) => {
-    keys.add(key)
-    return inner
-  })
-  return keys
+/** An instance of its own for each schema: their definitions must not meet. Throws for what is no schema. */
+const compile = (schema: JsonSchema): ValidateFunction => {
+  const read = readSchema(schema)
+  const ajv = new Ajv2020(ajvOptions)
+  addOwnKeywords(ajv)
+  addUnevaluated(ajv, read)
+  const validate = ajv.compile(read.schema)
+  // A promise would be taken for "it fits", and its rejection would end the process.
+  if ('$async' in validate) throw new Error('its check would return a promise')
+  return validate
 }
 
 /** Compiles a schema of this program's own. Throws ConfigError when it is not a valid one. */
 export const compileOwn = (schema: unknown, what: string): Validate => {
   try {
-    const own = asSchema(schema)
-    const keys = keysIn(own)
-    // Such a field may not travel, and whoever reads the schema would not use it.
-    if (keys.has('__proto__')) throw new Error('it has a key named __proto__')
-    const validate = compile(own)
-    // Only then: a function that has seen values of all types is twice as slow for good.
-    if (keys.has('$ref') || keys.has('$dynamicRef')) tryOut(validate)
-    return checking(validate)
+    // As it travels to whoever reads it.
+    return checking(compile(asSchema(JSON.parse(encodePayload(schema)))))
   } catch (error) {
-    throw new ConfigError(`${what} is not a valid JSON Schema (2020-12): ${messageOf(error)}`)
+    const told =
+      error instanceof PayloadProblem ? Object.values(error.problem).filter(Boolean).join(': ') : messageOf(error)
+    throw new ConfigError(`${what} is not a valid JSON Schema (2020-12): ${told}`)
   }
 }
 
@@ -98,9 +82,8 @@ const tameLength = 2_000
 const plainProduct = 65_536 ** 2
 
 /**
- * Compiles a schema that came from the registry. Throws UnusableSchema when it is too large, too deep, refers to
- * anything outside itself, or is not valid. `$data` is off; a schema that could run long (recursion, patterns that
- * backtrack, pairwise comparisons) is checked under a time limit; one that exceeds it throws UnusableSchema from the
+ * Compiles a schema that came from the registry. Throws UnusableSchema when it is too large, too deep, or not valid. A schema that could run long (recursion, patterns that
+ * backtrack) is checked under a time limit; one that exceeds it throws UnusableSchema from the
  * returned function.
  */
 export const compileForeign = (text: string): Validate => {
@@ -118,26 +101,23 @@ export const compileForeign = (text: string): Validate => {
 }
 
 /**
- * Why a schema that came from the registry is not to be used: too large, too deep, no JSON Schema, or referring to something outside
- * itself. It is looked at as data and never compiled. Undefined when it may be used.
+ * Why a schema that came from the registry is not to be used: too large, too deep, or not valid. It is looked at as data and never
+ * compiled. Undefined when it may be used.
  */
 export const whyUnusable = (schema: unknown): string | undefined => {
   try {
     survey(asSchema(schema))
     // After the walk, which knows that it is not too deep for this.
-    const isLarge = JSON.stringify(schema).length > foreignBounds.bytes
-    if (isLarge) return `it is larger than ${foreignBounds.bytes} bytes`
-    const { $schema: _, ...rest } = schema as JsonSchema
-    const [wrong] = errorsOfSchema(rest)
-    return wrong && `schema${wrong.instancePath} ${wrong.message}`
+    if (JSON.stringify(schema).length > foreignBounds.bytes) return `it is larger than ${foreignBounds.bytes} bytes`
+    readSchema(schema as JsonSchema)
+    return undefined
   } catch (error) {
     return messageOf(error)
   }
 }
 
 /** Walks a schema as data: how long arguments may be that it checks without a guard. Throws UnusableSchema beyond the bounds. */
-const survey = (whole: JsonSchema): number => {
-  const schema = withLocalReferences(whole)
+const survey = (schema: JsonSchema): number => {
   let nodes = 0
   let unguardedLength = Number.POSITIVE_INFINITY
   const walk = (value: unknown, depth: number, inNames: boolean): void => {
@@ -147,25 +127,18 @@ const survey = (whole: JsonSchema): number => {
     for (const [key, inner] of Object.entries(value)) {
       if (key === '__proto__') throw new UnusableSchema('it has a key named __proto__')
       if (!inNames) unguardedLength = Math.min(unguardedLength, lengthUnder(key, inner))
-      walk(inner, depth + 1, !inNames && namesFields.has(key))
+      walk(inner, depth + 1, !inNames && ofNames.has(key))
     }
   }
   walk(schema, 1, false)
   return unguardedLength
 }
 
-/** Keywords whose keys are names of the user's and not keywords. */
-const namesFields = new Set(['properties', 'patternProperties', '$defs', 'definitions', 'dependentSchemas'])
-
 const lengthUnder = (keyword: string, value: unknown): number => {
-  if (keyword === '$ref' || keyword === '$dynamicRef') {
-    if (typeof value !== 'string' || !value.startsWith('#')) throw new UnusableSchema(`${keyword} leaves the schema`)
-    return 0
-  }
-  if (keyword === 'uniqueItems' && value === true) return 0
+  if (keyword === '$ref') return 0
   if (keyword === 'pattern') return typeof value === 'string' && tame(value) ? tameLength : 0
   if (keyword === 'patternProperties') return Object.keys(value ?? {}).every(tame) ? tameLength : 0
-  return keyword === 'format' ? tameLength : Number.POSITIVE_INFINITY
+  return keyword === 'format' || keyword.startsWith('unevaluated') ? tameLength : Number.POSITIVE_INFINITY
 }
 
 /**

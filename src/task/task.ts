@@ -3,6 +3,7 @@ import { ConfigError } from '../wire/errors.ts'
 import type { Keyed } from '../wire/job-part.ts'
 import { parseTaskName } from '../wire/names.ts'
 import { namesOf } from '../wire/options.ts'
+import { canonicalText } from '../wire/payload.ts'
 import { isGenerator } from '../wire/returned.ts'
 import type { Declaration, TaskContext } from './declaration.ts'
 import type { Guards } from './guards.ts'
@@ -217,7 +218,7 @@ const contractOf = (fullName: string, options: TaskOptions): Contract => {
     checkResult: result === undefined ? undefined : compileOwn(result, `${fullName}: 'result'`),
     checkChunk: chunk === undefined ? undefined : compileOwn(chunk, `${fullName}: 'yields'`),
     digest: createHash('sha256')
-      .update(JSON.stringify(chunk === undefined ? [args, result] : [args, result, chunk]))
+      .update(canonicalText(JSON.stringify(chunk === undefined ? [args, result] : [args, result, chunk])))
       .digest('hex')
       .slice(0, 12),
   }

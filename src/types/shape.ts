@@ -67,8 +67,7 @@ class Reader {
       ...listOf(schema.allOf).map(each => this.shape(each, depth + 1)),
       ...[schema.anyOf, schema.oneOf].filter(Array.isArray).map(each => this.#anyOf(each, depth)),
     ]
-    const shape = allOf(joined)
-    return schema.nullable === true ? anyOf([shape, { is: 'literal', value: null }]) : shape
+    return allOf(joined)
   }
 
   #anyOf(schemas: unknown[], depth: number): Shape {

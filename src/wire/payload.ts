@@ -1,5 +1,5 @@
 import { HubError, messageOf, type Problem } from './errors.ts'
-import { stringifyExact } from './json/exact-json.ts'
+import { ExactNumber, stringifyExact } from './json/exact-json.ts'
 import {
   escapePointer,
   isPlainJson,
@@ -128,3 +128,18 @@ export const invalid = (
     data: { problems },
   })
 }
+
+/**
+ * As RFC 8785 (JSON Canonicalization Scheme) writes it, in whatever order keys were written and in whatever language; but integers beyond 2^53 - 1
+ * with all their digits, which it would round.
+ */
+export const canonical = (value: unknown): string => {
+  if (value instanceof ExactNumber) return value.text
+  if (Array.isArray(value)) return `[${value.map(canonical)}]`
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value)
+  const fields = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
+  return `{${fields.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`)}}`
+}
+
+/** The same of JSON that was written in another way. */
+export const canonicalText = (json: string): string => canonical(parseNumbers(json, 'reject'))

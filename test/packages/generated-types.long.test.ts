@@ -39,7 +39,7 @@ const job: Job<number> = await hub.enqueue('add:1.0', { a: 1, b: 2 })
 const tree = await hub.call('image/re-size_it:2.1', { 'a-b': 'x', class: 1, '*/': 'a', 'q"u\\\\o\\nte': null })
 is<string | undefined>().of(tree.children?.[0]?.children?.[0]?.value)
 const found = await hub.gather({ list: ['shapes:1.0', { kind: 'circle', either: { n: 1 }, both: { left: 'a', right: 'b' }, pair: ['a', 1],
-  open: { any: 1 }, more: { id: 'a', other: 1 }, maybe: null, lost: 5, none: {}, free: { a: 1 }, self: { kind: 'circle' } }] })
+  open: { any: 1 }, more: { id: 'a', other: 1 }, maybe: null, none: {}, free: { a: 1 }, self: { kind: 'circle' } }] })
 if (found.list.ok) is<null | boolean[]>().of(found.list.value)
 is<unknown>().of(await hub.call('circle:1.0', 1))
 is<unknown>().of(await hub.call('nothing:1.0'))

@@ -1,4 +1,10 @@
-import { errorsOfSchema } from '../../src/task/schema-judge.ts'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+
+const ajv = new Ajv2020({ strict: false, allErrors: true })
+const errorsOfSchema = (schema: object) => {
+  ajv.validateSchema(schema)
+  return ajv.errors ?? []
+}
 
 interface Listed {
   name: string

@@ -71,7 +71,6 @@ describe('a schema of the registry', () => {
     ['a pattern that backtracks', { type: 'string', pattern: '^(a+)+$' }, `${'a'.repeat(40)}!`],
     ['a pattern of many options', { type: 'string', pattern: `^${'a?'.repeat(40)}$` }, `${'a'.repeat(45)}!`],
     ['doubling references', doubling(32), 1],
-    ['pairwise comparisons', { type: 'array', uniqueItems: true }, Array.from({ length: 30_000 }, (_, n) => [{ n }])],
   ]
   it.each(bombs)('with %s is given up, and stalls nothing for long', (_, schema, value) => {
     expect(() => check(schema, value)).toThrow(UnusableSchema)

@@ -166,12 +166,6 @@ def test_unions_in_new_syntax() -> None:
     assert new.args is not None and new.args["properties"]["x"] == {"type": ["integer", "null"]}
 
 
-def test_the_digest_is_that_of_the_protocol() -> None:
-    args = {"type": "object", "properties": {"x": {"type": "number"}}, "required": ["x"]}
-    declared = task("my_task:1.0", args=args, result={"type": "object"})(lambda x: {"x": x})
-    assert declared.digest == "0dac48533f09"
-
-
 @pytest.mark.parametrize(
     ("schema", "fitting", "others"),
     [

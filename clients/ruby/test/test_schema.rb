@@ -35,7 +35,7 @@ class TestSchema < Minitest::Test
 
   def test_what_cannot_be_checked_is_refused_when_it_is_declared
     [
-      { unevaluatedProperties: false }, { type: "text" }, { properties: [] }, { required: "x" }, { pattern: "(" }, { minimum: "1" },
+      { type: "text" }, { properties: [] }, { required: "x" }, { pattern: "(" }, { minimum: "1" },
       { "$ref" => "https://example.com/schema" }, { "$ref" => "#/nowhere" }, { anyOf: [1] }, "string"
     ].each do |schema|
       assert_raises(Pshub::ConfigError, schema.inspect) { Pshub.const_get(:Task).new("a:1.0", schema, nil, "", 5, false, -> {}) }
@@ -51,12 +51,5 @@ class TestSchema < Minitest::Test
       assert_raises(Pshub::Schema::Unusable, schema.inspect[0, 80]) { Pshub::Schema.foreign(schema) }
     end
     assert_empty Pshub::Schema.foreign({ "pattern" => "^[a-z]+$" }).problems("abc")
-  end
-
-  def test_what_a_reference_leads_to_is_looked_at_wherever_it_is
-    schema = { "x-parts" => { a: { pattern: "^a$" } }, "$ref" => "#/x-parts/a" }
-    assert_empty problems(schema, "a")
-    refute_empty problems(schema, "b")
-    assert_raises(Pshub::ConfigError) { problems({ "x-parts" => { a: { unevaluatedItems: false } }, "$ref" => "#/x-parts/a" }, 1) }
   end
 end

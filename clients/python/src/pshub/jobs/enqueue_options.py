@@ -9,6 +9,7 @@ from base64 import urlsafe_b64encode
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypedDict
 
+from ..wire.canonical import canonical
 from ..wire.clock import wall_ms
 from ..wire.errors import HubError, InvalidArgs
 from ..wire.foreign import is_amount
@@ -17,7 +18,6 @@ from ..wire.keys import forward_queue, forwarder_of, is_forwarder_name
 from ..wire.natives import has_zone
 from ..wire.payload import decode_payload
 from .backoff import rounded
-from .canonical import canonical
 
 
 class UniqueOptions(TypedDict, total=False):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from ..wire.canonical import canonical
 from ..wire.payload import decode_payload
-from .canonical import canonical
 
 _HEAD = re.compile(r'\{"at":([0-9]+),"ttl":([0-9]+),("id":"[A-Za-z0-9_-]+",)("job":(?=\{))?')
 _BEFORE_ARGS = re.compile(r'"task":"(?:[^"\\]|\\.)*","args":')

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .keywords import DATA, NAMES
+from .keywords import DATA
+from .schema_keywords import OF_NAMES
 
 Schema = dict[str, Any]
 _HERE = "#/$defs/"
@@ -93,7 +94,7 @@ def rewritten(schema: Any, change: Callable[[Schema], Schema]) -> Any:
         keyword: value
         if keyword in DATA
         else {name: rewritten(inner, change) for name, inner in value.items()}
-        if keyword in NAMES and isinstance(value, dict)
+        if keyword in OF_NAMES and isinstance(value, dict)
         else rewritten(value, change)
         for keyword, value in changed.items()
     }

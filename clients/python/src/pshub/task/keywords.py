@@ -11,12 +11,11 @@ from fractions import Fraction
 from typing import Any
 
 import jsonschema
-from jsonschema._utils import find_evaluated_item_indexes_by_schema
 from jsonschema.exceptions import ValidationError
 
 from .formats import fits_format
-from .older_drafts import refuse_older
 from .patterns import translated
+from .schema_keywords import OF_MANY, OF_NAMES
 
 Errors = Iterator[ValidationError]
 
@@ -24,8 +23,6 @@ Errors = Iterator[ValidationError]
 WORDED = {
     "required", "dependentRequired", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "items", "propertyNames", "uniqueItems",
 }  # fmt: skip
-#: Keywords whose keys are names of the user's and not keywords.
-NAMES = {"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"}
 #: What is under these is data and no schema.
 DATA = {"const", "enum", "default", "examples"}
 
@@ -59,30 +56,79 @@ def _additional_properties(validator: Any, given: Any, instance: Any, schema: An
             yield from validator.descend(value, given, path=name)
 
 
-_unevaluated = jsonschema.Draft202012Validator.VALIDATORS["unevaluatedProperties"]
-
-
 def _unevaluated_properties(validator: Any, given: Any, instance: Any, schema: Any) -> Errors:
-    for error in _unevaluated(validator, given, instance, schema) or ():
-        # It is one error for all of them, and only its text has their names.
-        yield from (_error("is not a known field", name) for name in instance if repr(name) in error.message)
+    if validator.is_type(instance, "object"):
+        yield from _unevaluated(validator, given, instance, schema, instance.items(), "is not a known field")
+
+
+def _unevaluated_items(validator: Any, given: Any, instance: Any, schema: Any) -> Errors:
+    if validator.is_type(instance, "array"):
+        yield from _unevaluated(validator, given, instance, schema, enumerate(instance), "is not a known item")
+
+
+def _unevaluated(validator: Any, given: Any, instance: Any, schema: Any, parts: Any, words: str) -> Errors:
+    own = {keyword: value for keyword, value in schema.items() if keyword not in _UNEVALUATED}
+    seen: set[Any] = set()
+    if _look(validator, own, instance, seen):
+        return
+    for name, value in parts:
+        if name in seen:
+            continue
+        if given is False:
+            yield _error(words, name)
+        else:
+            yield from validator.descend(value, given, path=name)
+
+
+_UNEVALUATED = ("unevaluatedProperties", "unevaluatedItems")
+
+
+def _look(validator: Any, schema: Any, instance: Any, seen: set[Any]) -> bool:
+    """Notes the names or places that a schema looks at; True: all of them."""
+    if isinstance(schema, bool):
+        return False
+    if isinstance(instance, dict):
+        if "additionalProperties" in schema or "unevaluatedProperties" in schema:
+            return True
+        patterns = schema.get("patternProperties", {})
+        known = schema.get("properties", {})
+        seen.update(name for name in instance if name in known or any(re.search(each, name) for each in patterns))
+    else:
+        if "items" in schema or "unevaluatedItems" in schema:
+            return True
+        first = len(schema.get("prefixItems", ()))
+        seen.update(
+            index for index, item in enumerate(instance) if index < first or ("contains" in schema and _fits(validator, schema["contains"], item))
+        )
+    return any([_look(validator, inner, instance, seen) for inner in _beside(validator, schema, instance)])
+
+
+def _beside(validator: Any, schema: Any, instance: Any) -> Iterator[Any]:
+    """The schemas that look at the same value and count: of a choice those that fit."""
+    if "$ref" in schema:
+        yield validator._resolver.lookup(schema["$ref"]).contents
+    yield from schema.get("allOf", ())
+    for inner in [*schema.get("anyOf", ()), *schema.get("oneOf", ())]:
+        if _fits(validator, inner, instance):
+            yield inner
+    if isinstance(instance, dict):
+        yield from (inner for name, inner in schema.get("dependentSchemas", {}).items() if name in instance)
+    if "if" in schema:
+        if _fits(validator, schema["if"], instance):
+            yield schema["if"]
+            yield schema.get("then", True)
+        else:
+            yield schema.get("else", True)
+
+
+def _fits(validator: Any, schema: Any, instance: Any) -> bool:
+    return bool(validator.evolve(schema=schema).is_valid(instance))
 
 
 def _items(validator: Any, given: Any, instance: Any, schema: Any) -> Errors:
     if not validator.is_type(instance, "array"):
         return
     for index in range(len(schema.get("prefixItems", ())), len(instance)):
-        if given is False:
-            yield _error("is not a known item", index)
-        else:
-            yield from validator.descend(instance[index], given, path=index)
-
-
-def _unevaluated_items(validator: Any, given: Any, instance: Any, schema: Any) -> Errors:
-    if not validator.is_type(instance, "array"):
-        return
-    known = set(find_evaluated_item_indexes_by_schema(validator, instance, schema))
-    for index in (each for each in range(len(instance)) if each not in known):
         if given is False:
             yield _error("is not a known item", index)
         else:
@@ -134,8 +180,8 @@ _OURS: dict[str, Any] = {
     "dependentRequired": _dependent_required,
     "additionalProperties": _additional_properties,
     "unevaluatedProperties": _unevaluated_properties,
-    "items": _items,
     "unevaluatedItems": _unevaluated_items,
+    "items": _items,
     "propertyNames": _property_names,
     "multipleOf": _multiple_of,
     "uniqueItems": _unique_items,
@@ -150,30 +196,23 @@ _NOTHING: dict[str, Any] = {"not": {}}
 
 
 def readable(schema: Any, in_names: bool = False) -> Any:
-    """
-    The schema as jsonschema reads it the way it is meant, above all its patterns. Raises NotAPattern, PatternBeyond or OlderDraft.
-    """
+    """A schema that was read (schema_reading.py), with its patterns and its ``false`` as jsonschema reads them the way they are meant."""
     if isinstance(schema, list):
         return [readable(inner) for inner in schema]
     if not isinstance(schema, Mapping):
         return schema
     out: dict[str, Any] = {}
     for key, inner in schema.items():
-        if not in_names:
-            refuse_older(key, inner)
-        # It would have jsonschema go on with its own keywords in place of these, wherever a reference leads to it.
-        if key == "$schema" and not in_names:
-            continue
         if in_names and inner is False:
             out[key] = _NOTHING
-        elif key == "prefixItems" and isinstance(inner, list):
+        elif in_names:
+            out[key] = readable(inner)
+        elif key in OF_MANY:
             out[key] = [_NOTHING if item is False else readable(item) for item in inner]
-        elif in_names or key not in DATA | {"pattern", "patternProperties"}:
-            out[key] = readable(inner, not in_names and key in NAMES)
-        elif key == "pattern" and isinstance(inner, str):
+        elif key == "pattern":
             out[key] = translated(inner)
-        elif key == "patternProperties" and isinstance(inner, Mapping):
+        elif key == "patternProperties":
             out[key] = {translated(each): _NOTHING if fields is False else readable(fields) for each, fields in inner.items()}
         else:
-            out[key] = inner
+            out[key] = inner if key in DATA else readable(inner, key in OF_NAMES)
     return out

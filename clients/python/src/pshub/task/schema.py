@@ -7,18 +7,15 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import jsonschema
 import referencing
-import referencing.exceptions
-import referencing.jsonschema
 
 from ..wire.errors import ConfigError
-from ..wire.payload import compact
-from .keywords import NAMES, SchemaValidator, readable
-from .older_drafts import OlderDraft
-from .patterns import NotAPattern, PatternBeyond
+from ..wire.payload import PayloadProblem, compact, encode_payload
+from .keywords import SchemaValidator, readable
 from .quick_check import quick_check
+from .schema_keywords import OF_NAMES
 from .schema_problems import Problem, problems_of
+from .schema_reading import SchemaProblem, read_schema
 
 #: Checks a value as it travels; an empty list says it fits.
 Validate = Callable[[Any], list[Problem]]
@@ -41,8 +38,12 @@ def compile_own(schema: Any, what: str) -> Validate:
     try:
         if not isinstance(schema, Mapping):
             raise UnusableSchema("it must be an object")
+        # What is JSON by itself, without what payloads may have beside it.
         compact(schema)
-        return _compile(schema)
+        return _compile(json.loads(encode_payload(schema)))
+    except PayloadProblem as error:
+        told = ": ".join(filter(None, error.problem.values()))
+        raise ConfigError(f"{what} is not a valid JSON Schema (2020-12): {told}") from None
     except (TypeError, ValueError, RecursionError, UnusableSchema) as error:
         raise ConfigError(f"{what} is not a valid JSON Schema (2020-12): {error}") from None
 
@@ -58,38 +59,22 @@ def compile_foreign(text: str) -> Validate:
     if not isinstance(schema, dict):
         raise UnusableSchema("it is not an object")
     _survey(schema)
+    _refuse_proto(schema)
     return _compile(schema)
-
-
-#: With one value of each type a reference that leads back to itself without going into the value is found.
-_ONE_OF_EACH_TYPE: list[Any] = [None, True, 0, "", [], {}]
-#: Formats in schemas, of which "regex" is one, are ours to judge and not those of what is installed.
-_NO_FORMATS = jsonschema.FormatChecker(formats=())
 
 
 def _compile(schema: Mapping[str, Any]) -> Validate:
     """Raises UnusableSchema, so that checking meets no surprise."""
     try:
-        _refuse_proto(schema)
-        # Before the rules of this draft, which would say less of what an older one meant.
-        meant = readable(schema)
-        jsonschema.Draft202012Validator.check_schema(schema, format_checker=_NO_FORMATS)
-        root = referencing.jsonschema.DRAFT202012.create_resource(meant)
-        # One of nothing but this schema: the default would fetch others over the network.
-        registry: Any = referencing.Registry()
-        _follow_references(root, registry.resolver_with_root(root))
-        validator = SchemaValidator(meant, registry=registry)
-        for value in _ONE_OF_EACH_TYPE:
-            validator.is_valid(value)
-        fits = quick_check(schema)
-    except (NotAPattern, PatternBeyond, OlderDraft) as error:
+        read = read_schema(schema)
+        meant = readable(read)
+        # Its references lead to places within it: nothing is fetched.
+        validator = SchemaValidator(meant, registry=referencing.Registry())
+        fits = quick_check(read)
+    except SchemaProblem as error:
         raise UnusableSchema(str(error)) from None
-    except jsonschema.SchemaError as error:
-        raise UnusableSchema(error.message[:200]) from None
-    except referencing.exceptions.Unresolvable as error:
-        raise UnusableSchema(f"the reference {error.ref!r} leads nowhere in it") from None
     except RecursionError:
-        raise UnusableSchema("it is nested too deep, or refers to itself without end") from None
+        raise UnusableSchema("it is nested too deep") from None
 
     def check(value: Any) -> list[Problem]:
         if fits is not None and fits(value):
@@ -104,16 +89,7 @@ def _compile(schema: Mapping[str, Any]) -> Validate:
     return check
 
 
-def _follow_references(schema: Any, resolver: Any) -> None:
-    for keyword in ("$ref", "$dynamicRef"):
-        if isinstance(schema.contents, Mapping) and keyword in schema.contents:
-            resolver.lookup(schema.contents[keyword])
-    for inner in schema.subresources():
-        _follow_references(inner, resolver.in_subresource(inner))
-
-
 def _refuse_proto(value: Any) -> None:
-    """Such a field may not travel, and whoever reads the schema would not use it."""
     if isinstance(value, Mapping):
         if "__proto__" in value:
             raise UnusableSchema("it has a key named __proto__")
@@ -142,7 +118,7 @@ def _survey(schema: dict[str, Any]) -> None:
         for key, inner in value.items():
             if not in_names:
                 _refuse_costly(key, inner)
-            walk(inner, depth + 1, not in_names and key in NAMES)
+            walk(inner, depth + 1, not in_names and key in OF_NAMES)
 
     walk(schema, 1, False)
 
@@ -152,7 +128,7 @@ def _refuse_costly(keyword: str, value: Any) -> None:
         raise UnusableSchema(f"it has a {keyword}, which may lead anywhere")
     if keyword == "uniqueItems" and value is True:
         raise UnusableSchema("uniqueItems compares each with each")
-    patterns = [value] if keyword == "pattern" else list(value) if keyword == "patternProperties" else []
+    patterns = [value] if keyword == "pattern" else list(value) if keyword == "patternProperties" and isinstance(value, dict) else []
     for pattern in patterns:
         if not isinstance(pattern, str) or not _is_tame(pattern):
             raise UnusableSchema("it has a pattern that may take long")

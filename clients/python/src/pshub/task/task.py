@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import json
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Generic, ParamSpec, Protocol, TypeVar, cast, overload
 
+from ..wire.canonical import canonical
 from ..wire.errors import ConfigError, InvalidResult
 from ..wire.names import TaskName, parse_task_name
 from ..wire.payload import compact
@@ -87,7 +89,8 @@ class Task(Generic[P, R_co]):
             raise ConfigError(
                 f"{name.full}: its description and schemas are {length} characters of JSON; at most {_MAX_DECLARATION} fit on a card of the registry."
             )
-        self.digest = hashlib.sha256(compact([args, result]).encode()).hexdigest()[:12]
+        declared = json.loads(compact([args, result, yields] if declares_chunk else [args, result]))
+        self.digest = hashlib.sha256(canonical(declared).encode()).hexdigest()[:12]
         self.__doc__ = function.__doc__
         self.__name__ = getattr(function, "__name__", name.name)
 

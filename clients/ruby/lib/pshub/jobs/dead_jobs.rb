@@ -5,7 +5,7 @@ require_relative "../wire/errors"
 require_relative "../wire/message"
 require_relative "../wire/payload"
 require_relative "../wire/times"
-require_relative "canonical"
+require_relative "../wire/canonical"
 require_relative "job_text"
 
 module Pshub

@@ -4,8 +4,8 @@ require_relative "../wire/clock"
 require_relative "../wire/errors"
 require_relative "../wire/job_part"
 require_relative "../wire/keys"
+require_relative "../wire/canonical"
 require_relative "../wire/times"
-require_relative "canonical"
 
 module Pshub
   # How a job is to be run: what Hub#enqueue is told, and what that comes to in its message.

@@ -92,6 +92,7 @@ module Pshub
     }.freeze
 
     # Formats that are not among these say nothing.
+    def self.known?(name) = CHECKS.key?(name)
     def self.fits?(name, text) = CHECKS.fetch(name) { return true }.call(text)
   end
 end

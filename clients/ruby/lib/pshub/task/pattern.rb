@@ -31,6 +31,22 @@ module Pshub
       Symbol Separator Space_Separator Other Control
     ].freeze
 
+    # What is meant by escapes of other languages, and of a pattern without its flag u.
+    MEANT = { "A" => "^", "Z" => "$", "z" => "$", **"-!\"#%&',:;<=>@_`~ ".chars.to_h { |char| [char, char] } }.freeze
+
+    # What to write in place of what is wrong in a pattern, where that is known.
+    def self.advice(text)
+      return "; write (?< in place of (?P<" if text.include?("(?P<")
+
+      text.scan(/\[(?:\\.|[^\]\\])*\]|\\./m) do |part|
+        part.scan(/\\./m) do |escape|
+          plain = MEANT[escape[1]] unless escape == "\\-" && part.start_with?("[")
+          return "; write #{plain} in place of #{escape}" if plain
+        end
+      end
+      ""
+    end
+
     # The Regexp. Raises Wrong or Beyond.
     def self.regexp(text)
       raise Wrong, "a pattern must be a text" unless text.is_a?(String)

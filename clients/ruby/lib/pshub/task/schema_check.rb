@@ -4,7 +4,7 @@ require_relative "../wire/payload"
 require_relative "formats"
 
 module Pshub
-  # Checks values against a schema that was surveyed, so that it meets no surprise.
+  # Checks values against a schema that was read (SchemaReading), so that it meets no surprise.
   class SchemaCheck
     MAX_PROBLEMS = 50
     # Of a choice among more, the first are told.
@@ -20,11 +20,10 @@ module Pshub
     }.freeze
     COMPARISONS = { "minimum" => :>=, "maximum" => :<=, "exclusiveMinimum" => :>, "exclusiveMaximum" => :< }.freeze
 
-    # +patterns+ are those of the schema, by their texts; +resolve+ finds what a $ref leads to.
-    def initialize(schema, patterns, resolve)
-      @schema = schema
-      @patterns = patterns
-      @resolve = resolve
+    def initialize(read)
+      @schema = read.schema
+      @patterns = read.patterns
+      @targets = read.targets
     end
 
     # What does not fit, as {"pointer", "message"}; empty when all does.
@@ -171,15 +170,72 @@ module Pshub
     end
 
     def check_combined(value, schema, pointer, found, depth)
-      check(value, @resolve.call(schema["$ref"]), pointer, found, depth) if schema.key?("$ref")
+      check(value, @targets[schema], pointer, found, depth) if schema.key?("$ref")
       (schema["allOf"] || []).each { |inner| check(value, inner, pointer, found, depth) }
       any = schema["anyOf"]
       tell_choice(value, any, pointer, found, depth) if any&.none? { |inner| fits?(value, inner, depth) }
       check_one(value, schema["oneOf"], pointer, found, depth) if schema.key?("oneOf")
       tell(found, pointer, "fails 'not'") if schema.key?("not") && fits?(value, schema["not"], depth)
-      return unless schema.key?("if")
+      if schema.key?("if")
+        check(value, schema.fetch(fits?(value, schema["if"], depth) ? "then" : "else", true), pointer, found, depth)
+      end
+      check_unevaluated(value, schema, pointer, found, depth)
+    end
 
-      check(value, schema.fetch(fits?(value, schema["if"], depth) ? "then" : "else", true), pointer, found, depth)
+    def check_unevaluated(value, schema, pointer, found, depth)
+      keyword, parts, word = unevaluated_of(value)
+      return unless keyword && schema.key?(keyword)
+
+      seen = {}
+      return if look(value, schema, seen, depth, asking: true)
+
+      parts.each do |name, inner|
+        next if seen.key?(name)
+
+        place = "#{pointer}/#{Payload.escape(name)}"
+        schema[keyword] == false ? tell(found, place, "is not a known #{word}") : check(inner, schema[keyword], place, found, depth)
+      end
+    end
+
+    def unevaluated_of(value)
+      case value
+      when Hash then ["unevaluatedProperties", value, "field"]
+      when Array then ["unevaluatedItems", value.each_with_index.to_h { |item, index| [index, item] }, "item"]
+      end
+    end
+
+    # Notes the names or places that a schema looks at; true: all of them. +asking+: its own keyword wants to know.
+    def look(value, schema, seen, depth, asking: false)
+      return false if [true, false].include?(schema)
+      return true if schema.key?(value.is_a?(Hash) ? "additionalProperties" : "items")
+      return true if !asking && schema.key?(unevaluated_of(value).first)
+
+      value.is_a?(Hash) ? look_at_fields(value, schema, seen) : look_at_items(value, schema, seen, depth)
+      beside(value, schema, depth).map { |inner| look(value, inner, seen, depth) }.any?
+    end
+
+    def look_at_fields(value, schema, seen)
+      patterns = (schema["patternProperties"] || {}).keys
+      value.each_key do |name|
+        seen[name] = true if schema["properties"]&.key?(name) || patterns.any? { |pattern| @patterns[pattern].match?(name) }
+      end
+    end
+
+    def look_at_items(value, schema, seen, depth)
+      first = (schema["prefixItems"] || []).size
+      value.each_with_index do |item, index|
+        seen[index] = true if index < first || (schema.key?("contains") && fits?(item, schema["contains"], depth))
+      end
+    end
+
+    # The schemas that look at the same value and count: of a choice those that fit.
+    def beside(value, schema, depth)
+      found = [*(schema.key?("$ref") ? [@targets[schema]] : []), *schema["allOf"]]
+      found += [*schema["anyOf"], *schema["oneOf"]].select { |inner| fits?(value, inner, depth) }
+      found += (schema["dependentSchemas"] || {}).select { |name, _| value.key?(name) }.values if value.is_a?(Hash)
+      return found unless schema.key?("if")
+
+      found + (fits?(value, schema["if"], depth) ? [schema["if"], schema.fetch("then", true)] : [schema.fetch("else", true)])
     end
   end
 end

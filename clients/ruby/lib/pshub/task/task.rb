@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require "digest/sha2"
+require_relative "../wire/canonical"
 require_relative "../wire/errors"
 require_relative "../wire/job_part"
 require_relative "../wire/names"
@@ -51,7 +52,7 @@ module Pshub
       @handler = handler
       # A lambda insists on its number of arguments.
       @takes_context = !handler.lambda? || handler.arity != 1
-      @digest = Digest::SHA256.hexdigest(Payload.compact([@args&.json, @result&.json]))[0, 12]
+      @digest = Digest::SHA256.hexdigest(Canonical.text([@args&.json, @result&.json, *([@yields.json] if chunks_checked?)]))[0, 12]
     end
 
     def full_name = @name.full

@@ -1,7 +1,7 @@
 # frozen_string_literal: true
 
 require "digest/sha2"
-require_relative "../wire/payload"
+require_relative "payload"
 
 module Pshub
   # Values as RFC 8785 (JSON Canonicalization Scheme) writes them, but integers beyond 2^53 - 1 with all their digits: the same text in all

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..wire.payload import compact, escaped_halves
+from .payload import compact, escaped_halves
 
 #: Beyond these JavaScript writes a number with an exponent.
 _MOST_DIGITS = 21
