@@ -37,7 +37,8 @@ export const callRoutes = async (app: FastifyInstance, options: CallRoutesOption
       const startedAt = performance.now()
       const stopping = open.add(reply.raw)
       const task = request.params['*']
-      const args = exactBody(request) ?? {}
+      const body = exactBody(request)
+      const args = body === undefined ? {} : body
       const tell = (code: string) =>
         audit(request, 'task run', { task, argsHash: hashOf(args), code, ms: msSince(startedAt) })
       let leave = () => {}

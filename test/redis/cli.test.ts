@@ -27,7 +27,7 @@ describe('help', () => {
     [['taks'], "pshub has no command 'taks'. Did you mean tasks?"],
     [['call'], 'pshub call needs the name of a task'],
     [['--json', 'tasks'], 'The command comes first'],
-    [['tasks', '--redis', 'http://x'], "'redis' must be a URL like redis://127.0.0.1:6379"],
+    [['tasks', '--redis', 'http://x'], '--redis must be a URL like redis://127.0.0.1:6379'],
     [['tasks', '--config', 'gone.json'], 'The settings file gone.json cannot be read'],
     [
       ['call', 'x', '--tracing', 'maybe'],

@@ -78,7 +78,7 @@ describe('the log', () => {
       reason,
     }))
     expect(failed.sort((a, b) => (`${a.task}${a.code}` < `${b.task}${b.code}` ? -1 : 1))).toEqual([
-      { level: 40, task: 'cycle:1.0', code: 'InvalidResult', reason: 'not JSON' },
+      { level: 40, task: 'cycle:1.0', code: 'InvalidResult', reason: 'nested deeper than 64 levels' },
       { level: 40, task: 'fails:1.0', code: 'TaskFailed', reason: 'the disk is full' },
       { level: 40, task: 'strict:1.0', code: 'InvalidArgs', reason: 'is not a known field' },
       { level: 40, task: 'strict:1.0', code: 'InvalidResult', reason: 'is not a known field' },
