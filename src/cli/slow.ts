@@ -43,7 +43,7 @@ export const slowCommand: Command = {
     'Shows the slowest calls of the last five minutes, slowest first: when each ended, how long it took in all, and of that ' +
       'how long it waited in Redis (BACKLOG), in the worker before its handler was started (QUEUE WAIT), and ran (EXEC). A ' +
       'worker keeps the ten slowest of each of its tasks.',
-    "LOOP is the longest time for which the worker's event loop stood still meanwhile. Where that is most of the total, a handler " +
+    "LOOP is the longest time for which the worker's event loop was blocked meanwhile. Where that is most of the total, a handler " +
       'that computes without an await held this call up: another one when it was QUEUE WAIT, or this one when it was EXEC. A ' +
       'long BACKLOG without it means that all slots were busy.',
   ],

@@ -114,7 +114,7 @@ const write = (id: string, { nowMs, job, place, failures, slow }: Traced, sink: 
     )
     line(
       'phases',
-      `backlog ${formatMs(us.backlog)} ms, queue ${formatMs(us.queue)} ms, exec ${formatMs(us.exec)} ms; the loop stood still for ${loopMs} ms`,
+      `backlog ${formatMs(us.backlog)} ms, queue ${formatMs(us.queue)} ms, exec ${formatMs(us.exec)} ms; the event loop was blocked for ${loopMs} ms`,
     )
   }
 }

@@ -12,7 +12,7 @@ describe('the form of a task', () => {
     const { registry } = await office(fixture, 0)
     const page = await openPage(browser, registry, 'tasks/print:1.0', { role: 'run' })
     await page.getByRole('textbox', { name: 'page' }).fill('4')
-    await page.getByText('How it is enqueued').click()
+    await page.getByText('Job options').click()
     await page.getByLabel('When').selectOption('after a delay')
     await page.getByRole('button', { name: 'Enqueue' }).click()
     await page.getByText('The delay must be a number.').waitFor()

@@ -41,7 +41,7 @@ describe('the jobs', () => {
     await dialog(page).getByRole('button', { name: 'Delete 7 dead jobs' }).click()
     await dialog(page).getByText('7 jobs are deleted.').waitFor()
     await dialog(page).getByRole('button', { name: 'Close' }).click()
-    await page.getByText('No job fits.').waitFor()
+    await page.getByText('No matching jobs.').waitFor()
     await states.getByRole('link', { name: 'Scheduled 60' }).click()
     await expect.poll(() => page.getByRole('row').count()).toBe(51)
     await page.getByRole('link', { name: 'Next' }).click()

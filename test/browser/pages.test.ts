@@ -87,7 +87,7 @@ it('workers are listed by host, and the page of one says what it is, provides an
   await page.getByRole('link', { name: `pid ${process.pid}` }).click()
   await page.getByRole('heading', { name: `Worker ${worker.id}`, level: 1 }).waitFor()
   await expect.poll(() => page.evaluate('document.activeElement.tagName')).toBe('H1')
-  const what = `^Written in TypeScript or JavaScript, pshub \\S+ Host \\S+ Process pid ${process.pid} Queue images Started`
+  const what = `^Client TypeScript or JavaScript, pshub \\S+ Host \\S+ Process pid ${process.pid} Queue images Started`
   await expect.poll(() => textOf(page.locator('.facts'))).toMatch(new RegExp(what))
   await expect
     .poll(() => rowText(page, 'resize_image:1.0'))

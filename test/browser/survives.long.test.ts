@@ -76,7 +76,7 @@ describe('a value that no page thought of', () => {
     await page.getByRole('tab', { name: 'Form' }).waitFor()
     await browser.screenshot(page, 'boundary')
     isBroken = false
-    await page.getByText('It has none.').waitFor()
+    await page.getByText('No description.').waitFor()
     await page.route('**/api/schedules*', route => route.fulfill({ json: { schedules: [null, 7] } }))
     await page.goto(registry.at('schedules'))
     await page.getByText('This page cannot be shown.').waitFor()

@@ -76,7 +76,7 @@ it('a call goes to the queue that is chosen, with the trace that is given', asyn
   await fixture.worker([order], { queue: 'near' })
   await fixture.worker([order], { queue: 'far' })
   const page = await openPage(browser, await fixture.registry(), 'tasks/order:1.0', { role: 'run', viewport })
-  await fold(page, 'How it is called').click()
+  await fold(page, 'Call options').click()
   const queue = page.getByLabel('Queue', { exact: true })
   await expect
     .poll(() => queue.locator('option').allInnerTexts())

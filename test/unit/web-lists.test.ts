@@ -215,7 +215,7 @@ describe('health', () => {
     expect(headlineOf(healthOf(fine, []))).toBe('All is well')
   })
   it.each([
-    [{ unserved: 1 }, 'Workers of tasks bad tasks?state=unserved'],
+    [{ unserved: 1 }, 'Tasks without workers bad tasks?state=unserved'],
     [{ conflicts: 2 }, 'Schemas warn tasks?state=conflict'],
     [{ lost: 1 }, 'Workers warn workers?state=lost'],
     [{ workers: 0 }, 'Workers warn workers'],
@@ -238,7 +238,7 @@ describe('health', () => {
   it('tells of what nobody serves, of rejected calls and of a full Redis, with what to do', () => {
     const unserved = healthOf(fine, [queue('a', { backlog: 39, oldestMs: 55_000, workers: 0 })])
     expect(unserved[0]?.text).toMatch(
-      /^a: Nobody serves it: 39 requests wait, the oldest for 55 s\. Start a worker: .* --queue a$/,
+      /^a: No worker: 39 requests wait, the oldest for 55 s\. Start a worker: .* --queue a$/,
     )
     const rejected = healthOf({ ...fine, load: { ...idle, callsPerSecond: 1, notRun: { Overloaded: 40 } } }, [])
     expect(rejected[0]).toMatchObject({ name: 'Rejected calls', tone: 'bad' })

@@ -88,8 +88,9 @@ const Listed = ({ list, listed: { shown, page, pages }, view, state }: ListedPro
       {shown.length > 0 && (
         <p class="quiet nothing">
           Of the last 5 minutes; a worker keeps the ten slowest of each of its tasks. A long backlog means that all
-          slots were busy: start more workers, or give them more slots. Where the loop stood for most of the time, a
-          handler computed without an await: this one when it is in the run, another one when it is in the queue.
+          slots were busy: start more workers, or give them more slots. Where the event loop was blocked for most of the
+          time, a handler computed without an await: this one when it is in the run, another one when it is in the
+          queue.
         </p>
       )}
     </>

@@ -74,7 +74,7 @@ const Question = ({ question, verb, typed, act, close, children }: ActionButtonP
         )}
         <div class="dialog-actions">
           <button type="button" onClick={close}>
-            Leave it
+            Cancel
           </button>
           <button type="submit" class="main" disabled={isBusy} aria-disabled={!isReady}>
             {verb}

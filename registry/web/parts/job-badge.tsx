@@ -19,7 +19,7 @@ const titles: Record<string, string> = {
   dead: 'It was given up, and is kept until somebody looks.',
   expired: 'It was not wanted any more when its turn came.',
   cancelled: 'Somebody cancelled it.',
-  done: 'It ended well.',
+  done: 'It succeeded.',
 }
 
 /** The state of a job. */

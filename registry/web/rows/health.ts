@@ -56,12 +56,12 @@ const good = (name: string, text: string, place: string): Concern => ({
 const unserved = ({ unserved: count, tasks }: Summary): Concern =>
   count === 0
     ? good(
-        'Workers of tasks',
+        'Tasks without workers',
         tasks === 0 ? 'No task is known yet.' : 'Every task that is not retired has a live worker.',
         'tasks',
       )
     : {
-        name: 'Workers of tasks',
+        name: 'Tasks without workers',
         tone: 'bad',
         state: 'Problem',
         text: `${plural(count, 'task')} without a live worker: calls fail.`,
@@ -223,7 +223,7 @@ const overdue = (summary: Summary, queues: QueueRow[]): Concern => {
     name: 'Jobs',
     tone: 'bad',
     state: 'Problem',
-    text: `Over-aged in ${namesOf(late)}: the oldest job that is due waits for ${span(oldest)}.`,
+    text: `Overdue in ${namesOf(late)}: the oldest job that is due waits for ${span(oldest)}.`,
     place: placeOf(late, 'waiting'),
   }
 }

@@ -53,7 +53,7 @@ const backlogTrouble = (row: QueueRow, isPaused: boolean): Trouble | undefined =
   const waits = waitingIn(row)
   if (row.workers === 0 && row.backlog + row.jobs > 0) {
     const remedy = `Start a worker: pshub worker <module> --queue ${row.queue}`
-    return { kind: 'unserved', tone: 'bad', text: `Nobody serves it: ${waits}.`, remedy }
+    return { kind: 'unserved', tone: 'bad', text: `No worker: ${waits}.`, remedy }
   }
   if (isPaused) return undefined
   if ((row.oldestMs ?? 0) > tooOldMs) {

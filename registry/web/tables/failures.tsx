@@ -53,7 +53,7 @@ export const FailureTable = ({
             </th>
             <th scope="col">request</th>
             <th scope="col">caller</th>
-            {of !== 'worker' && <th scope="col">told by</th>}
+            {of !== 'worker' && <th scope="col">reported by</th>}
           </tr>
         </thead>
         <tbody>
@@ -171,7 +171,7 @@ const EntryCells = ({ entry, of }: { entry: FailureEntry; of: Whole | undefined 
         <Text class="short">{from || (worker === undefined ? '(no name)' : '–')}</Text>
       </td>
       {of !== 'worker' && (
-        <td data-name="told by">
+        <td data-name="reported by">
           {worker === undefined ? (
             <span title={`hub ${hub}`}>
               <Text class="short">{`hub on ${host} pid ${pid}`}</Text>

@@ -47,8 +47,8 @@ export const SlowCallTable = ({
                 <span class={`phase-key ${phase}`} aria-hidden="true" /> {phaseNames[phase]}
               </SortHead>
             ))}
-            <SortHead {...head} column="loop" isNumber title="How long the worker's event loop stood still meanwhile">
-              loop stood
+            <SortHead {...head} column="loop" isNumber title="How long the worker's event loop was blocked meanwhile">
+              event loop blocked
             </SortHead>
             <th scope="col">outcome</th>
             <th scope="col">request</th>
@@ -89,7 +89,7 @@ const Row = ({ call, longest, of }: { call: SlowCallOverview; longest: number; o
         {us(call.us[phase])}
       </td>
     ))}
-    <td data-name="loop stood" class="number">
+    <td data-name="event loop blocked" class="number">
       {call.loopMs > 0 ? ms(call.loopMs) : '–'}
     </td>
     <td data-name="outcome">{call.code === undefined ? 'ok' : <Text class="short">{call.code}</Text>}</td>

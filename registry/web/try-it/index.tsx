@@ -62,7 +62,7 @@ const TryOne = ({ detail }: { detail: TaskDetail }) => {
             {isRunning && isHeard ? null : run.last ? (
               <OutcomeView task={task} isIdempotent={idempotent} run={run.last} previous={run.previous} />
             ) : (
-              <p class="no-outcome">The result will be here, with where its time went.</p>
+              <p class="no-outcome">Run the task to see its result and timing.</p>
             )}
           </div>
         )}

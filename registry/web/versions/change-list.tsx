@@ -3,7 +3,7 @@ import { printable } from '../text/printable.ts'
 
 export const kindWords: Record<ChangeKind, string> = {
   breaks: 'breaks callers',
-  unclear: 'look yourself',
+  unclear: 'needs review',
   fits: 'safe',
 }
 

@@ -63,7 +63,7 @@ const Members = ({ status: { total, done, dead, endedMs } }: { status: NonNullab
         {shares.map(([name, value]) => (
           <div key={name}>
             <dt>
-              <span class="swatch" data-share={name} aria-hidden="true" /> {name === 'dead' ? 'not done' : name}
+              <span class="swatch" data-share={name} aria-hidden="true" /> {name === 'dead' ? 'failed' : name}
             </dt>
             <dd>{name === 'left' && left === undefined ? 'not known yet' : count(value)}</dd>
           </div>

@@ -63,7 +63,7 @@ export const Timeline = ({ job }: { job: JobDetail }) => {
           <span class="swatch" data-kind="wait" aria-hidden="true" /> waited
         </span>
         <span>
-          <span class="swatch" data-kind="run" aria-hidden="true" /> a worker had it
+          <span class="swatch" data-kind="run" aria-hidden="true" /> running
         </span>
         {stretches.some(({ tone }) => tone === 'bad') && (
           <span>

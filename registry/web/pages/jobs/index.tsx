@@ -98,7 +98,7 @@ const Actions = ({ view, onDone }: { view: JobsView; onDone(): void }) => {
       {actions.map(action => (
         <BulkButton key={action} action={action} view={view} onDone={onDone} />
       ))}
-      <span class="quiet">{hasFilter(view) ? 'of all that match, on every page' : 'of all in this state'}</span>
+      <span class="quiet">{hasFilter(view) ? 'of all that match, on every page' : ''}</span>
     </div>
   )
 }
@@ -135,7 +135,7 @@ const nothing: Record<JobsView['state'], string> = {
 
 const Nothing = ({ page, view, state }: { page: JobPage; view: JobsView; state: QueryState }) => {
   const isCut = page.next !== undefined
-  const title = isCut ? 'Nothing was found so far.' : hasFilter(view) ? 'No job fits.' : nothing[view.state]
+  const title = isCut ? 'Nothing was found so far.' : hasFilter(view) ? 'No matching jobs.' : nothing[view.state]
   return (
     <Empty title={title}>
       {isCut && (

@@ -142,7 +142,7 @@ const Description = ({ text }: { text: string }) => (
     <h2 id="description">Description</h2>
     {text.trim() === '' ? (
       <p class="quiet">
-        It has none. <code>description</code> of its declaration is shown here, as Markdown.
+        No description. Set <code>description</code> in <code>defineTask</code> to show one here.
       </p>
     ) : (
       <Markdown>{text}</Markdown>

@@ -14,7 +14,7 @@ export const WorkerFacts = ({ detail: { row, others } }: { detail: WorkerDetail 
   return (
     <>
       <dl class="facts">
-        <Fact name="Written in" title={row.client}>
+        <Fact name="Client" title={row.client}>
           <Text>{language ? `${language}, pshub ${version}` : row.client || 'unknown'}</Text>
         </Fact>
         {row.build !== undefined && (

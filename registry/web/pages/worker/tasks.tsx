@@ -7,7 +7,7 @@ import { count, percent, perSecond, plural, us } from '../../text/figures.ts'
 /** Rows that are drawn; the others are told by their number. */
 const most = 200
 
-const heads = ['rate', 'run p50', 'run p95', 'wait p95', 'errors', 'ended well', 'rejected', 'failed'] as const
+const heads = ['rate', 'run p50', 'run p95', 'wait p95', 'errors', 'succeeded', 'rejected', 'failed'] as const
 
 /** What a worker provides, the busiest first, with what it did of each itself. */
 export const WorkerTasks = ({ tasks }: { tasks: readonly WorkerTaskRow[] }) => {
@@ -64,7 +64,7 @@ const Row = ({ row }: { row: WorkerTaskRow }) => {
     'run p95': us(load?.us.exec?.p95),
     'wait p95': us(load?.us.backlog?.p95),
     errors: percent(load?.errorRate),
-    'ended well': count(totals?.ok),
+    succeeded: count(totals?.ok),
     rejected: totals ? count(rejectedOf(row)) : '–',
     failed: totals ? count(failed) : '–',
   }

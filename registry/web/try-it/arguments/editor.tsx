@@ -130,7 +130,7 @@ const Refusals = ({
         <ProblemList title="Not ready to run" problems={findings} attention={attention} onGo={onGo} />
         {onSendAnyway && (
           <button type="button" onClick={onSendAnyway}>
-            Let the worker judge
+            Run anyway
           </button>
         )}
       </>

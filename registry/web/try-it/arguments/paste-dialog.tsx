@@ -59,7 +59,7 @@ export const PasteDialog = ({ task, onFill, onClose }: PasteDialogProps) => {
       </p>
       <div class="dialog-actions">
         <button type="button" onClick={onClose}>
-          Leave it
+          Cancel
         </button>
         <button type="button" class="main" aria-disabled={isBusy} onClick={() => void fill()}>
           Fill in

@@ -17,7 +17,7 @@ export const JobFields = ({ choices, keyed, onChange }: FieldsProps) => {
   const change = (changes: Partial<JobChoices>) => onChange({ ...choices, ...changes })
   return (
     <details class="fold" open={keyed !== undefined}>
-      <summary>How it is enqueued</summary>
+      <summary>Job options</summary>
       <div class="job-fields">
         {keyed && <Key label={keyLabels[keyed]} choices={choices} change={change} />}
         {isMerged && <Score choices={choices} change={change} />}

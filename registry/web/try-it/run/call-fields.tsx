@@ -17,7 +17,7 @@ export const CallFields = ({ queues, task, choices, onChange }: CallFieldsProps)
   const wrong = wrongChoices(choices)
   return (
     <details class="fold">
-      <summary>How it is called</summary>
+      <summary>Call options</summary>
       <div class="job-fields">
         <div class="job-field">
           <label for={`${own}-queue`}>Queue</label>

@@ -88,7 +88,7 @@ export const Repeat = ({ task, args, choices, isIdempotent, danger, obstacle, te
           <p>The task is not declared idempotent: what it does, it does each time again.</p>
           <div class="dialog-actions">
             <button type="button" onClick={() => setAsking(false)}>
-              Leave it
+              Cancel
             </button>
             <button type="button" class="main" onClick={() => void start()}>
               Run it {text} times

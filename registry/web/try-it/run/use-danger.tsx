@@ -75,7 +75,7 @@ const Question = ({ task, danger, asked, onClose }: QuestionProps) => {
         />
         <div class="dialog-actions">
           <button type="button" onClick={onClose}>
-            Leave it
+            Cancel
           </button>
           <button type="submit" class="main" aria-disabled={!isMeant}>
             {asked.what}
