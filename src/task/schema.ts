@@ -50,6 +50,7 @@ const compile = (schema: JsonSchema): ValidateFunction => {
 /** Compiles a schema of this program's own. Throws ConfigError when it is not a valid one. */
 export const compileOwn = (schema: unknown, what: string): Validate => {
   try {
+    JSON.stringify(schema, withoutBigInt)
     // As it travels to whoever reads it.
     return checking(compile(asSchema(JSON.parse(encodePayload(schema)))))
   } catch (error) {
@@ -57,6 +58,12 @@ export const compileOwn = (schema: unknown, what: string): Validate => {
       error instanceof PayloadProblem ? Object.values(error.problem).filter(Boolean).join(': ') : messageOf(error)
     throw new ConfigError(`${what} is not a valid JSON Schema (2020-12): ${told}`)
   }
+}
+
+/** Arguments may have one, a schema not: a number stands for each of its limits. */
+const withoutBigInt = (key: string, value: unknown): unknown => {
+  if (typeof value === 'bigint') throw new UnusableSchema(`${key} is a BigInt; write a number`)
+  return value
 }
 
 const checking =

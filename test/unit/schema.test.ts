@@ -114,6 +114,12 @@ function doubling(levels: number): unknown {
 }
 
 describe('a schema of our own', () => {
+  it('has no BigInt, which would end its declaration with an error of JavaScript', () => {
+    expect(() => compileOwn({ type: 'integer', maximum: 5n }, 'x')).toThrow(
+      /x is not .*: maximum is a BigInt; write a number/,
+    )
+  })
+
   it('lists every problem, not only the first', () => {
     const validate = compileOwn({ type: 'object', required: ['a', 'b'] }, 'x')
     expect(validate({}, 2).map(({ pointer }) => pointer)).toEqual(['/a', '/b'])

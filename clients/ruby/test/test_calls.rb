@@ -117,7 +117,7 @@ class TestCalls < PshubTest
   def test_settings_that_cannot_work_are_named
     assert_match(/option slots must be a whole number/, assert_raises(Pshub::ConfigError) { worker(adder, slots: 0) }.message)
     assert_match(/no option slits/, assert_raises(Pshub::ConfigError) { worker(adder, slits: 1) }.message)
-    assert_match(/without a database/, assert_raises(Pshub::ConfigError) { Pshub::Hub.new(redis: "redis://127.0.0.1/3") }.message)
+    assert_match(/option redis must not name a database/, assert_raises(Pshub::ConfigError) { Pshub::Hub.new(redis: "redis://127.0.0.1/3") }.message)
     assert_raises(Pshub::ConfigError) { worker(adder, adder) }
     assert_raises(Pshub::ConfigError) { worker }
     assert_raises(Pshub::ConfigError) { declare("add") { 1 } }

@@ -98,7 +98,7 @@ class TestFence < PshubTest
   end
 
   def test_tcp_asks_for_a_sign_of_life_after_30_s
-    link = ending(Pshub::Link.new({ url: server.url }, 1.0), :close)
+    link = ending(Pshub::Link.new({ host: "127.0.0.1", port: server.port }, 1.0), :close)
     assert_equal 30, link.send(:socket).getsockopt(:TCP, :KEEPIDLE).int
   end
 

@@ -56,7 +56,7 @@ class TestStreams < PshubTest
 
   def test_what_cannot_be_declared_of_chunks_is_refused
     [{ "type" => "nothing" }, false, 3].each do |wrong|
-      assert_match(/yields cannot be used/, assert_raises(Pshub::ConfigError) { declare("odd:1.0", yields: wrong) { nil } }.message)
+      assert_match(/yields is not a valid JSON Schema/, assert_raises(Pshub::ConfigError) { declare("odd:1.0", yields: wrong) { nil } }.message)
     end
     merged = assert_raises(Pshub::ConfigError) { declare("odd:1.0", keyed: "merged", yields: true) { nil } }
     assert_match(/nobody reads what a run of merged jobs yields/, merged.message)

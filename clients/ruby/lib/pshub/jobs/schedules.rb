@@ -3,6 +3,7 @@
 require_relative "../wire/errors"
 require_relative "../wire/ids"
 require_relative "../wire/payload"
+require_relative "cron"
 require_relative "job"
 require_relative "schedule_entry"
 

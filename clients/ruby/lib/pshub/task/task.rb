@@ -5,7 +5,6 @@ require_relative "../wire/canonical"
 require_relative "../wire/errors"
 require_relative "../wire/job_part"
 require_relative "../wire/names"
-require_relative "../wire/payload"
 require_relative "../wire/times"
 require_relative "merged"
 require_relative "schema"
@@ -52,7 +51,8 @@ module Pshub
       @handler = handler
       # A lambda insists on its number of arguments.
       @takes_context = !handler.lambda? || handler.arity != 1
-      @digest = Digest::SHA256.hexdigest(Canonical.text([@args&.json, @result&.json, *([@yields.json] if chunks_checked?)]))[0, 12]
+      schemas = [@args&.json, @result&.json, *([@yields.json] if chunks_checked?)]
+      @digest = Digest::SHA256.hexdigest(Canonical.text(schemas, exact: false))[0, 12]
     end
 
     def full_name = @name.full

@@ -16,13 +16,14 @@ module Pshub
 
     def text_of(json) = text(Payload.decode(json))
 
-    def text(value)
+    # Without +exact+ as RFC 8785 has it, where every number is a double: so JavaScript reads the schemas of a declaration.
+    def text(value, exact: true)
       case value
-      when Array then "[#{value.map { |each| text(each) }.join(',')}]"
+      when Array then "[#{value.map { |each| text(each, exact: exact) }.join(',')}]"
       when Hash
         fields = value.sort_by { |key, _| key.encode(Encoding::UTF_16BE).b }
-        "{#{fields.map { |key, inner| "#{Payload.compact(key)}:#{text(inner)}" }.join(',')}}"
-      when Integer then value.abs < FIRST_INEXACT ? number(value.to_f) : value.to_s
+        "{#{fields.map { |key, inner| "#{Payload.compact(key)}:#{text(inner, exact: exact)}" }.join(',')}}"
+      when Integer then exact && value.abs >= FIRST_INEXACT ? value.to_s : number(value.to_f)
       when Numeric then number(value.to_f)
       else Payload.compact(value)
       end
