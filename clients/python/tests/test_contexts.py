@@ -17,7 +17,7 @@ import pytest
 
 from conftest import Server, eventually
 from job_tasks import hub, serve  # noqa: F401
-from pshub import AsyncHub, ConfigError, Context, Hub, Task, Worker, task
+from pshub import AsyncHub, ConfigError, Context, Hub, InvalidArgs, Task, Worker, task
 
 Serve = Callable[..., Worker]
 user: contextvars.ContextVar[Any] = contextvars.ContextVar("user", default="nobody")
@@ -83,6 +83,30 @@ def test_callbacks_of_a_hub_see_those_of_their_call_and_nothing_keeps_them(serve
     gc.collect()
     assert [each() for each in held] == [None, None]
     hub.close()
+
+
+def test_calls_that_are_refused_at_once_are_told_in_their_context_too(server: Server, serve: Serve) -> None:
+    @task("outer:1.0")
+    def outer(ctx: Context) -> None:
+        user.set("a handler")
+        with pytest.raises(InvalidArgs):
+            ctx.call("said:1.0", {}, queue="no queue")
+
+    seen: list[Any] = []
+    serve(*said(), outer).events.on("call:settled", seen_by("nested", seen))
+    with Hub(server.url) as hub:
+        hub.call("outer:1.0")
+        hub.events.on("call:settled", seen_by("hub", seen))
+
+        def ask() -> None:
+            user.set("A")
+            for read in (lambda: hub.call("said:1.0", {}, queue="no queue"), lambda: list(hub.stream("said:1.0", {}, queue="no queue"))):
+                with pytest.raises(InvalidArgs):
+                    read()
+
+        contextvars.copy_context().run(ask)
+        eventually(lambda: len(seen) == 3)
+    assert seen == [("nested", "a handler"), ("hub", "A"), ("hub", "A")]
 
 
 def test_callbacks_of_an_async_hub_see_those_of_their_call_and_nothing_keeps_them(server: Server, serve: Serve) -> None:

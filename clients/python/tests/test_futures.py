@@ -16,6 +16,7 @@ from called_tasks import add, fail, wait
 from conftest import Server, eventually
 from job_tasks import hub, serve  # noqa: F401
 from pshub import Aborted, AsyncHub, Hub, InvalidResult, TaskFailed, Timeout, Worker, task
+from pshub.hub.loop import LoopThread
 from waits import PATIENCE_S, adelay, aeventually
 
 Serve = Callable[..., Worker]
@@ -102,6 +103,19 @@ def test_a_listener_that_would_end_the_program_ends_nothing(hub: Hub, serve: Ser
 
     hub.events.on("call:settled", leave)
     assert [hub.call(add, x=x) for x in range(3)] == [2, 3, 4]
+
+
+def test_what_comes_behind_one_that_raises_on_the_hubs_thread_is_done_all_the_same(caplog: Any) -> None:
+    thread = LoopThread("tests")
+    may_go_on, done = threading.Event(), threading.Event()
+    # Both come with one wake-up.
+    thread.loop.call_soon_threadsafe(may_go_on.wait)
+    thread.post(lambda: 1 / 0)
+    thread.post(done.set)
+    may_go_on.set()
+    assert done.wait(PATIENCE_S)
+    thread.stop()
+    assert "ZeroDivisionError" in caplog.text
 
 
 def test_a_hub_is_closed_in_a_callback(server: Server, serve: Serve) -> None:

@@ -177,8 +177,8 @@ def test_what_is_to_be_done_in_another_queue_survives(server: Server, hub: Hub, 
 def test_a_job_whose_task_nobody_has_waits_for_its_worker_whatever_its_retries(server: Server, hub: Hub, serve: Serve) -> None:
     told = noted(serve(add), "job:retried")
     job = hub.enqueue("others:1.0", {}, queue="q", tracked=True, retries=0)
-    eventually(lambda: told)
-    [text] = server.client.zrange(f"{PREFIX}retries", 0, -1)
+    # It is told of before it is written.
+    [text] = eventually(lambda: server.client.zrange(f"{PREFIX}retries", 0, -1))
     assert json.loads(text)["job"]["errors"][0]["code"] == "NoSuchTask"
     assert [event["id"] for _, event in told] == [job.id]
     server.client.delete(f"{PREFIX}retries", f"{PREFIX}job:{job.id}")

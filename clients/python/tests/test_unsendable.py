@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from pshub import TaskError
-from pshub.jobs.canonical import canonical
+from pshub.wire.canonical import canonical
 from pshub.wire.failures import failure_of
 from pshub.wire.payload import PayloadProblem, encode_payload
 

@@ -48,6 +48,9 @@ class LoopThread:
     def post(self, callback: Callable[..., None], *args: Any) -> None:
         """Runs it on the loop's thread soon; what comes close together costs one wake-up."""
         self._posted.append((callback, args))
+        self._wake()
+
+    def _wake(self) -> None:
         if self._is_woken:
             return
         self._is_woken = True
@@ -79,9 +82,14 @@ class LoopThread:
         # Before the first look: what is posted from here on wakes this again.
         self._is_woken = False
         posted = self._posted
-        while posted:
-            callback, args = posted.popleft()
-            callback(*args)
+        try:
+            while posted:
+                callback, args = posted.popleft()
+                callback(*args)
+        finally:
+            # One that raises keeps none of those behind it waiting.
+            if posted:
+                self._wake()
 
     def _run(self) -> None:
         asyncio.set_event_loop(self.loop)

@@ -61,7 +61,7 @@ class StreamCalls(Generic[S]):
             reader._state.end(None, wrong)
             if not self._is_closed:
                 post, dispatch = self._begun()
-                post(dispatch.rejected, called, None, wrong, now_s())
+                post(dispatch.rejected, copy_context(), called, None, wrong, now_s())
             return reader
         post, dispatch = self._begun()
         reader._post, reader._streams = post, dispatch.streams

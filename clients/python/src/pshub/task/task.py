@@ -90,7 +90,7 @@ class Task(Generic[P, R_co]):
                 f"{name.full}: its description and schemas are {length} characters of JSON; at most {_MAX_DECLARATION} fit on a card of the registry."
             )
         declared = json.loads(compact([args, result, yields] if declares_chunk else [args, result]))
-        self.digest = hashlib.sha256(canonical(declared).encode()).hexdigest()[:12]
+        self.digest = hashlib.sha256(canonical(declared, exact=False).encode()).hexdigest()[:12]
         self.__doc__ = function.__doc__
         self.__name__ = getattr(function, "__name__", name.name)
 

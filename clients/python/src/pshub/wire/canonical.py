@@ -16,26 +16,27 @@ _MOST_ZEROS = 6
 _FIRST_INEXACT = 2**53
 
 
-def canonical(value: Any) -> str:
+def canonical(value: Any, exact: bool = True) -> str:
+    """Without ``exact`` as RFC 8785 has it, where every number is a double: so JavaScript reads the schemas of a declaration."""
     if isinstance(value, dict):
         fields = sorted(value.items(), key=lambda field: field[0].encode("utf-16-be", "surrogatepass"))
-        return "{" + ",".join(f"{_text(key)}:{canonical(inner)}" for key, inner in fields) + "}"
+        return "{" + ",".join(f"{_text(key)}:{canonical(inner, exact)}" for key, inner in fields) + "}"
     if isinstance(value, list):
-        return "[" + ",".join(map(canonical, value)) + "]"
+        return "[" + ",".join(canonical(each, exact) for each in value) + "]"
     if isinstance(value, str):
         return _text(value)
     if isinstance(value, bool) or value is None:
         return compact(value)
-    return _number(value)
+    return _number(value, exact)
 
 
 def _text(value: str) -> str:
     return escaped_halves(compact(value))
 
 
-def _number(value: Any) -> str:
+def _number(value: Any, exact: bool) -> str:
     """As JavaScript writes the double of that."""
-    if isinstance(value, int) and abs(value) >= _FIRST_INEXACT:
+    if exact and isinstance(value, int) and abs(value) >= _FIRST_INEXACT:
         return str(value)
     try:
         double = float(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from contextvars import copy_context
 from typing import Any
 
 from ..figures.events import Events
@@ -38,7 +39,7 @@ class NestedCalls:
         dispatch = self._hub()
         if wrong is not None:
             self._thread.post(dispatch.open)
-            self._thread.post(dispatch.rejected, called, None, wrong, now_s())
+            self._thread.post(dispatch.rejected, copy_context(), called, None, wrong, now_s())
             raise wrong
         pending: PendingCall[Any] = PendingCall(self._thread, dispatch, reader_of(task))
         limit_s = None if limit == float("inf") else limit
