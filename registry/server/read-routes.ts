@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type Hub, prometheusText } from 'pshub'
+import { type Hub, prometheusText, stringifyExact } from 'pshub'
 import type { Deploy } from '../contract.ts'
 import { rightsOf } from './access.ts'
 import { callListRoutes } from './call-list-routes.ts'
@@ -55,15 +55,15 @@ export const readRoutes = async (app: FastifyInstance, parts: ReadParts): Promis
   callListRoutes(app, { readings, slowCalls, failures })
   searchRoutes(app, { hub, readings, slowCalls, failures })
   // Names of tasks have slashes.
-  app.get<{ Params: { '*': string } }>('/api/tasks/*', view, async request => {
+  app.get<{ Params: { '*': string } }>('/api/tasks/*', view, async (request, reply) => {
     const name = request.params['*']
     const calls = { slow: await slowCalls(), failures: await failures() }
     const { runs } = rightsOf(request)
     const detailIn = (reading: Reading) => taskDetail(reading, history, name, calls, runs)
     // Its worker may have started since the last reading.
     const detail = detailIn(await latest(request)) ?? detailIn(await latest(request, unknownMaxAgeMs))
-    if (detail) return detail
-    throw unknown('task', name)
+    if (!detail) throw unknown('task', name)
+    return reply.type('application/json; charset=utf-8').send(stringifyExact(detail))
   })
   app.get<{ Params: { '*': string } }>('/api/workers/*', view, async request => {
     const id = request.params['*']

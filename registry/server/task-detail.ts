@@ -16,14 +16,15 @@ export const taskDetail = (
   const task = overview.tasks.find(known => known.task === name)
   if (!task) return undefined
   const row = taskRow(task, hostsOf(overview), history)
+  const exact = task.exact ?? task
   const sameName = overview.tasks.filter(known => known.task.startsWith(`${row.name}:`))
   return {
     row,
     description: task.description,
     registeredMs: task.at * 1000,
-    args: usable(task.args),
-    result: usable(task.result),
-    yields: task.yields === undefined ? undefined : (usable(task.yields === true ? undefined : task.yields) ?? true),
+    args: usable(task.args) && exact.args,
+    result: usable(task.result) && exact.result,
+    yields: task.yields === undefined ? undefined : task.yields !== true && usable(task.yields) ? exact.yields! : true,
     unusable: task.args === undefined ? undefined : whyUnusable(task.args),
     runnable: mayRun(name),
     versions: sameName.map(versionOf),

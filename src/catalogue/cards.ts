@@ -16,6 +16,8 @@ import {
   textOf,
 } from '../wire/foreign.ts'
 import { isKeyed } from '../wire/job-part.ts'
+import { parseExact } from '../wire/json/exact-json.ts'
+import { mayHaveLarge } from '../wire/json/numbers.ts'
 import { isQueueName } from '../wire/keys.ts'
 import { isBuild, tryParseTaskName } from '../wire/names.ts'
 
@@ -104,8 +106,14 @@ export const readTaskCard = (text: string): TaskCard => {
     ...(isLimit(maxPayloadBytes) ? { maxPayloadBytes } : {}),
     ...(isLimit(maxBacklog) ? { maxBacklog } : {}),
     ...(beside === true ? { beside } : {}),
+    ...(mayHaveLarge(text) ? { exact: exactSchemas(text) } : {}),
     at: isAmount(at) && isMoment(at * 1000) ? at : 0,
   }
+}
+
+const exactSchemas = (text: string): TaskCard['exact'] & object => {
+  const { args, result, yields } = parseExact(text) as TaskCard
+  return { args, result, yields } as TaskCard['exact'] & object
 }
 
 /** A text that says nothing warns all the same. */

@@ -54,6 +54,9 @@ const columns = (tasks: readonly TaskOverview[]): Column<TaskOverview>[] => [
 const firstLine = (description: string): string =>
   (description.trim().split(/[\r\n]/, 1)[0] ?? '').replace(/^#+\s+/, '')
 
+/** With the numbers of its schemas as they were written. */
+const asWritten = ({ exact, ...task }: TaskOverview): TaskOverview => ({ ...task, ...exact })
+
 const run = async (invocation: Invocation): Promise<number> => {
   const { positionals, flags, output } = invocation
   const settings = settingsOf('hub', tasksCommand, invocation, 'silent')
@@ -62,7 +65,7 @@ const run = async (invocation: Invocation): Promise<number> => {
   const tasks = overview.tasks.filter(({ task }) => wanted === undefined || task.includes(wanted))
   const exact = tasks.find(({ task }) => task === wanted)
   warn(output.err, unreadableOf(overview))
-  if (flags.json !== undefined) output.json(exact ? [exact] : tasks)
+  if (flags.json !== undefined) output.json((exact ? [exact] : tasks).map(asWritten))
   else if (exact) writeTask(exact, overview, output.out)
   else if (tasks.length > 0) {
     writeTable(output.out, columns(tasks), tasks)

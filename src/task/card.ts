@@ -25,6 +25,8 @@ export interface TaskCard {
   maxBacklog?: number
   /** Its workers find long arguments beside their request; absent: they look for them in it. */
   beside?: true
+  /** The schemas with ExactNumbers, where they have numbers that JavaScript rounds: for showing them. */
+  exact?: Pick<TaskCard, 'args' | 'result' | 'yields'>
   /** Redis seconds of the last time a worker published it. */
   at: number
 }

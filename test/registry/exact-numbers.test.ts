@@ -22,6 +22,15 @@ const post = async (registry: TestRegistry, path: string, body: string, headers 
   (await registry.post(path, body, { headers })).text()
 
 describe('numbers', () => {
+  it('of a schema come to the page as its worker wrote them', async () => {
+    const registry = await started()
+    const args = '{"type":"integer","maximum":9223372036854775807}'
+    const card = `{"task":"big:1.0","queue":"q","digest":"0","args":${args}}`
+    await fixture.redis.hset(`${fixture.namespace}:tasks`, 'big:1.0', card)
+    expect(await (await registry.get('api/tasks/big:1.0')).text()).toContain(`"args":${args}`)
+    await fixture.redis.hdel(`${fixture.namespace}:tasks`, 'big:1.0')
+  })
+
   it('pass the gateway, also in streams', async () => {
     const registry = await started()
     expect(await post(registry, 'api/call/echo:1.0', numbers)).toBe(numbers)
