@@ -11,6 +11,12 @@ class TestVectors < Minitest::Test
     assert_equal [5000, []], [made.size, made.grep_v(/\A\w[\w-]{21}\z/)]
   end
 
+  def test_keys_that_would_become_one_are_refused
+    problem = assert_raises(Pshub::Payload::Problem) { Pshub::Payload.encode({ "in" => [{ "a" => 1, a: 2 }] }) }
+    assert_equal ["/in/0/a", true], [problem.problem["pointer"], problem.message.include?("there twice")]
+    assert_equal '{"a":1,"b":2}', Pshub::Payload.encode({ "a" => 1, b: 2 })
+  end
+
   def test_names
     names = vectors("names.json")
     { "namespaces" => :namespace?, "queues" => :queue_name?, "ids" => :id? }.each do |kind, check|

@@ -81,6 +81,7 @@ module Pshub
         raise Problem, TOO_DEEP if depth == MAX_DEPTH
 
         value.each { |key, inner| check_outgoing(inner, depth + 1, checked_key(key, pointer)) }
+        check_unlike(value.keys, pointer)
       when Array
         raise Problem, TOO_DEEP if depth == MAX_DEPTH
 
@@ -97,6 +98,14 @@ module Pshub
 
       check_text(key, at) if key.is_a?(String)
       at
+    end
+
+    # As texts two keys may be one, and JSON.generate writes both; readers keep the last.
+    def check_unlike(keys, pointer)
+      return unless keys.any?(Symbol) && keys.any?(String)
+
+      twice = keys.map(&:to_s).tally.key(2)
+      raise Problem.new("a key that is there twice, as a String and a Symbol", "#{pointer}/#{escape(twice)}") if twice
     end
 
     def check_text(text, pointer)
