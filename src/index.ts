@@ -95,7 +95,15 @@ export {
 } from './wire/errors.ts'
 export type { UnreadableRecord } from './wire/foreign.ts'
 export type { Backoff, JobFailure, Keyed } from './wire/job-part.ts'
-export { ExactNumber, parseExact, stringifyExact, toMarks, withoutMarks } from './wire/json/exact-json.ts'
+export {
+  ExactNumber,
+  parseExact,
+  type Replacer,
+  stringifyExact,
+  toMarks,
+  withoutMarks,
+} from './wire/json/exact-json.ts'
+export type { Bigints } from './wire/json/numbers.ts'
 export type { TaskName } from './wire/names.ts'
 export type { CallPhases, Phases } from './wire/phases.ts'
 export type { Progress } from './wire/stream.ts'

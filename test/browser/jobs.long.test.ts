@@ -66,7 +66,7 @@ it('a job draws its batch, and what follows it', async () => {
   await expect
     .poll(() => textOf(page.locator('.batch')))
     .toBe(
-      'done 1 not done 1 left 1 67 % of 3 jobs have ended. → When all are done print:1.0 When one did not end well mail:1.0',
+      'done 1 failed 1 left 1 67 % of 3 jobs have ended. → When all are done print:1.0 When one did not end well mail:1.0',
     )
   await page.getByRole('button', { name: /^Cancel / }).click()
   await dialog(page).getByRole('button', { name: 'Cancel it' }).click()

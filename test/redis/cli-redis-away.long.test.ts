@@ -34,7 +34,7 @@ describe('while Redis is away', () => {
   it('a worker says so, goes on trying, and serves once it is there', async () => {
     // Nobody else takes a socket of this name meanwhile.
     const path = join(cli.folder, 'late.sock')
-    const worker = start(['worker', './tasks.mjs', '--redis', `redis://localhost?path=${path}`])
+    const worker = start(['worker', './tasks.mjs', '--redis', `unix://${path}`])
     await worker.shows('could not be reached: connect ENOENT')
     const late = await startServer({ args: ['--unixsocket', path] })
     await worker.shows('connected to Redis')

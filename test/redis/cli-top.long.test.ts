@@ -31,7 +31,7 @@ describe('pshub top in a terminal', () => {
     // Nobody else takes a socket of this name between two servers.
     const path = join(folder, 'redis.sock')
     const start = () => startServer({ args: ['--unixsocket', path] })
-    const terminal = openTop(cli, { PSHUB_REDIS: `redis://localhost?path=${path}` })
+    const terminal = openTop(cli, { PSHUB_REDIS: `unix://${path}` })
     await terminal.shows(/Redis is away: connect ENOENT [^;]*; trying again/)
     const first = await start()
     await terminal.shows(/No worker runs yet/)

@@ -123,9 +123,9 @@ describe('docs/migrating.md', () => {
 })
 
 describe.each(names)('docs/other-languages.md, in %s', language => {
-  it("its call is one of README's own task", { timeout: 180_000 }, async ({ skip }) => {
+  it('its call is one of the task in docs/when-it-fails.md', { timeout: 180_000 }, async ({ skip }) => {
     const interpreter = interpreterOf(language, skip)
-    const [task] = blocksIn('README.md', 'js')
+    const [task] = blocksIn('docs/when-it-fails.md', 'js')
     expect(task).toContain("required: ['width', 'height', 'box']")
     writeFileSync(join(folder, 'tasks.mjs'), task!.replace("'pshub'", `'${join(root, 'dist/index.js')}'`))
     const main = join(root, 'dist/cli/main.js')

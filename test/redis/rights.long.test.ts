@@ -52,7 +52,7 @@ const tasks = [
   defineTask(
     'stay:1.0',
     { timeoutMs: 60_000 },
-    (_, ctx) => new Promise(resolve => ctx.signal.addEventListener('abort', resolve)),
+    (_, ctx) => new Promise(resolve => ctx.signal.addEventListener('abort', () => resolve('stayed'))),
   ),
 ]
 

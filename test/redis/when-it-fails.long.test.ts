@@ -30,7 +30,7 @@ const modules = {
   'tasks.mjs': `${declaring.replace(/^import .*\n/, importing)}
     export const broken = defineTask('broken:1.0', {}, () => { throw new Error('no such file') })
     export const slow = defineTask('slow:1.0', {}, () => new Promise(resolve => setTimeout(resolve, 5000)))
-    export const huge = defineTask('huge:1.0', {}, () => 1n)`,
+    export const huge = defineTask('huge:1.0', {}, () => new Set([1]))`,
   'old.mjs': `${importing}export const old = defineTask('old:1.0', {}, () => 1)`,
   'throws.mjs': "throw new Error('no key')",
   'syntax.mjs': 'export const size = {',

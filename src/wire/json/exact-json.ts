@@ -11,6 +11,7 @@ export class ExactNumber {
   constructor(text: string) {
     this.text = text
   }
+  /** The number as it was written. */
   toString(): string {
     return this.text
   }
@@ -34,7 +35,8 @@ export const stringifyExact = (value: unknown, indent?: number, replacer?: Repla
   return hasMarks ? withoutMarks(text) : text
 }
 
-type Replacer = (key: string, value: unknown) => unknown
+/** As that of JSON.stringify. */
+export type Replacer = (key: string, value: unknown) => unknown
 
 const withMarks = (value: unknown, indent?: number, replacer?: Replacer): string => {
   isWriting = true
@@ -52,6 +54,7 @@ export const toMarks = (value: unknown): unknown => {
   return hasMarks ? JSON.parse(text) : value
 }
 
+/** JSON with marks of toMarks, as numbers again. */
 export const withoutMarks = (text: string): string => (text.includes(mark) ? text.replace(marked, '$1') : text)
 
 /** Whether any number of a text may be written in another way than JavaScript writes it: a long one, a fraction, an exponent, -0. */
