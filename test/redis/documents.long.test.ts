@@ -123,7 +123,7 @@ describe('code in README and docs', () => {
       fixture.allowLeftovers()
       const add = defineTask('add:1.0', {}, args => {
         const { a, b } = args as { a: number; b: number }
-        return a + b
+        return (a ?? 0) + (b ?? 0)
       })
       const name = defineTask('name:1.0', {}, () => 1)
       await fixture.worker([add, name], { queue: 'mail' })

@@ -1,4 +1,4 @@
-import { _, type Ajv2020, type FuncKeywordDefinition, str } from 'ajv/dist/2020.js'
+import { _, type Ajv2020, type CodeKeywordDefinition, type FuncKeywordDefinition, str } from 'ajv/dist/2020.js'
 import { canonical } from '../../wire/payload.ts'
 import { isMultiple } from './multiple-of.ts'
 
@@ -22,11 +22,6 @@ const sameValue: FuncKeywordDefinition[] = [
     error: { params: ({ schemaCode }) => _`{allowedValues: ${schemaCode}}`, message: 'must be one of these' },
   },
   {
-    keyword: 'const',
-    compile: (value: unknown) => isAmong([value]),
-    error: { params: ({ schemaCode }) => _`{allowedValue: ${schemaCode}}`, message: 'must be this' },
-  },
-  {
     keyword: 'uniqueItems',
     type: 'array',
     schemaType: 'boolean',
@@ -34,6 +29,17 @@ const sameValue: FuncKeywordDefinition[] = [
     error: { message: 'must NOT have the same item twice' },
   },
 ]
+
+/** A choice may have thousands of these: a function for each made ajv's code too deep for V8 to read. */
+const constant: CodeKeywordDefinition = {
+  keyword: 'const',
+  code: cxt => {
+    const { gen, data, schema } = cxt
+    const isPlain = typeof schema !== 'object' || schema === null
+    cxt.fail(isPlain ? _`${data} !== ${schema}` : _`!${gen.scopeValue('func', { ref: isAmong([schema]) })}(${data})`)
+  },
+  error: { params: ({ schemaCode }) => _`{allowedValue: ${schemaCode}}`, message: 'must be this' },
+}
 
 /** In the place of ajv's own, which take a field that is named "" for one that is there, below `not`, `if` and choices. */
 const requiredFields = (
@@ -66,6 +72,6 @@ const isAmong = (values: unknown[]): ((value: unknown) => boolean) => {
 }
 
 export const addOwnKeywords = (ajv: Ajv2020): void => {
-  for (const definition of [multipleOf, required, dependentRequired, ...sameValue])
+  for (const definition of [multipleOf, required, dependentRequired, constant, ...sameValue])
     ajv.removeKeyword(definition.keyword as string).addKeyword(definition)
 }

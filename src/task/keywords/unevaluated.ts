@@ -11,10 +11,10 @@ const wholeName = 'whole'
 
 /**
  * `unevaluatedProperties` and `unevaluatedItems`, in the place of ajv's own: these lose what a `$ref` or `allOf` looked at beside `if`, `oneOf`
- * or `anyOf`, and count what an `if` looked at that does not hold.
+ * or `anyOf`, and count what an `if` looked at that does not hold. ajv's option `unevaluated` stays on: without it each choice is nested in the
+ * one before, and thousands of them are too deep for the stack.
  */
 export const addUnevaluated = (ajv: Ajv2020, read: ReadSchema): void => {
-  ajv.opts.unevaluated = false
   ajv.removeKeyword('unevaluatedProperties').removeKeyword('unevaluatedItems')
   const parts = [...read.pointers.keys()] as Part[]
   if (!parts.some(part => 'unevaluatedProperties' in part || 'unevaluatedItems' in part)) return
