@@ -135,7 +135,7 @@ export const usesOf = (role: Role, keys: Keys, queue: string, id: string): Use[]
       writes([scheduled, retries], 'ZADD ZCARD ZRANGE ZRANGEBYSCORE ZREMRANGEBYRANK'),
       writes(dueBell, 'BLPOP LLEN PEXPIRE RPUSH'),
       writes(turn, 'DEL GET SET'),
-      writes(cron, 'HMGET HSET'),
+      writes(cron, 'HDEL HMGET HSET'),
       writes(ticks, 'ZADD ZRANGE ZRANGEBYSCORE ZREM ZSCORE'),
       writes(ticker, 'DEL GET SET'),
       writes(dead, 'ZADD ZCARD ZREMRANGEBYRANK ZREMRANGEBYSCORE'),
