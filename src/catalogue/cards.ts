@@ -88,15 +88,12 @@ const maxDescription = 65_536
 /** @throws Unreadable */
 export const readTaskCard = (text: string): TaskCard => {
   const card = objectOf(text, maxCardLength)
-  const { args, result, yields, timeoutMs, keyed, scores, maxPayloadBytes, maxBacklog, beside, at } = card
+  const { timeoutMs, keyed, scores, maxPayloadBytes, maxBacklog, beside, at } = card
   return {
     task: nameOf(card, 'task'),
     queue: nameOf(card, 'queue'),
     description: textOf(card.description, maxDescription),
-    // Whoever uses a schema says what is wrong with it.
-    ...(args === undefined ? {} : { args: args as JsonSchema }),
-    ...(result === undefined ? {} : { result: result as JsonSchema }),
-    ...(yields === true || isObject(yields) ? { yields: yields as JsonSchema | true } : {}),
+    ...schemasOf(card),
     timeoutMs: isLimit(timeoutMs) ? Math.min(timeoutMs, maxTimeoutMs) : defaultTimeoutMs,
     idempotent: card.idempotent === true,
     ...dangerOf(card.dangerous),
@@ -106,15 +103,21 @@ export const readTaskCard = (text: string): TaskCard => {
     ...(isLimit(maxPayloadBytes) ? { maxPayloadBytes } : {}),
     ...(isLimit(maxBacklog) ? { maxBacklog } : {}),
     ...(beside === true ? { beside } : {}),
-    ...(mayHaveLarge(text) ? { exact: exactSchemas(text) } : {}),
+    ...(mayHaveLarge(text) ? { exact: schemasOf(parseExact(text) as Record<string, unknown>) } : {}),
     at: isAmount(at) && isMoment(at * 1000) ? at : 0,
   }
 }
 
-const exactSchemas = (text: string): TaskCard['exact'] & object => {
-  const { args, result, yields } = parseExact(text) as TaskCard
-  return { args, result, yields } as TaskCard['exact'] & object
-}
+/** Whoever uses a schema says what is wrong with it. */
+const schemasOf = ({
+  args,
+  result,
+  yields,
+}: Record<string, unknown>): Pick<TaskCard, 'args' | 'result' | 'yields'> => ({
+  ...(args === undefined ? {} : { args: args as JsonSchema }),
+  ...(result === undefined ? {} : { result: result as JsonSchema }),
+  ...(yields === true || isObject(yields) ? { yields: yields as JsonSchema | true } : {}),
+})
 
 /** A text that says nothing warns all the same. */
 const dangerOf = (danger: unknown): { dangerous?: string | true } => {

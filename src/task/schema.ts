@@ -89,9 +89,8 @@ const tameLength = 2_000
 const plainProduct = 65_536 ** 2
 
 /**
- * Compiles a schema that came from the registry. Throws UnusableSchema when it is too large, too deep, or not valid. A schema that could run long (recursion, patterns that
- * backtrack) is checked under a time limit; one that exceeds it throws UnusableSchema from the
- * returned function.
+ * Compiles a schema that came from the registry. Throws UnusableSchema when it is too large, too deep, or not valid. A schema that could
+ * run long (recursion, patterns that backtrack) is checked under a time limit; one that exceeds it throws UnusableSchema from the returned function.
  */
 export const compileForeign = (text: string): Validate => {
   if (text.length > foreignBounds.bytes) throw new UnusableSchema(`it is larger than ${foreignBounds.bytes} bytes`)

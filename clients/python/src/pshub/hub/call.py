@@ -73,7 +73,7 @@ class Outgoing:
         if not self.over:
             self.over = True
             self.on_settled(value, error)
-            # Whoever keeps the call keeps nothing of them.
+            # A call that somebody keeps must not keep the caller's values alive.
             self.context = Context()
 
 
