@@ -3,7 +3,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js'
 import fastify from 'fastify'
 import { registry } from 'pshub-registry'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { Role } from '../../registry/contract.ts'
 import { defineTask } from '../../src/index.ts'
 import { eventually, failure } from '../support/hub-fixture.ts'
@@ -115,6 +115,9 @@ describe('tools over HTTP', () => {
     await fixture.worker([echo])
     const running = await fixture.registry({ maxRunsPerSecond: 1 })
     const { client } = await connected(running)
+    // All within one second of the limit, however long this machine takes for it.
+    vi.useFakeTimers({ toFake: ['Date'] })
+    fixture.onEnd(() => vi.useRealTimers())
     const call = () => client.callTool({ name: 'echo_1_0' })
     expect(await call()).not.toHaveProperty('isError')
     expect(failureIn(await call())).toEqual({
