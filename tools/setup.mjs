@@ -5,6 +5,7 @@ import { ensureBrowser } from './browser.mjs'
 import { ensureFaketime } from './faketime.mjs'
 import { otherNodes } from './other-nodes.mjs'
 import { otherServers } from './other-servers.mjs'
+import { otherTypeScripts } from './other-typescripts.mjs'
 import { build, checkNode, install } from './prepare.mjs'
 import { pythonEnv } from './python-env.mjs'
 import { ensureBroker } from './rabbitmq.mjs'
@@ -27,6 +28,7 @@ const longParts = [
   { title: 'linter of Ruby', get: rubyLinter },
   { title: 'RabbitMQ', get: ensureBroker },
   { title: 'other Nodes', get: () => each(otherNodes()) },
+  { title: 'other TypeScripts', get: () => each(otherTypeScripts()) },
   { title: 'other servers', get: () => each(otherServers()) },
 ]
 

@@ -10,7 +10,7 @@ import { codeBlocks } from '../support/code-blocks.ts'
 /** Schema libraries. */
 const libraries = ['zod', 'valibot', '@valibot', 'arktype', 'typebox', '@sinclair']
 
-const programOf = (name: string): string => {
+export const programOf = (name: string): string => {
   // The newest compiler does not export its package.json.
   const path = join(root, 'node_modules', name, 'bin/tsc')
   return existsSync(path) ? path : createRequire(import.meta.url).resolve(`${name}/bin/tsc`)
