@@ -53,7 +53,7 @@ export const typesCommand: Command = {
     'Prints a module of types: of the arguments and the result of each task that a live worker provides, and Tasks, with which a hub knows ' +
       'the tasks by name: new Hub<Tasks>(). A wrong argument, a field that the result has not and a task that there is not are then errors of the compiler. ' +
       'The schemas stand in its last line, for --check.',
-    'With --python it is a stub with a TypedDict for each, and a protocol TypedHub.',
+    'With --python it is a stub with a TypedDict for each, and Tasks, the type of hub.tasks.',
     'With --check nothing is written: the file is compared with the tasks as they are now, or with those of --from. It fails where a ' +
       'task is gone, arguments that fitted are refused, or a result may come that could not: what breaks callers that were compiled with it.',
     'With --from the tasks are read from a file instead of Redis: another file of types, what pshub tasks --json printed, or an OpenAPI ' +
