@@ -35,9 +35,25 @@ const toProblems = (error: ErrorObject, value: unknown): Problem[] => {
     }
     case 'const':
       return here(`must be ${JSON.stringify(params.allowedValue)}`)
+    case 'not':
+      return here('is not allowed')
+    case 'contains':
+      return here(`must contain ${fittingItems(params.minContains, params.maxContains)}`)
     default:
-      return here(message ?? `fails '${keyword}'`)
+      return here(countWords(keyword, params.limit) ?? message ?? `fails '${keyword}'`)
   }
+}
+
+const countWords = (keyword: string, limit: number): string | undefined => {
+  const [, bound, of] = /^(min|max)(Length|Items|Properties)$/.exec(keyword) ?? []
+  if (of === undefined) return undefined
+  const thing = { Length: 'character', Items: 'item', Properties: 'field' }[of]
+  return `must have at ${bound === 'min' ? 'least' : 'most'} ${limit} ${thing}${limit === 1 ? '' : 's'}`
+}
+
+const fittingItems = (least: number, most: number | undefined): string => {
+  if (most === undefined) return least === 1 ? 'a fitting item' : `at least ${least} fitting items`
+  return `${least} to ${most} fitting items`
 }
 
 /** Each item behind the last that is allowed. */

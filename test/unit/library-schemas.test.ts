@@ -193,6 +193,7 @@ describe('what is published', () => {
     ['that of a time', z.iso.datetime(), { type: 'string', format: 'date-time' }],
     ['one that nobody checks, where RFCs know less', z.url(), { type: 'string', format: 'iri' }],
     ['the same of addresses', z.email(), { type: 'string', format: 'idn-email' }],
+    ['a format of the library without its pattern', z.ulid(), { type: 'string', format: 'ulid' }],
     [
       'lengths in code points',
       toStandardJsonSchema(v.pipe(v.string(), v.minLength(3))),

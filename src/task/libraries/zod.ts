@@ -1,5 +1,5 @@
 import type { Library, Patterns, Side } from './library.ts'
-import { hasGroups, meansTheSame, note } from './patterns.ts'
+import { meansTheSame, note } from './patterns.ts'
 
 const annotations = new Set(['title', 'description', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly'])
 
@@ -59,7 +59,8 @@ const zodOverride =
     for (const { format, pattern } of checks)
       if (pattern instanceof RegExp) {
         const isOwn = format !== undefined && !usersChecks.has(format)
-        note(patterns, pattern, meansTheSame(pattern) && !(isOwn && hasGroups(pattern.source)))
+        // The name of a format says more to people, and the worker checks it. Callers in Python and Ruby would not use a long pattern.
+        note(patterns, pattern, meansTheSame(pattern) && !isOwn)
       }
     for (const pattern of bag?.patterns ?? []) if (!patterns.has(pattern.source)) note(patterns, pattern)
     if (side === 'input' && takesAny(def)) leave(jsonSchema)
