@@ -160,22 +160,19 @@ const resultHeaders = {
 
 const errorSchema = {
   type: 'object',
-  required: ['error'],
+  description: 'Problem details, RFC 9457.',
+  required: ['title', 'status', 'detail', 'code'],
   properties: {
-    error: {
-      type: 'object',
-      required: ['code', 'message'],
-      properties: {
-        code: { type: 'string', description: "A code of pshub, or one of the task's own." },
-        message: { type: 'string' },
-        ran: { enum: ['no', 'maybe', 'yes'], description: 'Whether the task was started.' },
-        retryable: { type: 'boolean' },
-        meaning: { type: 'string' },
-        task: { type: 'string' },
-        id: { type: 'string' },
-        data: { description: 'For InvalidArgs and InvalidResult { problems: [{ pointer, message }] }.' },
-      },
-    },
+    type: { type: 'string', description: 'urn:problem-type:pshub:<code>, of a code of pshub.' },
+    title: { type: 'string', description: 'What the code means.' },
+    status: { type: 'integer' },
+    detail: { type: 'string', description: 'What is the matter this time.' },
+    code: { type: 'string', description: "A code of pshub, or one of the task's own." },
+    ran: { enum: ['no', 'maybe', 'yes'], description: 'Whether the task was started.' },
+    retryable: { type: 'boolean' },
+    task: { type: 'string' },
+    id: { type: 'string' },
+    data: { description: 'For InvalidArgs and InvalidResult { problems: [{ pointer, message }] }.' },
   },
 }
 
@@ -189,7 +186,7 @@ const ownErrors: Record<number, string> = {
   429: 'TooManyRequests: this token starts too many runs.',
 }
 
-const errorReference = { $ref: '#/components/schemas/Error' }
+const errorContent = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Error' } } }
 const ofTheTask = "A failure that the task's handler gave a code and a status of its own."
 
 /** Components of responses, `e404` for the status 404. Whoever aborts a call does not read its answer. */
@@ -201,7 +198,7 @@ const errorResponses = Object.fromEntries([
       const codes = (Object.keys(errorTable) as ErrorCode[]).filter(code => errorTable[code].status === status)
       const lines = codes.map(code => `${code}: ${errorTable[code].meaning}`)
       const description = [...(ownErrors[status] ? [ownErrors[status]] : []), ...lines].join('\n\n')
-      return [`e${status}`, { description, content: json(errorReference) }]
+      return [`e${status}`, { description, content: errorContent }]
     }),
-  ...['4XX', '5XX'].map(range => [`e${range}`, { description: ofTheTask, content: json(errorReference) }]),
+  ...['4XX', '5XX'].map(range => [`e${range}`, { description: ofTheTask, content: errorContent }]),
 ])
