@@ -14,7 +14,7 @@ export class Fields {
     for (const name of Object.keys(this.#values))
       if (!known.includes(name))
         throw refused(
-          `There is no '${name.slice(0, 40)}' here. ${known.length > 0 ? `Known are ${known.join(', ')}.` : 'Send {}.'}`,
+          `There is no '${name.slice(0, 40)}' here. ${known.length > 0 ? `Known: ${known.join(', ')}.` : 'Send {}.'}`,
         )
   }
 
@@ -29,7 +29,7 @@ export class Fields {
   text(name: string, most = 200): string | undefined {
     const value = this.#values[name]
     if (value === undefined || (typeof value === 'string' && value.length <= most)) return value as string | undefined
-    throw refused(`'${name}' must be a text of up to ${most} characters.`)
+    throw refused(`'${name}' must be a string of up to ${most} characters.`)
   }
 
   neededText(name: string, most = 200): string {

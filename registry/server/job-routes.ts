@@ -174,7 +174,7 @@ const lookOf = async (
 const seenJob = async (hub: Hub, { sees }: Rights, id: string, place: JobPlace): Promise<JobDetails> => {
   const job = await hub.jobDetails(id, place)
   if (sees(job.task)) return job
-  throw new HubError('NoSuchJob', `Nothing is known of job ${id}.`)
+  throw new HubError('NoSuchJob', `There is no record of job ${id}.`)
 }
 
 /** Also that nothing of its chain is hidden. */

@@ -57,7 +57,7 @@ const checkRegistry = async (connection: Connection, keys: Keys, isDoctor: boole
   if (!isDoctor) return told
   const servers = await connection.send(client => lookAtServers(client, libraryName))
   if (!overview)
-    return [...servers, { what: 'registry', level: 'warning', message: 'not looked at: this user may not read it' }]
+    return [...servers, { what: 'registry', level: 'warning', message: 'not checked: this user may not read it' }]
   return [...servers, ...told, ...(await connection.send(client => checkup(client, keys, overview)))]
 }
 

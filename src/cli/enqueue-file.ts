@@ -137,6 +137,6 @@ const brokenOff = (error: unknown, before: number, total: number): unknown => {
   // Nothing arrived: the error says all there is to say.
   if (sent === 0) return error
   const why = error.cause instanceof HubError ? error.cause.message : error.message
-  const told = `${sent} of ${total} jobs are enqueued, the first ones of each queue; then: ${why}`
+  const told = `${sent} of ${total} jobs were enqueued (the first of each queue), then it failed: ${why}`
   return new HubError('OutcomeUnknown', told, { data: { enqueued: sent }, cause: error })
 }

@@ -102,8 +102,8 @@ const show = async (
   const found = await withRedis(settings, connection => connection.send(client => find(client, keys, id, queue)))
   if (!found) {
     const where = queue === undefined ? '' : ` in queue ${queue}`
-    const why = 'it was not tracked, or its record has gone'
-    throw new HubError('NoSuchJob', `Nothing is known of job ${id}${where}: ${why}.`, { id })
+    const why = 'it was not tracked, or the record has expired'
+    throw new HubError('NoSuchJob', `There is no record of job ${id}${where}: ${why}.`, { id })
   }
   const { record, steps } = found
   const chain = record.chain && { id: record.chain.id, steps }

@@ -137,7 +137,7 @@ describe('what is refused at once', () => {
   it('a call with no time left or a bad time', async () => {
     await it_.worker([echo])
     const hub = it_.hub()
-    await refused(hub.call('echo:1.0', {}, { timeoutMs: 0 }), 'Expired', /No time was left/)
+    await refused(hub.call('echo:1.0', {}, { timeoutMs: 0 }), 'Expired', /No time is left/)
     await refused(hub.call('echo:1.0', {}, { timeoutMs: 'soon' as never }), 'InvalidArgs', /timeoutMs must be a number/)
   })
 })

@@ -40,7 +40,7 @@ describe('pshub enqueue', () => {
   it('is confirmed by a replica where it is durable, and says so where there is none', async () => {
     const { code, out, err } = await run(['enqueue', 'report:1.0', '--queue', 'durable', '--durable'])
     expect({ code, out }).toEqual({ code: 4, out: '' })
-    expect(err).toMatch(/^OutcomeUnknown: The job is in Redis, and no replica/)
+    expect(err).toMatch(/^OutcomeUnknown: The job is in Redis, but no replica/)
     expect(await cli.redis.llen(keys('durable').jobs)).toBe(1)
   })
 

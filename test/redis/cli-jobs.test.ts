@@ -177,7 +177,7 @@ describe('pshub job', () => {
     for (const args of [[], ['--wait'], ['--cancel'], ['--run'], ['--queue', 'q']]) {
       const { code, out, err } = await run(['job', 'nobody', ...args])
       expect([code, out]).toEqual([4, ''])
-      expect(err).toMatch(/^NoSuchJob: Nothing is known of job nobody( in queue q)?: it was not tracked/)
+      expect(err).toMatch(/^NoSuchJob: There is no record of job nobody( in queue q)?: it was not tracked/)
     }
     const json = await run(['job', 'nobody', '--json'])
     expect(JSON.parse(json.err)).toMatchObject({ code: 'NoSuchJob', id: 'nobody' })

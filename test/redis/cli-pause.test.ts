@@ -68,7 +68,7 @@ describe('pshub pause and resume', () => {
     const check = await run(['check', '--for', 'admin'], { env })
     expect(check.code).toBe(1)
     expect(check.out).toMatch(
-      /^error +admin rights .* it lacks HDEL on .*:tasks, GETEX SET on .*:paused, .* What grants it: ACL SETUSER admin /m,
+      /^error +admin rights .* it lacks HDEL on .*:tasks, GETEX SET on .*:paused, .* To grant it: ACL SETUSER admin /m,
     )
     await cli.redis.call('ACL', 'DELUSER', 'admin')
   })

@@ -33,11 +33,11 @@ describe('while Redis is away', () => {
     onTestFinished(() => locked.stop())
     const check = (url: string) => run(['check', '--redis', url])
     expect((await check(locked.url)).err).toMatch(
-      /does not let us in: Redis wants a password; give it in its URL, .*\(NOAUTH [^;]*[^.]\); set --redis/,
+      /denies access: Redis requires a password; put it into the URL, .*\(NOAUTH [^;]*[^.]\); set --redis/,
     )
     const wrong = await check(locked.url.replace('//', '//:guess@'))
     expect(wrong.code).toBe(3)
-    expect(wrong.err).toMatch(/does not let us in: Redis does not accept .*\(WRONGPASS [^;]*[^.]\); set --redis/)
+    expect(wrong.err).toMatch(/denies access: Redis rejected .*\(WRONGPASS [^;]*[^.]\); set --redis/)
     expect(wrong.err).not.toContain('guess')
     const right = await check(locked.url.replace('//', '//:secret@'))
     expect(right.code).toBe(0)

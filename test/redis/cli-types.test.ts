@@ -43,7 +43,7 @@ describe('pshub types', () => {
     module('types.pyi', python.out)
     expect((await run(['types', '--check', 'types.pyi'])).code).toBe(1)
     await stop()
-    expect((await run(['types', '--check', 'types.d.ts'])).out).toContain('It is not there any more.')
+    expect((await run(['types', '--check', 'types.d.ts'])).out).toContain('The task no longer exists.')
   }, 60_000)
 
   it('writes what a task yields, as far as that is declared', async () => {

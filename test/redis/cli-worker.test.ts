@@ -115,7 +115,7 @@ describe('worker', () => {
     module('other.mjs', `${importPshub}${contract}export const a = defineTask('a:1.0', {}, () => 1)\n`)
     for (const name of ['./contracts.mjs', './other.mjs'])
       await expect(loadTasks([name], cli.folder)).rejects.toThrow(
-        /resize:1\.0: a contract without its handler cannot be served\. Add one.*contract\.handler\(async \(args, ctx\) => /,
+        /resize:1\.0: a contract without a handler cannot be served\. Add one.*contract\.handler\(async \(args, ctx\) => /,
       )
     const { tasks, passedOver } = await loadTasks(['./both.mjs'], cli.folder)
     expect([tasks.length, passedOver]).toEqual([1, ['resize:1.0']])

@@ -141,7 +141,7 @@ describe('check', () => {
     const worker = await run(['check', '--for', 'worker'], { env })
     expect(worker.code).toBe(1)
     expect(worker.out).toMatch(
-      /^error {4}worker rights {2,3}.* it lacks CLIENT\|ID CLIENT\|UNBLOCK, FCALL SET on .*shards, FCALL HDEL HGET HSET on .* What grants it: ACL SETUSER/m,
+      /^error {4}worker rights {2,3}.* it lacks CLIENT\|ID CLIENT\|UNBLOCK, FCALL SET on .*shards, FCALL HDEL HGET HSET on .* To grant it: ACL SETUSER/m,
     )
     expect(worker.out).not.toContain('hub rights')
     const other = await run(['check', '--for', 'hub', '--queue', 'other'], { env })
@@ -157,7 +157,7 @@ describe('check', () => {
     const shown = await run(['check'], { env: { PSHUB_REDIS: cli.url.replace('//', '//bare:secret@') } })
     expect(shown.code, shown.err).toBe(1)
     expect(shown.out).toMatch(/^ok {7}reachable/m)
-    expect(shown.out).toMatch(/^error {4}view rights .* it lacks .*TIME.* What grants it: ACL SETUSER bare /m)
+    expect(shown.out).toMatch(/^error {4}view rights .* it lacks .*TIME.* To grant it: ACL SETUSER bare /m)
     await cli.redis.call('ACL', 'DELUSER', 'bare')
   })
 })

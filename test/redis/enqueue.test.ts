@@ -195,7 +195,7 @@ describe('many jobs', () => {
     expect(error).toMatchObject({
       code: 'InvalidArgs',
       data: { index: 1 },
-      message: expect.stringMatching(/^Nothing is enqueued\. Entry 1:/),
+      message: expect.stringMatching(/^Nothing was enqueued\. Entry 1:/),
     })
     expect(await failure(hub.enqueueMany([['strict:1.0', 1], 'x' as never]))).toMatchObject({ data: { index: 1 } })
     expect(await failure(hub.enqueueMany(Array(100_001).fill(['strict:1.0', 1])))).toMatchObject({

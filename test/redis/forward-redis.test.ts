@@ -70,7 +70,7 @@ describe('a Redis list', () => {
     expect(new Map(why as [string, string][])).toEqual(
       new Map([
         [ids[0], 'it has no order'],
-        [ids[1], "'format' must return a text, not undefined"],
+        [ids[1], "'format' must return a string, not undefined"],
       ]),
     )
     await dead.delete()

@@ -120,7 +120,7 @@ describe('settings', () => {
       { db: 3 },
     ])
       expect(() => new Hub({ redis })).toThrow(/use (database )?0|option after \?/)
-    expect(() => new Hub({ timeout: 3 } as never)).toThrow(/no option 'timeout'. Known are redis, namespace/)
+    expect(() => new Hub({ timeout: 3 } as never)).toThrow(/no option 'timeout'. Known: redis, namespace/)
     expect(() => new Worker({ tasks: [echo], slots: 0 })).toThrow(
       /'slots' must be a whole number from 1 to 256; it is 0/,
     )

@@ -38,12 +38,12 @@ describe('POST /api/enqueue/<task>', () => {
     expect(await refused('print:1.0', { arguments: {} })).toEqual([
       400,
       'BadRequest',
-      "There is no 'arguments' here. Known are args, options.",
+      "There is no 'arguments' here. Known: args, options.",
     ])
     expect(await refused('print:1.0', { options: { delay: 1 } })).toEqual([
       400,
       'BadRequest',
-      expect.stringContaining("no 'delay' here. Known are queue, delayMs, atMs, retries, key,"),
+      expect.stringContaining("no 'delay' here. Known: queue, delayMs, atMs, retries, key,"),
     ])
     expect(await refused('print:1.0', { options: { atMs: 1_764_280_000 } })).toEqual([
       400,

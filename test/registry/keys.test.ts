@@ -98,8 +98,13 @@ describe('a key of ordered jobs', () => {
 describe('keys', () => {
   it.each([
     ['', 400, 'BadRequest', "'task' is missing."],
-    [`task=merge:1.0&key=${'x'.repeat(201)}`, 400, 'BadRequest', "'key' must be a text of up to 200 characters."],
-    [`task=merge:1.0&key=${encodeURIComponent('ж'.repeat(150))}`, 400, 'InvalidArgs', 'key must be a text of 1 to 200'],
+    [`task=merge:1.0&key=${'x'.repeat(201)}`, 400, 'BadRequest', "'key' must be a string of up to 200 characters."],
+    [
+      `task=merge:1.0&key=${encodeURIComponent('ж'.repeat(150))}`,
+      400,
+      'InvalidArgs',
+      'key must be a string of 1 to 200',
+    ],
     ['task=never:1.0&key=a', 404, 'NoSuchTask', 'never:1.0'],
     ['task=merge:1.0&key=a&x=1', 400, 'BadRequest', "There is no 'x' here."],
   ])('are not asked for with "%s"', async (asked, status, code, message) => {

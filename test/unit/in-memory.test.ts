@@ -44,7 +44,7 @@ describe('expectEnqueued', () => {
     const { hub, expectEnqueued } = await kitOf()
     expect(() => expectEnqueued(mail)).toThrow('No job of mail:1.0 was enqueued. Nothing was enqueued.')
     await hub.enqueue('daily:1.0')
-    expect(() => expectEnqueued(mail, { to: 'ada' })).toThrow('Enqueued were: daily:1.0.')
+    expect(() => expectEnqueued(mail, { to: 'ada' })).toThrow('Enqueued jobs: daily:1.0.')
     await hub.enqueue(mail, { to: 'bob' })
     const failed = (() => {
       try {

@@ -87,7 +87,7 @@ def test_what_could_mean_either_is_refused(hub: Hub, serve: Serve, server: Serve
             call(named, timeout=30)
         with pytest.raises(TypeError, match=twice):
             call(named, {"timeout": 2}, signal=9)
-    with pytest.raises(TypeError, match="'a' is given twice"):
+    with pytest.raises(TypeError, match="'a' is listed twice"):
         hub.gather({"a": (echo, 1)}, a=(echo, 2))
     with pytest.raises(InvalidArgs, match="there is no option 'signal'"):
         hub.enqueue(named, {}, signal=9)  # type: ignore[call-overload]

@@ -111,7 +111,7 @@ def test_a_wrong_password_is_told_as_what_it_is(make_server: Callable[..., Serve
     server = make_server()
     server.client.config_set("requirepass", "secret")
     url = server.url.replace("//", "//:guess@")
-    wrong = "Redis does not accept this user or password; correct them in its URL, redis://user:password@host (WRONGPASS "
+    wrong = "Redis rejected this user or password; correct them in the URL, redis://user:password@host (WRONGPASS "
     with tempfile.TemporaryFile() as log:
         worker = subprocess.Popen([sys.executable, "-m", "pshub", str(HERE / "tasks.py"), "--redis", url], stderr=log)
         try:
@@ -121,15 +121,15 @@ def test_a_wrong_password_is_told_as_what_it_is(make_server: Callable[..., Serve
         finally:
             worker.kill()
             worker.wait()
-    assert lines[-1]["msg"].startswith(f"Redis at {server.url} does not let us in: {wrong}")
-    assert {(line["level"], line["msg"]) for line in lines[:-1]} == {("error", "Redis does not let us in; trying again")}
+    assert lines[-1]["msg"].startswith(f"Redis at {server.url} denies access: {wrong}")
+    assert {(line["level"], line["msg"]) for line in lines[:-1]} == {("error", "Redis denies access; reconnecting")}
     assert all(line["reason"].startswith(wrong) for line in lines[:-1]) and "guess" not in str(lines)
     with Hub(url) as hub:
-        with pytest.raises(NotEnqueued, match="^Redis could not be asked where a:1.0 runs: Redis does not accept this user"):
+        with pytest.raises(NotEnqueued, match="^The hub could not look up a:1.0 in Redis: Redis rejected this user"):
             hub.call("a:1.0", timeout=2)
     # Also where a program logs in its own way, with no more than the text of a line.
     texts = [record.getMessage() for record in caplog.records if record.name == "pshub"]
-    assert any(text.startswith("Redis does not let us in; trying again role=hub") and wrong in text for text in texts)
+    assert any(text.startswith("Redis denies access; reconnecting role=hub") and wrong in text for text in texts)
 
 
 def test_log_lines_hold_no_payload(server: Server, start_worker: Any) -> None:

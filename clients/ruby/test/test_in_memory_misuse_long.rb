@@ -46,7 +46,7 @@ class TestInMemoryMisuse < PshubTest
   def test_the_clock_says_that_work_never_ends
     with_constant(Pshub::TestClock, :ENDLESS_S, -1.0) do
       error = assert_raises(RuntimeError) { in_memory.clock.advance(1) }
-      assert_match(/Does a job enqueue the next one, without end/, error.message)
+      assert_match(/Do jobs enqueue each other endlessly/, error.message)
     end
   end
 

@@ -7,7 +7,7 @@ const states = {
   draining: {
     tone: 'warn',
     text: 'draining',
-    means: 'It was told to stop: it finishes what runs and takes nothing new.',
+    means: 'It was asked to stop: it finishes what runs and takes nothing new.',
   },
   lost: { tone: 'bad', text: 'lost', means: 'Its lease ended: it died or is cut off from Redis.' },
 } as const

@@ -39,7 +39,7 @@ class _OneQueue(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, *_: Any) -> None:
         if getattr(namespace, self.dest) is not None:
-            raise ConfigError("--queue is given twice. A worker in Python serves one queue; start one for each.")
+            raise ConfigError("--queue was given twice. A worker in Python serves one queue; start one for each.")
         setattr(namespace, self.dest, values)
 
 

@@ -68,7 +68,7 @@ module Pshub
 
     # A second one would silently take the place of the first: workers in TypeScript serve several.
     def one_queue(name)
-      raise ConfigError, "--queue is given twice. A worker in Ruby serves one queue; start one for each." if @options.key?(:queue)
+      raise ConfigError, "--queue was given twice. A worker in Ruby serves one queue; start one for each." if @options.key?(:queue)
 
       @options[:queue] = name
     end

@@ -22,7 +22,7 @@ export const KeyActions = ({ of, dead, said, onDone }: ActionsProps) => {
   const act = async (action: 'run' | 'skip' | 'retry', tell: (changed: number) => string) => {
     const what = action === 'skip' ? stuckAt : {}
     const { changed } = await post<KeyChange>(`keys/${action}`, { ...place, ...what })
-    onDone(changed > 0 ? tell(changed) : 'It is not there any more.')
+    onDone(changed > 0 ? tell(changed) : 'It no longer exists.')
   }
   const first = payloads.length > 0 ? 'The payload with the lowest score' : 'The first job of its line'
   const what = plural(waiting, jobs.length > 0 && payloads.length === 0 ? 'job' : 'payload')

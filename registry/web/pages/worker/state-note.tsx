@@ -15,8 +15,8 @@ export const StateNote = ({ detail }: { detail: WorkerDetail }) => {
   if (state === 'serving') return null
   return (
     <p class="note warn">
-      It was told to stop: it takes nothing new, finishes what runs ({plural(detail.row.stats?.busy ?? 0, 'call')}), and
-      leaves.
+      It was asked to stop: it takes nothing new, finishes what runs ({plural(detail.row.stats?.busy ?? 0, 'call')}),
+      and leaves.
     </p>
   )
 }

@@ -110,5 +110,5 @@ def wrong_arguments(called: Any, timeout_s: Any, queue: Any) -> HubError | None:
         return InvalidArgs(f"timeout must be a number of seconds, not {timeout_s!r}.", task=called)
     if timeout_s <= 0:
         # A nested call whose time is up comes here with 0; it certainly was not sent.
-        return Expired(f"No time was left for {called}.", task=called)
+        return Expired(f"No time is left to call {called}.", task=called)
     return None

@@ -52,7 +52,7 @@ def read_merging(name: str, keyed: str | None, on_failure: Any, result: Any, giv
         if option in said and not callable(said[option]):
             raise ConfigError(f"{name}: '{option}' must be a function.")
     if result is not None:
-        raise ConfigError(f"{name}: 'result' is of no use: nobody is told what a run of merged jobs returns.")
+        raise ConfigError(f"{name}: 'result' has no effect: nobody receives what a run of merged jobs returns.")
     if on_failure is not None:
         raise ConfigError(f"{name}: 'on_failure' is for keyed='ordered': a key that failed keeps its payloads together.")
     return Merging(**said)

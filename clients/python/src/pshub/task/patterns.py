@@ -65,14 +65,14 @@ _PLAIN = frozenset("-!\"#%&',:;<=>@_`~ ")
 def advice_for(pattern: str) -> str:
     """What to write in place of what is wrong in a pattern, where that is known."""
     if "(?P<" in pattern:
-        return "; write (?< in place of (?P<"
+        return "; write (?< instead of (?P<"
     for part in re.findall(r"\[(?:\\.|[^\]\\])*\]|\\.", pattern, re.DOTALL):
         in_class = part.startswith("[")
         for escape in re.findall(r"\\.", part, re.DOTALL):
             char = escape[1]
             plain = _MEANT.get(char) or (char if char in _PLAIN and not (in_class and char == "-") else None)
             if plain:
-                return f"; write {plain} in place of {escape}"
+                return f"; write {plain} instead of {escape}"
     return ""
 
 

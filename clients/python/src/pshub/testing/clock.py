@@ -118,7 +118,7 @@ class TestClock:
         endless_at = time.monotonic() + _ENDLESS_S
         while not self._is_closed and self._redis is not None and time.monotonic() < end:
             if end == math.inf and time.monotonic() > endless_at:
-                raise AssertionError(f"Work went on for {_ENDLESS_S:g} s without a pause. Does a job enqueue the next one, without end?")
+                raise AssertionError(f"Work continued for {_ENDLESS_S:g} s without a pause. Do jobs enqueue each other endlessly?")
             _loops.turn()
             idle += 1
             if self._redis.commands != seen:

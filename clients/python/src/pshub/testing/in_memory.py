@@ -156,7 +156,7 @@ class InMemory:
                 return
             if time.monotonic() > end:
                 what = ", ".join(f"{int(count)} in {name.decode()}" for name, count in zip(left[::2], left[1::2])) or "none"
-                raise AssertionError(f"drain() gave up after {timeout:g} s: {self._runs.running} handlers run; left are {what}.")
+                raise AssertionError(f"drain() timed out after {timeout:g} s: {self._runs.running} handlers run; left are {what}.")
             # Handlers end by themselves; what only lies there waits for a beat, a release or a rest.
             if self._runs.running == 0 and moved_s < _BEAT_S:
                 moved_s += self.clock.step(0.05, end)

@@ -38,7 +38,7 @@ module Pshub
     end
 
     # It certainly was not sent.
-    def expired(called) = Expired.new("No time was left for #{called}.", task: called)
+    def expired(called) = Expired.new("No time is left to call #{called}.", task: called)
 
     # The arguments as JSON. Raises InvalidArgs or PayloadTooLarge.
     def encode(route, args, max_bytes)

@@ -36,12 +36,12 @@ module Pshub
 
     # What to write in place of what is wrong in a pattern, where that is known.
     def self.advice(text)
-      return "; write (?< in place of (?P<" if text.include?("(?P<")
+      return "; write (?< instead of (?P<" if text.include?("(?P<")
 
       text.scan(/\[(?:\\.|[^\]\\])*\]|\\./m) do |part|
         part.scan(/\\./m) do |escape|
           plain = MEANT[escape[1]] unless escape == "\\-" && part.start_with?("[")
-          return "; write #{plain} in place of #{escape}" if plain
+          return "; write #{plain} instead of #{escape}" if plain
         end
       end
       ""

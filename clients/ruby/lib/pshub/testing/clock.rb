@@ -28,7 +28,7 @@ module Pshub
     COMPUTING_S = 0.5
     # Who works for so long, in real time, without a pause does so for ever.
     ENDLESS_S = 30.0
-    ENDLESS = "Work went on for #{ENDLESS_S} s without a pause. Does a job enqueue the next one, without end?"
+    ENDLESS = "Work continued for #{ENDLESS_S} s without a pause. Do jobs enqueue each other endlessly?"
     BLIND_LOOK_S = 0.002
     # What is to happen this soon belongs to what is going on.
     SOON_S = 0.01

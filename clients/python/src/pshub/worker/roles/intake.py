@@ -181,7 +181,7 @@ class Intake:
     def _end_repeated(self, request: Request, worker_id: str) -> None:
         """It ended here before, and Redis has forgotten that: a replica was promoted that had not heard of it yet."""
         if self._slots.know(request.held_id):
-            message = f"{request.task} had been run already when Redis failed over, and was not run again."
+            message = f"{request.task} had already run when Redis failed over, and was not run again."
             self._problem("failover")(RuntimeError(message))
             self._fail(request, worker_id, told_error("WorkerLost", message))
 
