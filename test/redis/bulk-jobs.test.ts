@@ -148,7 +148,7 @@ describe('all that match', () => {
     [{ state: 'scheduled' }, 'retry', 'jobs that are scheduled can be cancelled or run at once; retry'],
     [{ state: 'running' }, 'delete', 'jobs that are running can be cancelled'],
     [{ state: 'done' }, undefined, 'jobs that are done cannot be changed or counted'],
-    [{}, undefined, 'say which state'],
+    [{}, undefined, 'pass a state'],
     [{ state: 'dead', queue: 'a b' }, 'retry', 'queue must be the name of a queue'],
     [{ state: 'dead', from: '?' }, 'retry', 'from must be'],
   ])('are not %j for %s', async (query, action, told) => {

@@ -138,7 +138,7 @@ describe('pshub trace', () => {
     expect(nothing).toMatchObject({
       code: 4,
       out: '',
-      err: expect.stringContaining('Nothing is known of hAx4WmHgRkt9nVrqo0bLmQ'),
+      err: expect.stringContaining('There is no record of hAx4WmHgRkt9nVrqo0bLmQ'),
     })
     expect((await run(['trace', 'no id'])).code).toBe(2)
   })

@@ -43,14 +43,14 @@ describe('pshub jobs', () => {
     expect(await run(['jobs', '--state', 'dead', '--task', 'add:1.0'])).toEqual({
       code: 0,
       out: '',
-      err: 'No job of add:1.0 is dead. How many are in each state: pshub jobs\n',
+      err: 'No job of add:1.0 is dead. To count the jobs in each state: pshub jobs\n',
     })
     const [job] = JSON.parse((await run(['jobs', '--state', 'retrying', '--json'])).out)
     expect(job).toMatchObject({ state: 'retrying', tries: 1, error: { code: 'TaskFailed' }, deadMs: null })
   }, 60_000)
 
   it.each([
-    [['mail'], "pshub jobs takes no arguments; 'mail' is one too many. A queue is named by --queue."],
+    [['mail'], "pshub jobs takes no arguments; 'mail' is one too many. Pass a queue with --queue."],
     [['--state', 'running'], "--state must be waiting, scheduled, retrying, dead; it is 'running'."],
   ])('%j is refused', async (args, message) => {
     expect(await run(['jobs', ...args])).toMatchObject({ code: 2, out: '', err: expect.stringContaining(message) })
@@ -80,7 +80,7 @@ describe('pshub jobs', () => {
     expect(old.err).toContain('pshub check --for view')
     await remove()
     const jobs = await userOf('jobs')
-    expect(await run(['dead', 'retry'], jobs)).toMatchObject({ code: 0, out: '1 dead job is tried again.\n' })
+    expect(await run(['dead', 'retry'], jobs)).toMatchObject({ code: 0, out: '1 dead job is retried.\n' })
     expect(await run(['jobs'], jobs)).toMatchObject({ code: 0 })
     await jobs.remove()
   }, 60_000)
@@ -141,7 +141,7 @@ describe('pshub job', () => {
     expect(await run(['job', done, '--cancel'])).toEqual({
       code: 1,
       out: '',
-      err: `${done} had ended before: it is done.\n`,
+      err: `${done} has already ended: it is done.\n`,
     })
   }, 60_000)
 

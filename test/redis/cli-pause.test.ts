@@ -13,18 +13,18 @@ describe('pshub pause and resume', () => {
     const paused = new Promise(resolve => events.on('queue:paused', resolve))
     expect(await run(['pause', 'default'])).toEqual({
       code: 0,
-      out: 'default is paused. What its workers hold is finished; the rest waits until: pshub resume default\n',
+      out: 'default is paused. Running requests finish; the rest waits until: pshub resume default\n',
       err: '',
     })
     await paused
     const since = new Date(Number(await cli.redis.get(pausedKey()))).toISOString()
     expect(await run(['pause', 'default'])).toMatchObject({
       code: 0,
-      out: `default was paused already, at ${since}.\n`,
+      out: `default was already paused, at ${since}.\n`,
     })
     const queues = await run(['queues'])
     expect(queues.out).toMatch(/^QUEUE {4}STATE {3}BACKLOG {2}.*\ndefault {2}paused {8}0 /)
-    expect(queues.err).toBe(`default is paused since ${since}; nothing is taken from it. Go on: pshub resume default\n`)
+    expect(queues.err).toBe(`default is paused since ${since}; its workers claim nothing. To resume: pshub resume default\n`)
     expect((await run(['workers'])).out).toMatch(/ paused\n$/)
     const top = (await run(['top', '--once'])).out
     expect(top).toMatch(/^default {2}paused {2}/m)

@@ -48,7 +48,7 @@ describe('while Redis is away', () => {
     await cli.redis.set(`${cli.namespace}:tasks`, 'not a hash')
     const { code, err } = await run(['tasks'])
     expect(code).toBe(1)
-    expect(err).toMatch(/^Warning: \S+:tasks cannot be read and counts as absent: .*WRONGTYPE/)
+    expect(err).toMatch(/^Warning: \S+:tasks cannot be read and is ignored: .*WRONGTYPE/)
   })
 
   it('a server that accepts and never answers is not waited for', async () => {

@@ -29,7 +29,7 @@ describe('pshub schedules', () => {
     expect((await run(['schedules', '--queue', 'later'])).out).toContain('paused')
     expect((await add(...nightly)).out).toContain('it is paused')
     expect(await run(['schedules', 'resume', 'nightly', '--queue', 'later'])).toMatchObject({
-      out: 'nightly goes on.\n',
+      out: 'nightly is resumed.\n',
     })
     const now = await run(['schedules', 'run', 'nightly', '--queue', 'later'])
     expect(now.out).toMatch(/^nightly is enqueued as job [\w-]{22}\.\n$/)

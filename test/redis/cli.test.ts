@@ -55,7 +55,7 @@ describe('call', () => {
     expect(Object.keys(phases.phases)).toEqual(['backlog', 'queue', 'exec', 'reply', 'total'])
     expect(error.code).toBe('TaskFailed')
     const unknown = await run(['call', 'none:1.0', '--phases'])
-    expect(unknown.err).toContain('No worker told how long each part took.')
+    expect(unknown.err).toContain('No worker reported the time of each part.')
   })
 
   it('prints the result as one line of JSON to a pipe', async () => {
@@ -77,7 +77,7 @@ describe('call', () => {
     expect(failed).toEqual({
       code: 1,
       out: '',
-      err: 'TaskFailed: no\\u001b[31mluck\n  data: {"why":"chance"}\nWhere it failed is in the log of its worker.\n',
+      err: 'TaskFailed: no\\u001b[31mluck\n  data: {"why":"chance"}\nThe log of its worker has the stack.\n',
     })
     const wrong = await run(['call', 'wrong'])
     expect(wrong.code).toBe(1)
@@ -107,7 +107,7 @@ describe('call', () => {
     const late = await run(['call', 'slow', '{"ms":50000}', '--timeout', '300ms'])
     expect(late.code).toBe(4)
     expect(late.err).toMatch(
-      /^Timeout: slow:1\.0 did not answer.*\nIt may have been run\.\n'pshub slow' and 'pshub queues' tell/,
+      /^Timeout: slow:1\.0 did not answer.*\nIt may have run\.\nTo see what it waited for: 'pshub slow' and 'pshub queues'/,
     )
   })
 })
@@ -135,7 +135,7 @@ describe('check', () => {
     const all = await run(['check'], { env })
     expect(all.code).toBe(0)
     expect(all.out).toMatch(/^ok {7}hub rights {7}this user may call tasks$/m)
-    const denied = 'this user may not serve a queue; what it lacks is shown by: pshub check --for worker'
+    const denied = 'this user may not serve a queue; to see what is missing: pshub check --for worker'
     expect(all.out).toContain(`warning  worker rights    ${denied}\n`)
     expect((await run(['check', '--for', 'hub'], { env })).code).toBe(0)
     const worker = await run(['check', '--for', 'worker'], { env })

@@ -49,9 +49,7 @@ describe('a task that is declared dangerous', () => {
     await worker.shows('worker started')
     const refused = await cli.run(['call', 'wipe:1.0'])
     expect(refused).toMatchObject({ code: 2, out: '' })
-    expect(refused.err).toContain(
-      'wipe:1.0 is dangerous: Deletes\\u001b[31m everything. If it is meant, run it with --yes.',
-    )
+    expect(refused.err).toContain('wipe:1.0 is dangerous: Deletes\\u001b[31m everything. To run it anyway, pass --yes.')
     expect(await cli.run(['call', 'drop', '--yes'])).toEqual({ code: 0, out: '"dropped"\n', err: '' })
     const env = { PSHUB_REDIS: cli.url, PSHUB_NAMESPACE: cli.namespace, NO_COLOR: '1' }
     const answer = async (typed: string) => {

@@ -102,7 +102,7 @@ describe('handlers that fail', () => {
     ring.push(ring)
     for (const code of [5n, Symbol('N'), ring, Object.create(null)])
       expect(taskError({ code }), typeof code).toThrow(/such as NoSuchCity; it is (5|Symbol\(N\)||object)\.$/)
-    expect(taskError({ code: 'N'.repeat(10_000) })).toThrow(/this is "N{79}…\.$/)
+    expect(taskError({ code: 'N'.repeat(10_000) })).toThrow(/it is "N{79}…\.$/)
     expect(taskError({ status: '404' })).toThrow(/to 599, not "404"\.$/)
     expect(taskError({ code: 'TaskFailed', status: 599 })().status).toBe(599)
   })

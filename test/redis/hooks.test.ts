@@ -106,7 +106,7 @@ export const onStart = () => new Promise(() => { process.stderr.write('starting 
 
   it('does not end it without a word where nothing can end it any more', async () => {
     const { code, err } = await cli.run(['worker', cli.module('lost.mjs', waiting(''))])
-    expect([code, err]).toEqual([1, expect.stringContaining('onStart waits for something that never comes.')])
+    expect([code, err]).toEqual([1, expect.stringContaining('onStart waits for something that never happens.')])
   })
 })
 

@@ -118,9 +118,7 @@ describe('a job whose worker goes away', () => {
     const kept = await it_.redis.zrange(keys().dead, '0', '-1')
     const job = {
       tries: 1,
-      errors: [
-        { at: expect.any(Number), code: 'WorkerLost', message: '3 workers that ran it crashed or lost their lease' },
-      ],
+      errors: [{ at: expect.any(Number), code: 'WorkerLost', message: '3 workers that ran it died' }],
     }
     expect(kept.map(each => JSON.parse(each))).toEqual([{ ...JSON.parse(text), losses: 3, job }])
     expect(Number(await it_.redis.zscore(keys().dead, kept[0]!))).toBeGreaterThan(Date.now() - 60_000)

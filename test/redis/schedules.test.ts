@@ -116,7 +116,7 @@ describe('a schedule', () => {
     const wrong: [string, object, RegExp][] = [
       ['no name!', { cron: '* * * * *' }, /its name must be/],
       ['x', { cron: 'daily' }, /cron 'daily'/],
-      ['x', { cron: 5 }, /cron must be a text/],
+      ['x', { cron: 5 }, /cron must be a string/],
       ['x', { cron: '* * * * *', timezone: 'Mars/Olympus' }, /Mars\/Olympus/],
       ['x', { cron: '* * * * *', missed: 'never' }, /missed must be/],
       ['x', { cron: '* * * * *', every: 5 }, /there is no option 'every'/],

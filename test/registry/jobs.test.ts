@@ -125,7 +125,7 @@ describe('one job', () => {
     })
     expect(await fixture.redis.zcard(keys().scheduled)).toBe(0)
     const dead = await registry.post('api/jobs-matching/run', { state: 'dead' })
-    expect(await errorOf(dead)).toEqual([400, 'InvalidArgs', expect.stringContaining('run is for others')])
+    expect(await errorOf(dead)).toEqual([400, 'InvalidArgs', expect.stringContaining('run is not possible')])
   })
 
   it('is not tried again where its task may not be run', async () => {

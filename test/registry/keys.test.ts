@@ -60,7 +60,7 @@ describe('a key of merged jobs', () => {
       ...{ state: 'running', run: { fence, worker: 'w', id: `m-${fence}`, sinceMs: Math.floor(fence / 1000) } },
     })
     const refused = await errorOf(await registry.post('api/keys/skip', { task: 'merge:1.0', key: 'a' }))
-    expect(refused).toEqual([400, 'InvalidArgs', expect.stringContaining('because it runs now')])
+    expect(refused).toEqual([400, 'InvalidArgs', expect.stringContaining('because it is running now')])
     await fixture.redis.del(keys().running('merge:1.0'))
   })
 })

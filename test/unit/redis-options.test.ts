@@ -41,13 +41,13 @@ describe('the options of ioredis', () => {
     ['readOnly', true, /master/],
     ['role', 'slave', /master/],
     ['preferredSlaves', [{ ip: 'a', port: '1' }], /master/],
-    ['monitor', true, /monitors/],
+    ['monitor', true, /monitoring/],
     ['commandTimeout', 500, /timeoutMs/],
     ['blockingTimeout', 500, /timeoutMs/],
     ['blockingTimeoutGrace', 500, /timeoutMs/],
     ['socketTimeout', 500, /timeoutMs/],
-    ['keyprefix', 'app:', /no option of ioredis/],
-    ['constructor', 'app:', /no option of ioredis/],
+    ['keyprefix', 'app:', /not a known option of ioredis/],
+    ['constructor', 'app:', /not a known option of ioredis/],
   ])('are refused where they would change what is written or read, with a reason: %s', (name, value, why) => {
     const refused = expect.objectContaining({ name: 'ConfigError', message: expect.stringMatching(why) })
     const sentence = expect.objectContaining({ message: expect.stringMatching(/^redis\.\w+ [^.]+\.$/) })

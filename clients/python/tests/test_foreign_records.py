@@ -211,6 +211,6 @@ def test_a_registry_of_another_type_is_an_empty_one(server: Server, key: str) ->
             with pytest.raises(HubError) as error:
                 hub.call("where:1.0")
         assert error.value.code == ("NoSuchTask" if key == TASKS else "NoWorkers")
-        assert told == [{"key": key, "field": None, "reason": "it is of another type (WRONGTYPE)"}]
+        assert told == [{"key": key, "field": None, "reason": "it has another type (WRONGTYPE)"}]
     finally:
         started.close()

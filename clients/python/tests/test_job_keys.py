@@ -36,7 +36,7 @@ def test_of_merged_jobs(server: Server, hub: Hub, serve: Serve) -> None:
     assert runs.state == "running" and runs.run is not None and runs.run.id == f"m-{runs.run.fence}"
     assert started_ms - 10 <= runs.run.since_ms <= time.time() * 1000 + 10 and runs.due_ms is None
     assert (runs.waiting, [tuple(each) for each in runs.payloads]) == (2, [("x", 1), ({"b": 1}, 2)])
-    with pytest.raises(InvalidArgs, match='merge:1.0, key "ü {a}": nothing is skipped, because it runs now'):
+    with pytest.raises(InvalidArgs, match='merge:1.0, key "ü {a}": nothing is skipped, because it is running now'):
         key.skip()
     gate.opened.set()
     later = eventually(lambda: (status := key.status()).state == "later" and status)

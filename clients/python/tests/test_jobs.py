@@ -115,7 +115,7 @@ def test_wrong_options_are_refused_before_anything_is_sent(server: Server, hub: 
         ({"backoff": "never"}, "backoff must be 'exponential'"),
         ({"backoff": []}, "backoff must be"),
         ({"priority": 9}, "priority must be 'high'"),
-        ({"unique": 7}, "unique id must be a text"),
+        ({"unique": 7}, "unique id must be a string"),
         ({"unique": {"until": "noon"}}, r"unique\.until must be"),
         ({"unique": {"forMs": 1}}, "unique has no option 'forMs'"),
         ({"queue": "no queue"}, "queue must be the name of a queue"),

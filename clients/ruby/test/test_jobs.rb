@@ -79,7 +79,7 @@ class TestJobs < PshubTest
       { delay: 5 } => /there is no option 'delay'\. Known: queue, forward, delay_ms/, { delay_ms: -1 } => /delay_ms must be milliseconds/,
       { delay_ms: 1, at: 5 } => /not both/, { at: "tomorrow" } => /at must be a Time/,
       { retries: 1.5 } => /retries must be a whole number/, { backoff: "never" } => /backoff must be 'exponential'/,
-      { backoff: [] } => /backoff must be/, { priority: 9 } => /priority must be 'high'/, { unique: 7 } => /unique id must be a text/,
+      { backoff: [] } => /backoff must be/, { priority: 9 } => /priority must be 'high'/, { unique: 7 } => /unique id must be a string/,
       { unique: { until: "noon" } } => /unique\.until must be/, { unique: { ttl: 1 } } => /there is no option 'unique\.ttl'/,
       { queue: "no queue" } => /queue must be the name of a queue/, { timeout_ms: 0 } => /timeout_ms must be/
     }.each do |options, message|

@@ -46,7 +46,7 @@ class TestProgram < PshubTest
       [
         ["empty.rb", "1", 2, "empty.rb declares no task. Declare one with task.\n"],
         ["broken.rb", "def act\n  {}.fetch('port')\nend\nact\n", 1,
-         "broken.rb failed while it was loaded: KeyError: key not found: \"port\" (#{folder}/broken.rb:2).\n"],
+         "broken.rb failed while loading: KeyError: key not found: \"port\" (#{folder}/broken.rb:2).\n"],
         ["needy.rb", "require 'nowhere_to_be_found'", 1,
          "needy.rb could not be loaded: cannot load such file -- nowhere_to_be_found (#{folder}/needy.rb:1).\n"],
         ["torn.rb", "def f(\nend end", 1, "torn.rb could not be loaded: #{folder}/torn.rb:"],
@@ -66,7 +66,7 @@ class TestProgram < PshubTest
     log = Tempfile.new("pshub")
     pid = Process.spawn(*WorkerProcess::COMMAND, "--redis", url, "--grace", "500ms", err: log.path)
     said = -> { File.read(log.path) }
-    eventually("what it says of Redis") { said.call.include?("Trying until it is there.") }
+    eventually("what it says of Redis") { said.call.include?("Reconnecting.") }
     yield pid, said
   ensure
     begin

@@ -173,7 +173,7 @@ class TestAnythingInRedis < PshubTest
     assert_equal [
       { key: "pshub:tasks", field: "healthy:3.0", reason: "it is not JSON" },
       { key: "pshub:tasks", field: "healthy:4.0", reason: "its task is not a string of 1 to 256 characters" },
-      { key: "pshub:{zz}:leases", reason: "it is of another type (WRONGTYPE)" }
+      { key: "pshub:{zz}:leases", reason: "it has another type (WRONGTYPE)" }
     ], told.sort_by { |event| event.values.join(" ") }
   end
 

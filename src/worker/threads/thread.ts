@@ -31,7 +31,7 @@ export default async ({ port }: { port: MessagePort }): Promise<ThreadOutcome> =
   try {
     exported = await import(request.module)
   } catch (error) {
-    tell({ is: 'unfit', reason: `${request.module} failed while it was loaded in a thread: ${messageOf(error)}` })
+    tell({ is: 'unfit', reason: `${request.module} failed while loading in a thread: ${messageOf(error)}` })
     // A module that failed once fails in this thread for ever. Until it is ended it must not be given another run.
     return new Promise(() => undefined)
   }

@@ -127,7 +127,7 @@ def _write_stacks(*_: Any) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Exit codes: 0 stopped gracefully, 1 a module failed while it was loaded, 2 wrong usage or settings, 128 + n by signal n."""
+    """Exit codes: 0 stopped gracefully, 1 a module failed while loading, 2 wrong usage or settings, 128 + n by signal n."""
     try:
         given = _parser().read(arguments)
         log_to_stderr(_level_of(given.pop("log_level")))
@@ -171,7 +171,7 @@ def _serve(worker: Worker) -> int:
         else:
             reason = why_away()
             if reason and not state["signal"]:
-                logger.error("%s Trying until it is there.", reason)
+                logger.error("%s Reconnecting.", reason)
 
     threading.Thread(target=start, daemon=True).start()
     while not told.wait(1.0):

@@ -23,7 +23,7 @@ module Pshub
 
     TEXT
 
-    # Exit codes: 0 stopped gracefully, 1 a file failed while it was loaded, 2 wrong usage or settings, 128 + n by signal n.
+    # Exit codes: 0 stopped gracefully, 1 a file failed while loading, 2 wrong usage or settings, 128 + n by signal n.
     def self.main(arguments) = new.main(arguments)
 
     def initialize
@@ -156,7 +156,7 @@ module Pshub
     def start(worker, told, away)
       worker.start
       reason = away.text
-      Log.write(:error, "#{reason} Trying until it is there.", {}) if reason && told.empty?
+      Log.write(:error, "#{reason} Reconnecting.", {}) if reason && told.empty?
     rescue ConfigError => e
       warn "#{NAME}: #{e.message}"
       told << 2
