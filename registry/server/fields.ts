@@ -9,12 +9,12 @@ export class Fields {
   /** Nothing is as good as an empty object. What is not among those that are known is refused: it may be a typing mistake. */
   constructor(values: unknown, known: readonly string[]) {
     if (values !== undefined && (typeof values !== 'object' || values === null || Array.isArray(values)))
-      throw refused(`Send an object, with ${known.join(', ')}.`)
+      throw refused(`Send an object with ${known.join(', ')}.`)
     this.#values = (values ?? {}) as Record<string, unknown>
     for (const name of Object.keys(this.#values))
       if (!known.includes(name))
         throw refused(
-          `There is no '${name.slice(0, 40)}' here. ${known.length > 0 ? `Known: ${known.join(', ')}.` : 'Send {}.'}`,
+          `Unknown member '${name.slice(0, 40)}'. ${known.length > 0 ? `Known: ${known.join(', ')}.` : 'Send {}.'}`,
         )
   }
 

@@ -84,7 +84,7 @@ export class Resolver {
 
   /**
    * Looks a name up, in all queues or in one. Of several queues with live workers the one counts that had the task first, then
-   * the first by name. A job goes to a queue without any, too: to the one that had the task first, or to the one that is named.
+   * the first by name. A job goes to a queue without any, too: to first queue of the task, or to the one that is named.
    * Rejects with NoSuchTask, NoWorkers, NotEnqueued for a task that has just gone missing, or the connection's error.
    */
   async resolve(called: string, queue: string | undefined, purpose: Purpose = 'hub'): Promise<Route> {

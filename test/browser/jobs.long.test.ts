@@ -18,11 +18,11 @@ it('a job that waits for its next try is run now by its button', async () => {
   const page = await openPage(browser, registry, `jobs/${job.id}`)
   const timeline = page.getByRole('region', { name: 'Timeline' })
   await timeline.getByText('waiting for its next try').waitFor()
-  await timeline.getByText('still to come, and not to scale').waitFor()
+  await timeline.getByText('planned, not to scale').waitFor()
   await page.getByRole('button', { name: /^Run now / }).click()
-  await dialog(page).getByText('Its tries before stay counted.').waitFor()
+  await dialog(page).getByText('It keeps its count of tries.').waitFor()
   await dialog(page).getByRole('button', { name: 'Run it now' }).click()
-  await page.getByText('It waits no longer: the next free slot takes it.').waitFor()
+  await page.getByText('Due now: the next idle slot runs it.').waitFor()
   await timeline.getByText('try 2').waitFor()
   expect((await job.status()).tries).toBe(2)
   await judge(page, 'job-retrying', browser)
@@ -40,12 +40,12 @@ it('a bulk retry goes in steps, shows its progress and can be stopped', async ()
   await page.route('**/api/jobs-matching/retry', async route => {
     if (gates.push(() => void route.continue()) === 1) gates[0]!()
   })
-  await page.getByRole('button', { name: 'Try all again' }).click()
+  await page.getByRole('button', { name: 'Retry all' }).click()
   await dialog(page).getByRole('button', { name: 'Try 450 dead jobs again' }).click()
   await dialog(page).getByText('200 of 450').waitFor()
   await expect.poll(() => dialog(page).getByRole('progressbar').getAttribute('value')).toBe('200')
   await dialog(page).getByRole('button', { name: 'Stop' }).click()
-  await dialog(page).getByText('200 jobs are tried again.').waitFor()
+  await dialog(page).getByText('200 jobs are retried.').waitFor()
   await dialog(page).getByRole('alert').getByText('You stopped it').waitFor()
   expect(await fixture.redis.llen(keys().jobs)).toBe(200)
 })
@@ -66,7 +66,7 @@ it('a job draws its batch, and what follows it', async () => {
   await expect
     .poll(() => textOf(page.locator('.batch')))
     .toBe(
-      'done 1 failed 1 left 1 67 % of 3 jobs have ended. → When all are done print:1.0 When one did not end well mail:1.0',
+      'done 1 failed 1 left 1 67 % of 3 jobs have ended. → When all are done print:1.0 When a job failed mail:1.0',
     )
   await page.getByRole('button', { name: /^Cancel / }).click()
   await dialog(page).getByRole('button', { name: 'Cancel it' }).click()

@@ -25,9 +25,7 @@ describe('pshub dead', () => {
       code: 2,
       err: expect.stringContaining('--args works for one job, but 2 match'),
     })
-    expect((await run(['dead', 'retry', '--dry-run'])).out).toBe(
-      '2 dead jobs would be tried again; nothing was changed.\n',
-    )
+    expect((await run(['dead', 'retry', '--dry-run'])).out).toBe('2 dead jobs would be retried; nothing was changed.\n')
     expect((await run(['dead', 'delete', '--dry-run', '--json'])).out).toBe('{"matching":2}\n')
     expect(await cli.redis.zcard(keys().dead)).toBe(2)
     const [first, second] = all.map(({ id }: { id: string }) => id)
@@ -48,7 +46,7 @@ describe('pshub dead', () => {
   }, 60_000)
 
   it.each([
-    [['lsit'], "pshub dead does list, retry, delete; it is 'lsit'. Did you mean list?"],
+    [['lsit'], "pshub dead can do list, retry, delete, not 'lsit'. Did you mean list?"],
     [['retry', '--id', 'a b'], "'a b' is not the id of a job."],
     [['delete', '--args', '{}'], '--args belongs to: pshub dead retry'],
   ])('%j is refused', async (args, message) => {

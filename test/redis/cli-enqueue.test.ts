@@ -104,7 +104,7 @@ describe('pshub enqueue', () => {
     const wrong = await run(['enqueue', 'add', '--file', '-'], { input: many.join('\n') })
     expect(wrong).toMatchObject({ code: 3, out: '' })
     expect(wrong.err).toMatch(
-      /^Line 10101 is wrong, so nothing was enqueued\.\nInvalidArgs: The arguments of add:1\.0 do not fit:\n +\/a +must be number\n/,
+      /^Line 10101 is wrong, so nothing was enqueued\.\nInvalidArgs: The arguments of add:1\.0 do not match the schema:\n +\/a +must be number\n/,
     )
     const json = await run(['enqueue', ...file([good[0]!, '["add:1.0",{"c":1}]']), '--json'])
     expect([json.code, json.out]).toEqual([3, ''])

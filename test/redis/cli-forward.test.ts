@@ -138,7 +138,7 @@ describe('pshub forward', () => {
     [['billing', '--to', 'redis://x?password=geheim', '--list', 'a'], 'put the URL into PSHUB_FORWARD_TO'],
     [['billing', '--to', 'https://u:geheim@x'], "give the header 'authorization' instead"],
     [['billing', '--to', 'kafka://x'], '--to must begin with'],
-    [['billing', './tasks.mjs', '--to', 'https://x'], 'leave out --to'],
+    [['billing', './tasks.mjs', '--to', 'https://x'], 'omit --to'],
     [['billing', './tasks.mjs'], 'exports no target'],
     [['billing', '--to', 'https://x', '--headers-file', 'tasks.mjs'], 'must hold a JSON object'],
   ])('%j is a mistake', async (args, why) => {

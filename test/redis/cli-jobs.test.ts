@@ -129,13 +129,13 @@ describe('pshub job', () => {
     const later = await enqueue('add', '{"a":1}', '--delay', '1h')
     expect(await run(['job', later, '--cancel'])).toEqual({
       code: 0,
-      out: `${later} is cancelled; it is not run.\n`,
+      out: `${later} is cancelled; it will not run.\n`,
       err: '',
     })
     expect(await run(['job', later, '--wait'])).toMatchObject({ code: 4, err: expect.stringMatching(/^Aborted: /) })
     const running = await enqueue('slow', '{"ms":20000}')
     await eventually(async () => (await cli.redis.hget(keys().job(running), 'state')) === 'running')
-    expect((await run(['job', running, '--cancel'])).out).toContain('its worker was told to end it')
+    expect((await run(['job', running, '--cancel'])).out).toContain('its abort signal fires')
     const done = await enqueue('add', '{"a":1}')
     await run(['job', done, '--wait'])
     expect(await run(['job', done, '--cancel'])).toEqual({
@@ -151,13 +151,13 @@ describe('pshub job', () => {
     const later = await enqueue('--tracked')
     expect(await run(['job', later, '--run'])).toEqual({
       code: 0,
-      out: `${later} waits no longer: the next free slot takes it.\n`,
+      out: `${later} is due now: the next idle slot runs it.\n`,
       err: '',
     })
     expect(await run(['job', later, '--run'])).toEqual({
       code: 1,
       out: '',
-      err: `${later} does not wait for its time: it is waiting.\n`,
+      err: `${later} is not scheduled or retrying: it is waiting.\n`,
     })
     expect(JSON.parse((await run(['job', later, '--run', '--json'])).out)).toEqual({ id: later, run: false })
     const plain = await enqueue()

@@ -62,7 +62,7 @@ describe('merged jobs on the command line', () => {
     expect(flat).toEqual(scores)
     const listed = await run(['jobs', '--state', 'waiting', '--key', 'order-17'])
     expect(listed.out).toMatch(/KEY +PAYLOADS +PRIORITY .*\n.* order-17 +4 +normal .* -\n$/)
-    expect((await run(['tasks', 'sync:1.0'])).out).toContain('merged: what waits with the same --key')
+    expect((await run(['tasks', 'sync:1.0'])).out).toContain('merged: payloads with the same --key')
   })
 })
 
@@ -107,15 +107,15 @@ describe('pshub key', () => {
     expect(listed.out).not.toContain('other')
     expect((await key('retry')).out).toBe('1 dead job of key "order-17" of sync:1.0 waits again.\n')
     const again = await key('retry')
-    expect([again.code, again.err]).toEqual([1, 'Nothing of key "order-17" of sync:1.0 is dead.\n'])
+    expect([again.code, again.err]).toEqual([1, 'key "order-17" of sync:1.0 has no dead jobs.\n'])
     expect((await key('--json')).out).toContain('"waiting":3')
   })
 
   it('has a key run now that waits for its time', async () => {
     await declare('merged')
     await run(['enqueue', 'sync:1.0', '1', '--key', 'order-17', '--delay', '1h'])
-    expect((await key()).out).toMatch(/state +later: it waits for its time\n {2}due +2.*\(in (1h|59m 5\ds)\)/)
-    expect((await key('run')).out).toContain('is due now: what waits of it is taken as soon as a slot is idle.')
+    expect((await key()).out).toMatch(/state +later: its time has not come\n {2}due +2.*\(in (1h|59m 5\ds)\)/)
+    expect((await key('run')).out).toContain('is due now: it runs as soon as a slot is idle.')
     expect((await key()).out).toMatch(/state +due/)
     expect(JSON.parse((await key('run', '--json')).out)).toEqual({
       ...{ queue: 'default', task: 'sync:1.0', key: 'order-17', waiting: 1 },
@@ -129,7 +129,7 @@ describe('pshub key', () => {
     const deleted = await key('delete', '--yes')
     expect([deleted.code, deleted.out]).toEqual([0, 'Deleted 3 of key "order-17" of sync:1.0.\n'])
     const again = await key('delete')
-    expect([again.code, again.err]).toEqual([1, 'Nothing waits of key "order-17" of sync:1.0.\n'])
+    expect([again.code, again.err]).toEqual([1, 'Nothing waits in key "order-17" of sync:1.0.\n'])
     expect((await key()).out).toMatch(/state +empty: /)
     expect(await cli.redis.exists(keysOf(cli).lined)).toBe(0)
   })

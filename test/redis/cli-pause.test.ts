@@ -24,14 +24,16 @@ describe('pshub pause and resume', () => {
     })
     const queues = await run(['queues'])
     expect(queues.out).toMatch(/^QUEUE {4}STATE {3}BACKLOG {2}.*\ndefault {2}paused {8}0 /)
-    expect(queues.err).toBe(`default is paused since ${since}; its workers claim nothing. To resume: pshub resume default\n`)
+    expect(queues.err).toBe(
+      `default is paused since ${since}; its workers claim nothing. To resume: pshub resume default\n`,
+    )
     expect((await run(['workers'])).out).toMatch(/ paused\n$/)
     const top = (await run(['top', '--once'])).out
     expect(top).toMatch(/^default {2}paused {2}/m)
     expect(top).toMatch(/ paused\n$/)
     const waited = await run(['call', 'add:1.0', '{"a":1,"b":2}', '--timeout', '300ms'])
     expect(waited).toMatchObject({ code: 4, err: expect.stringContaining('Timeout: ') })
-    expect(await run(['resume', 'default'])).toEqual({ code: 0, out: 'default is served again.\n', err: '' })
+    expect(await run(['resume', 'default'])).toEqual({ code: 0, out: 'default is resumed.\n', err: '' })
     expect(await run(['call', 'add:1.0', '{"a":1,"b":2}'])).toMatchObject({ code: 0, out: '3\n' })
     expect(await run(['resume', 'default'])).toMatchObject({ code: 0, out: 'default was not paused.\n' })
     expect((await run(['queues'])).out).not.toContain('STATE')

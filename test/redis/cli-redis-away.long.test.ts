@@ -46,7 +46,7 @@ describe('while Redis is away', () => {
     const { code, err } = await worker.ended
     expect(code).toBe(0)
     // It says that it has started once Redis knows it, and not before.
-    const said = ['Trying until it is there', 'connected to Redis', 'worker started', 'worker stopped']
+    const said = ['Reconnecting.', 'connected to Redis', 'worker started', 'worker stopped']
     const places = said.map(text => err.indexOf(text))
     expect(places).toEqual([...places].sort((a, b) => a - b))
     expect(err.split('worker started')).toHaveLength(2)

@@ -18,7 +18,7 @@ describe('pshub schedules', () => {
     expect(await add(...nightly)).toMatchObject({
       code: 0,
       out: expect.stringMatching(
-        /^nightly enqueues report:1\.0 in queue later; its next time is \d{4}-\S+T0[12]:00:00\.000Z\.\n$/,
+        /^nightly enqueues report:1\.0 in queue later; next run \d{4}-\S+T0[12]:00:00\.000Z\.\n$/,
       ),
     })
     const shown = await run(['schedules', '--queue', 'later'])

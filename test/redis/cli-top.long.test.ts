@@ -32,7 +32,7 @@ describe('pshub top in a terminal', () => {
     const path = join(folder, 'redis.sock')
     const start = () => startServer({ args: ['--unixsocket', path] })
     const terminal = openTop(cli, { PSHUB_REDIS: `unix://${path}` })
-    await terminal.shows(/Redis is away: connect ENOENT [^;]*; trying again/)
+    await terminal.shows(/Redis is unreachable: connect ENOENT [^;]*; reconnecting/)
     const first = await start()
     await terminal.shows(/No worker is running/)
     await first.stop()

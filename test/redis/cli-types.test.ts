@@ -28,7 +28,7 @@ describe('pshub types', () => {
     expect(await run(['types', '--check', 'types.d.ts'])).toEqual({
       code: 0,
       out: '',
-      err: 'types.d.ts is what the one task is now.\n',
+      err: 'types.d.ts is up to date with the one task.\n',
     })
     const python = await run(['types', '--python'])
     expect(python.out).toContain('class Size1_0Args(TypedDict):\n    width: NotRequired[int]')

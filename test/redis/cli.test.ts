@@ -81,7 +81,7 @@ describe('call', () => {
     })
     const wrong = await run(['call', 'wrong'])
     expect(wrong.code).toBe(1)
-    expect(wrong.err).toMatch(/^InvalidResult: The result of wrong:1\.0 does not fit:\n {2}\S.*must be string/)
+    expect(wrong.err).toMatch(/^InvalidResult: The result of wrong:1\.0 does not match the schema:\n {2}\S.*must be string/)
   })
 
   it('ends with 3 when the task certainly was not run', async () => {
@@ -91,7 +91,7 @@ describe('call', () => {
     expect(unknown.err).toMatch(/^NoSuchTask: No worker ever declared ad\. Did you mean add:1\.0/)
     const unfit = await run(['call', 'add', '{"c":1}'])
     expect(unfit.code).toBe(3)
-    expect(unfit.err).toMatch(/^InvalidArgs: The arguments of add:1\.0 do not fit:\n {2}\/\S+ {2}\w/)
+    expect(unfit.err).toMatch(/^InvalidArgs: The arguments of add:1\.0 do not match the schema:\n {2}\/\S+ {2}\w/)
     const large = await run(['call', 'echo', '-', '--max-payload-bytes', '1024'], { input: `"${'x'.repeat(2000)}"` })
     expect(large.code).toBe(3)
     expect(large.err).toContain('PayloadTooLarge: ')

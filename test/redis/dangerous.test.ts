@@ -32,7 +32,7 @@ describe('a task that is declared dangerous', () => {
       const document = openApiDocument(await hub.overview(), { server: '/', namespace: 'x' })
       const { paths } = document as { paths: Record<string, { post: Record<string, unknown> }> }
       expect(paths['/api/call/wipe:1.0']!.post['x-pshub-dangerous']).toBe('Deletes\u001b[31m everything.')
-      expect(paths['/api/call/drop:1.0']!.post.description).toMatch(/^Dangerous: running it by mistake does harm\./)
+      expect(paths['/api/call/drop:1.0']!.post.description).toMatch(/^Dangerous: it needs a confirmation\./)
       expect(Object.keys(paths['/api/call/look:1.0']!.post)).not.toContain('x-pshub-dangerous')
     } finally {
       await hub.close()

@@ -51,7 +51,7 @@ describe('pshub forget', () => {
     expect((await run(['call', 'add:1.0'])).err).toContain('NoWorkers')
     expect(await run(['forget', 'add:1.0'])).toEqual({
       code: 0,
-      out: 'Forgotten: add:1.0. A worker that has one of them declares it again.\n',
+      out: 'Deleted: add:1.0. A worker that has one of them declares it again.\n',
       err: '',
     })
     expect((await run(['call', 'add:1.0'])).err).toContain('NoSuchTask')

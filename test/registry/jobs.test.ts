@@ -32,7 +32,7 @@ describe('GET /api/jobs', () => {
     ['state=lost', 'BadRequest', "'state' must be one of waiting, running, scheduled, retrying, dead, done."],
     ['state=dead&limit=1000', 'BadRequest', "'limit' must be a whole number from 0 to 500."],
     ['state=dead&from=x', 'InvalidArgs', 'from must be the next value of an earlier listing'],
-    ['state=dead&sort=x', 'BadRequest', "There is no 'sort' here."],
+    ['state=dead&sort=x', 'BadRequest', "Unknown member 'sort'."],
   ])('refuses %s', async (query, code, message) => {
     const registry = await fixture.registry()
     expect(await errorOf(await registry.get(`api/jobs?${query}`))).toEqual([

@@ -106,7 +106,7 @@ describe('keys', () => {
       'key must be a string of 1 to 200',
     ],
     ['task=never:1.0&key=a', 404, 'NoSuchTask', 'never:1.0'],
-    ['task=merge:1.0&key=a&x=1', 400, 'BadRequest', "There is no 'x' here."],
+    ['task=merge:1.0&key=a&x=1', 400, 'BadRequest', "Unknown member 'x'."],
   ])('are not asked for with "%s"', async (asked, status, code, message) => {
     const registry = await withKeys()
     const told = [status, code, expect.stringContaining(message)]

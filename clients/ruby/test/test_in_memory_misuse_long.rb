@@ -29,7 +29,7 @@ class TestInMemoryMisuse < PshubTest
       @kits << (kit = in_memory(@again, jobs: jobs))
       kit.hub.enqueue(@again)
       error = assert_raises(RuntimeError) { kit.drain(timeout: 0.5) }
-      assert_match(/drain gave up after 0.5 s/, error.message)
+      assert_match(/drain timed out after 0.5 s/, error.message)
       kit.close
     end
   end

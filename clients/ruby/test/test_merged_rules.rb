@@ -81,7 +81,7 @@ class TestMergedRules < PshubTest
       { **merged, scores: "best" } => "scores must be 'first' or 'last'",
       { **merged, serialize: "json" } => "serialize must be a proc",
       { **merged, deserialize: 1 } => "deserialize must be a proc",
-      { **merged, result: {} } => "result is of no use: nobody is told what a run of merged jobs returns",
+      { **merged, result: {} } => "result has no effect: nobody receives what a run of merged jobs returns",
       { **merged, on_failure: "pass" } => "on_failure is for keyed: 'ordered': a key that failed keeps its payloads together"
     }.each do |options, message|
       error = assert_raises(Pshub::ConfigError, options.inspect) { declare("sync:1.0", **options) { 1 } }

@@ -39,7 +39,7 @@ const run = async (
     tell('ok')
     return result
   } catch (thrown) {
-    tell(thrown instanceof PutOff ? 'put off' : 'failed')
+    tell(thrown instanceof PutOff ? 'delayed' : 'failed')
     throw thrown
   }
 }

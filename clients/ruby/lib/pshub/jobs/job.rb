@@ -144,7 +144,7 @@ module Pshub
       case status.state
       when "done" then record.result.to_s.empty? ? nil : Payload.decode(record.result)
       when "dead"
-        raise error(TaskFailed, "Job #{@id} of #{@task} was given up.") unless status.error
+        raise error(TaskFailed, "Job #{@id} of #{@task} is dead.") unless status.error
 
         raise Errors.from_wire(status.error, task: @task, id: @id)
       when "expired" then raise error(Expired, "Job #{@id} of #{@task} expired before it ran.")

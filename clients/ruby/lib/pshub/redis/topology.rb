@@ -119,7 +119,7 @@ module Pshub
 
       # A refusal as it is: by how it begins people are told what to do about it.
       refusal, = setbacks.find(&:last)
-      @reason = refusal || "no node tells of its slots: #{setbacks.map(&:first).join('; ')}"
+      @reason = refusal || "no node reports its slots: #{setbacks.map(&:first).join('; ')}"
       tell
     end
 

@@ -138,7 +138,7 @@ module Pshub
 
     def give_up(timeout, left)
       what = left.each_slice(2).map { |name, count| "#{count} in #{name}" }
-      raise "drain gave up after #{timeout} s: #{@runs.running} handlers run; left are #{what.empty? ? 'none' : what.join(', ')}."
+      raise "drain timed out after #{timeout} s: #{@runs.running} handlers run; left are #{what.empty? ? 'none' : what.join(', ')}."
     end
 
     def real_now = Process.clock_gettime(Process::CLOCK_MONOTONIC)
