@@ -6,7 +6,7 @@ const refused = (message: string) => new Refusal(400, 'BadRequest', message)
 export class Fields {
   readonly #values: Record<string, unknown>
 
-  /** Nothing is as good as an empty object. What is not among those that are known is refused: it may be a typing mistake. */
+  /** Nothing is as good as an empty object. What is not among those that are known is rejected: it may be a typing mistake. */
   constructor(values: unknown, known: readonly string[]) {
     if (values !== undefined && (typeof values !== 'object' || values === null || Array.isArray(values)))
       throw refused(`Send an object with ${known.join(', ')}.`)

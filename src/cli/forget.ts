@@ -34,7 +34,7 @@ export const forgetCommand: Command = {
   ],
   exitCodes: {
     0: 'deleted',
-    1: 'Redis refused: this user lacks the right',
+    1: 'Redis rejected: this user lacks the right',
     2: 'no task has this name, or a live worker provides it',
     3: 'Redis could not be reached',
   },

@@ -47,7 +47,7 @@ const resume = async (invocation: Invocation): Promise<number> => {
 }
 
 const failures = {
-  1: 'Redis refused: this user lacks the right, or another program uses the key',
+  1: 'Redis rejected: this user lacks the right, or another program uses the key',
   2: 'the command line or a setting is wrong',
   3: 'Redis could not be reached',
 }

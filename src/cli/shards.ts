@@ -149,7 +149,7 @@ export const shardsCommand: Command = {
   ],
   exitCodes: {
     0: 'done, and the old layout is empty',
-    1: 'stopped before that, or Redis refused: this user lacks the right',
+    1: 'stopped before that, or Redis rejected: this user lacks the right',
     2: 'the command line is wrong, or the queue is being changed by somebody else',
     3: 'Redis could not be reached',
   },

@@ -72,7 +72,7 @@ describe('pshub jobs', () => {
     ])
       expect(await run(args, { env }), args.join(' ')).toMatchObject({
         code: 1,
-        err: expect.stringMatching(/^Redis refused: the Redis user lacks a right; 'pshub check' names it/),
+        err: expect.stringMatching(/^Redis rejected: the Redis user lacks a right; 'pshub check' names it/),
       })
     await cli.redis.call('ACL', 'SETUSER', 'view', '-zcard')
     const old = await run(['jobs'], { env })

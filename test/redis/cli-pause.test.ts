@@ -45,7 +45,7 @@ describe('pshub pause and resume', () => {
     for (const name of ['pause', 'resume']) {
       expect(await run([name, 'default'])).toMatchObject({
         code: 1,
-        err: expect.stringMatching(/^Redis refused: WRONGTYPE/),
+        err: expect.stringMatching(/^Redis rejected: WRONGTYPE/),
       })
       expect(await run([name, 'default', '--redis', 'redis://127.0.0.1:1'])).toMatchObject({
         code: 3,
@@ -65,7 +65,7 @@ describe('pshub pause and resume', () => {
     for (const name of ['pause', 'resume'])
       expect(await run([name, 'q'], { env })).toMatchObject({
         code: 1,
-        err: expect.stringMatching(/^Redis refused: the Redis user lacks a right; 'pshub check' names it/),
+        err: expect.stringMatching(/^Redis rejected: the Redis user lacks a right; 'pshub check' names it/),
       })
     const check = await run(['check', '--for', 'admin'], { env })
     expect(check.code).toBe(1)

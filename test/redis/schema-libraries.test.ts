@@ -150,7 +150,7 @@ describe('a schema that cannot be told', () => {
       { args: z.string(), keyed: 'merged', serialize: String },
       /^x:1\.0: 'serialize' and 'deserialize' do what the validator/,
     ],
-  ])('is refused: %s', (_, options, message) => {
+  ])('is rejected: %s', (_, options, message) => {
     const define = () => defineTask('x:1.0', options as never)
     expect(define).toThrow(ConfigError)
     expect(define).toThrow(message)

@@ -105,7 +105,7 @@ def test_wrong_options_are_refused_before_anything_is_sent(server: Server, hub: 
         ({"delay_ms": 1, "at": 5}, "not both"),
         ({"at": "tomorrow"}, "at must be a datetime"),
         ({"at": float("nan")}, "at must be a datetime"),
-        ({"at": datetime.now()}, "has no time zone, so it is not known when that is"),
+        ({"at": datetime.now()}, "has no time zone; add one"),
         ({"at": datetime.min}, "has no time zone"),
         ({"at": datetime.min.replace(tzinfo=timezone.utc)}, "at must be a datetime"),
         ({"at": NoTime(2026, 1, 1)}, "has no time zone"),

@@ -192,7 +192,7 @@ def test_who_is_named_and_is_no_master_is_not_served(make_server: Callable[..., 
         with Hub(sentinel.url) as hub:
             reasons: list[str] = []
             hub.events.on("redis:down", lambda event: reasons.append(event["reason"]))
-            with pytest.raises(NotEnqueued, match=f"127.0.0.1:{replica.port}, which is no master yet"):
+            with pytest.raises(NotEnqueued, match=f"127.0.0.1:{replica.port}, which is not a master yet"):
                 hub.enqueue("mark:1.0", {"n": 1}, queue="default", timeout_ms=500)
             sentinel.named = master.port
             hub.enqueue("mark:1.0", {"n": 1}, queue="default", timeout_ms=30_000)

@@ -216,7 +216,7 @@ const BulkDialog = ({ action, view, close }: { action: MatchingAction; view: Job
           )}
           {(phase === 'counting' || phase === 'asking') && (
             <button type="button" onClick={close}>
-              Cancel
+              Close
             </button>
           )}
           {phase === 'asking' && (

@@ -246,7 +246,7 @@ def _checked_name(called: Any) -> str:
     name = name_of(called)
     if isinstance(name, str):
         return name
-    raise NoSuchTask("The task must be a name like my_task:1.0, or what @task made.")
+    raise NoSuchTask("The task must be a name like my_task:1.0, or a task made by @task.")
 
 
 def check_queue(queue: Any) -> None:

@@ -243,7 +243,7 @@ def _moment_of(task: str, at: Any) -> int:
     ms = at
     if isinstance(at, datetime.datetime):
         if not has_zone(at):
-            told = "has no time zone, so it is not known when that is; give it one, as datetime.now(timezone.utc) has"
+            told = "has no time zone; add one, as in datetime.now(timezone.utc)"
             raise _wrong(task, f"at is {_shown(at)}, which {told}")
         ms = (at - _1970).total_seconds() * 1000
     if not is_amount(ms, wall_ms() + LONGEST_WAIT_MS):

@@ -180,7 +180,7 @@ class MasterReach(Reach):
 
     def check(self, info: str) -> None:
         if "\nrole:" in info and "\nrole:master" not in info:
-            raise WrongRole(f"the sentinels name {address_text(self._address)}, which is no master yet")
+            raise WrongRole(f"the sentinels name {address_text(self._address)}, which is not a master yet")
 
     def hold(self, discard: Callable[[Exception], None]) -> Callable[[], None]:
         return self._sentinels.hold(self._address, discard)

@@ -154,7 +154,7 @@ class SlotMap:
         finally:
             bury(link)
         if not answer:
-            raise ConnectionLost("it is in no Cluster that serves anything")
+            raise ConnectionLost("it belongs to no Cluster with slots")
         return answer
 
     def _take(self, asked: Address, ranges: Any) -> None:

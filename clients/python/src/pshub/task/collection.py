@@ -19,7 +19,7 @@ def check_tasks(tasks: Iterable[Any]) -> dict[str, Task[..., Any]]:
             raise ConfigError(f"The task {each.name.full} is listed twice.")
         by_name[each.name.full] = each
     if not by_name:
-        raise ConfigError("A worker needs 'tasks': a list of what @task made.")
+        raise ConfigError("A worker needs 'tasks': a list of tasks made by @task.")
     return by_name
 
 

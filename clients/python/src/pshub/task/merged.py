@@ -78,7 +78,7 @@ def read_merged_signature(
         hints = hints_of(function)
     except Exception as error:
         if not is_described:
-            raise ConfigError(f"{what}: its type hints cannot be read ({error}); give 'args' instead.") from None
+            raise ConfigError(f"{what}: its type hints cannot be read ({error}); pass 'args' instead.") from None
         hints = {}
     listed = list(inspect.signature(function).parameters.values())
     contexts = [p.name for p in listed if is_context(p.name, hints.get(p.name))]

@@ -31,7 +31,7 @@ _OTHER_PROPERTY = re.compile(r"[pP]\{[A-Za-z_]+(?:=[A-Za-z0-9_]+)?\}")
 
 
 class NotAPattern(ValueError):
-    """It is none of ECMA-262."""
+    """It is not valid in ECMA-262."""
 
 
 class PatternBeyond(ValueError):
@@ -88,7 +88,7 @@ class _Reader:
             self._fail()
 
     def _fail(self) -> None:
-        raise NotAPattern(f"the pattern {self._text[:80]!r} is none of ECMA-262")
+        raise NotAPattern(f"the pattern {self._text[:80]!r} is not valid in ECMA-262")
 
     def _take(self, expression: re.Pattern[str]) -> re.Match[str] | None:
         found = expression.match(self._text, self._at)

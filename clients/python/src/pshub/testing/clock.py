@@ -103,7 +103,7 @@ class TestClock:
             raise ConfigError(f"clock.advance_to() takes a datetime with a time zone, as datetime.now(timezone.utc) has, not {moment}.")
         seconds = moment.timestamp() - wall_ms() / 1000
         if seconds < 0:
-            raise ConfigError(f"clock.advance_to() takes a time to come: {moment} has passed, and the clock never goes back.")
+            raise ConfigError(f"clock.advance_to() takes a future time: {moment} has passed, and the clock cannot go back.")
         self.advance(seconds)
 
     def quiet(self, patient: bool = True, end: float = math.inf) -> None:

@@ -48,9 +48,9 @@ class InMemory:
             raise ConfigError(f"'jobs' must be one of {', '.join(JOB_MODES)}, not {jobs!r}.")
         for each in tasks:
             if not isinstance(each, Task):
-                raise ConfigError(f"in_memory is given what @task made, not {each!r}.")
+                raise ConfigError(f"in_memory takes tasks made by @task, not {each!r}.")
         if own := _OWN & {*(worker or {}), *(hub or {})}:
-            raise ConfigError(f"{', '.join(sorted(own))}: hub and worker of a kit are given that by the kit.")
+            raise ConfigError(f"{', '.join(sorted(own))}: the kit sets this option of its hub and worker.")
         self._tasks = tasks
         self._options = {"slots": 16, **(worker or {})}
         self._waits = jobs == "wait"

@@ -159,7 +159,7 @@ module Pshub
 
     def checked_name(task)
       name = Arguments.name_of(task)
-      name.is_a?(String) ? name : raise(NoSuchTask, "The task must be a name like my_task:1.0, or what task made.")
+      name.is_a?(String) ? name : raise(NoSuchTask, "The task must be a name like my_task:1.0, or the return value of task.")
     end
 
     def step_of(route, args, options, whole)

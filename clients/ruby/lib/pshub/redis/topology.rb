@@ -128,7 +128,7 @@ module Pshub
       begin
         answer = link.run([%w[CLUSTER SLOTS]]).first
         raise answer if answer.is_a?(StandardError)
-        raise NotConnected, "it is in no Cluster that serves anything" if answer.empty?
+        raise NotConnected, "it belongs to no Cluster with slots" if answer.empty?
 
         answer
       ensure

@@ -102,7 +102,7 @@ module Pshub
       raise ConfigError, "clock.advance_to takes a Time, not #{time.inspect}." unless ms
 
       seconds = (ms - Clock.wall_ms) / 1000.0
-      raise ConfigError, "clock.advance_to takes a time to come: #{time} has passed, and the clock never goes back." if seconds.negative?
+      raise ConfigError, "clock.advance_to takes a future time: #{time} has passed, and the clock cannot go back." if seconds.negative?
 
       advance(seconds)
     end

@@ -103,7 +103,7 @@ module Pshub
 
       wrong = tasks.find { |each| !each.is_a?(Task) }
       raise ConfigError, "InMemory is given what task made, not #{wrong.inspect}." if wrong
-      raise ConfigError, "#{own.join(', ')}: hub and worker of a kit are given that by the kit." if own.any?
+      raise ConfigError, "#{own.join(', ')}: the kit sets this option of its hub and worker." if own.any?
     end
 
     def start(jobs, options)

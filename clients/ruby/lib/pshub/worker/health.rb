@@ -112,7 +112,7 @@ module Pshub
       # For longer than that its lease was over, and others have taken over what it held.
       return [200, { live: true }] if blocked <= @lease_s
 
-      [503, { live: false, reason: "its threads had no turn", blockedMs: (blocked * 1000).round }]
+      [503, { live: false, reason: "its threads were blocked", blockedMs: (blocked * 1000).round }]
     end
 
     def ready

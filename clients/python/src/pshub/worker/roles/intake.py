@@ -203,7 +203,7 @@ class Intake:
         def done(execution: Execution) -> None:
             self._running -= 1
             if execution.outcome is None and is_job:
-                late = told_error("Timeout", f"{request.task} did not begin within its time.")
+                late = told_error("Timeout", f"{request.task} did not start before its deadline.")
                 self._finish(run, execution, Outcome(error=late))
             elif execution.outcome is not None:
                 self._finish(run, execution, execution.outcome)
