@@ -63,7 +63,7 @@ const listed = (text, known, what) => {
   const list = text.split(',')
   const unknown = list.find(each => !known.includes(each))
   if (unknown === undefined) return list
-  console.error(`There is no ${what} '${unknown}'. Known are ${known.join(', ')}.`)
+  console.error(`There is no ${what} '${unknown}'. Known: ${known.join(', ')}.`)
   process.exit(2)
 }
 

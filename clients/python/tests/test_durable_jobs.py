@@ -94,7 +94,7 @@ def test_one_that_no_replica_confirms_is_in_redis_and_holds_up_no_other_one(pair
     pair.hub.enqueue("job:1.0", {"n": 3}, queue="q")
     waiting.join(PATIENCE_S)
     assert isinstance(ended[0], OutcomeUnknown)
-    assert ended[0].message.startswith("The job is in Redis, and no replica confirmed it within 1000 ms: ")
+    assert ended[0].message.startswith("The job is in Redis, but no replica confirmed it within 1000 ms: ")
     assert pair.master.client.llen(JOBS) == 3
     # Those that come together are told together.
     with pytest.raises(OutcomeUnknown, match="^0 of 2 jobs .*no replica"):

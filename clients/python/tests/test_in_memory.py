@@ -138,7 +138,7 @@ def test_drain_tells_what_does_not_end(in_memory: Make) -> None:
 
     kit = in_memory(stuck)
     kit.hub.enqueue("stuck:1.0")
-    with pytest.raises(AssertionError, match="gave up after 0.2 s: 1 handlers run; left are 1 in pshub:{default}:held:"):
+    with pytest.raises(AssertionError, match="timed out after 0.2 s: 1 handlers run; left are 1 in pshub:{default}:held:"):
         kit.drain(timeout=0.2)
 
 

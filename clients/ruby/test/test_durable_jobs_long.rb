@@ -43,7 +43,7 @@ class TestDurableJobs < PshubTest
     @between.loses_answers = true
     durable = Thread.new { assert_raises(Pshub::OutcomeUnknown) { enqueue(2, durable: "replica") } }
     enqueue(3)
-    assert_match(/\AThe job is in Redis, and no replica confirmed it within 1000 ms/, durable.value.message)
+    assert_match(/\AThe job is in Redis, but no replica confirmed it within 1000 ms/, durable.value.message)
     assert_equal 3, @server.client.llen("pshub:{q}:jobs")
   end
 
