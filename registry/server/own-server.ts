@@ -32,7 +32,7 @@ const withHeaders = (reply: FastifyReply): FastifyReply => reply.headers(securit
 const answerNoHttp = (error: NodeJS.ErrnoException, socket: Socket): void => {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400
-  const answer = answerTo(new Refusal(status, 'BadRequest', 'This is not a request that can be read.'))
+  const answer = answerTo(new Refusal(status, 'BadRequest', 'This request cannot be read.'))
   const body = JSON.stringify(answer.body)
   const headers = Object.entries({
     ...securityHeaders,

@@ -49,7 +49,7 @@ export const answerTo = (thrown: unknown): Problem => {
   if (thrown instanceof Refusal) return ownProblem(thrown.status, thrown.code, thrown.message, thrown.headers)
   const { statusCode = 500, message } = (thrown ?? {}) as Partial<FastifyError>
   if (statusCode < 400 || statusCode >= 500 || thrown instanceof ConfigError)
-    return ownProblem(500, 'Internal', 'The registry failed; its log says how.')
+    return ownProblem(500, 'Internal', 'The registry failed; see its log.')
   return ownProblem(statusCode, codes[statusCode] ?? 'BadRequest', message ?? 'Bad request.')
 }
 

@@ -23,7 +23,7 @@ const toProblems = (error: ErrorObject, value: unknown): Problem[] => {
     case 'items':
       return surplus(error, value)
     case 'propertyNames':
-      return of(params.propertyName, 'is not a fitting name')
+      return of(params.propertyName, 'is not an allowed name')
     // What the chosen side says against the value is told already.
     case 'if':
       return []
@@ -38,7 +38,7 @@ const toProblems = (error: ErrorObject, value: unknown): Problem[] => {
     case 'not':
       return here('is not allowed')
     case 'contains':
-      return here(`must contain ${fittingItems(params.minContains, params.maxContains)}`)
+      return here(`must contain ${matchingItems(params.minContains, params.maxContains)}`)
     default:
       return here(countWords(keyword, params.limit) ?? message ?? `fails '${keyword}'`)
   }
@@ -51,9 +51,9 @@ const countWords = (keyword: string, limit: number): string | undefined => {
   return `must have at ${bound === 'min' ? 'least' : 'most'} ${limit} ${thing}${limit === 1 ? '' : 's'}`
 }
 
-const fittingItems = (least: number, most: number | undefined): string => {
-  if (most === undefined) return least === 1 ? 'a fitting item' : `at least ${least} fitting items`
-  return `${least} to ${most} fitting items`
+const matchingItems = (least: number, most: number | undefined): string => {
+  if (most === undefined) return least === 1 ? 'a matching item' : `at least ${least} matching items`
+  return `${least} to ${most} matching items`
 }
 
 /** Each item behind the last that is allowed. */

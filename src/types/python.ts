@@ -17,7 +17,7 @@ const reserved = [
   'AsyncTasks',
 ]
 
-const heading = `# Written by \`pshub types --python\`: do not change it by hand. \`pshub types --check\` says whether it still is true.
+const heading = `# Written by \`pshub types --python\`: do not edit it. \`pshub types --check\` says whether it is still up to date.
 from typing import Any, Literal
 
 from pshub import AsyncNamedTask, NamedTask

@@ -28,8 +28,8 @@ describe('a schema of the registry', () => {
     [{ minItems: 2 }, [], 'must have at least 2 items'],
     [{ maxItems: 1 }, [1, 2], 'must have at most 1 item'],
     [{ minProperties: 1 }, {}, 'must have at least 1 field'],
-    [{ contains: { const: 1 } }, [2], 'must contain a fitting item'],
-    [{ contains: { const: 1 }, maxContains: 2 }, [1, 1, 1], 'must contain 1 to 2 fitting items'],
+    [{ contains: { const: 1 } }, [2], 'must contain a matching item'],
+    [{ contains: { const: 1 }, maxContains: 2 }, [1, 1, 1], 'must contain 1 to 2 matching items'],
     [{ uniqueItems: true }, [1, 1], 'has the same item twice'],
     [{ not: { type: 'string' } }, 'a', 'is not allowed'],
   ])('says of %j in words what is wrong', (schema, value, message) => {

@@ -57,7 +57,7 @@ const givenUp: Failure = {
   detail: 'You cancelled it.',
   ran: 'maybe',
   retryable: false,
-  title: 'A request that still waited is taken out of the queue; a handler that was already running is told to stop.',
+  title: 'A waiting request is removed from the queue; if the handler is running, its abort signal fires.',
 }
 
 const unreachable: Failure = { code: 'Internal', detail: 'The registry cannot be reached.', ran: 'maybe' }
@@ -111,7 +111,7 @@ const failureOf = (text: string, status: number): Failure => {
   } catch {
     // Told below.
   }
-  return { code: 'Internal', detail: `Status ${status}, without a word about why.`, ran: 'maybe' }
+  return { code: 'Internal', detail: `Status ${status}, without a reason.`, ran: 'maybe' }
 }
 
 const phaseNames = ['backlog', 'queue', 'exec', 'reply', 'total'] as const
