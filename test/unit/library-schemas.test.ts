@@ -209,6 +209,30 @@ describe('what is published', () => {
     expect(args).toEqual(published)
   })
 
+  it.each<[string, object, object]>([
+    ['zod, optional', z.string().optional(), { type: ['string', 'null'] }],
+    ['zod, optional enum', z.enum(['a']).optional(), { anyOf: [{ type: 'string', enum: ['a'] }, { type: 'null' }] }],
+    ['zod, void', z.void(), { type: 'null' }],
+    ['zod, anything', z.any(), {}],
+    ['zod, with a default', z.string().default('x'), { type: 'string', default: 'x' }],
+    [
+      'zod, fields',
+      z.looseObject({ a: z.any(), b: z.union([z.string(), z.unknown()]).optional() }),
+      {
+        type: 'object',
+        properties: { a: {}, b: { anyOf: [{ type: 'string' }, {}] } },
+        additionalProperties: {},
+        required: [],
+      },
+    ],
+    ['valibot, optional', toStandardJsonSchema(v.optional(v.string())), { type: ['string', 'null'] }],
+    ['valibot, undefined', toStandardJsonSchema(v.undefined()), { type: 'null' }],
+    ['arktype, optional', type('string | undefined'), { anyOf: [{ type: 'string' }, {}] }],
+  ])('has null where undefined comes out of a result: %s', (_, schema, published) => {
+    const { $schema, ...result } = defineTask('x:1.0', { result: schema as StandardSchema }).result!
+    expect(result).toEqual(published)
+  })
+
   it('has no pattern and no format, where the library is not known', () => {
     const jsonSchema = { input: () => ({ type: 'string', pattern: 'bar', format: 'email', maxLength: 9 }) }
     expect(argsOf({ '~standard': { version: 1, vendor: 'other', jsonSchema } }).args).toEqual({

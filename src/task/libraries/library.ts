@@ -6,6 +6,8 @@ export type Patterns = Map<string, boolean>
 export interface Library {
   /** What it is asked beside the JSON Schema, in the words of that library. */
   readonly options?: (side: Side, patterns: Patterns) => object
+  /** The JSON Schema of a schema for which the library has none, and refuses to write one. */
+  readonly written?: (schema: object, side: Side) => object | undefined
   /** Regular expressions of a schema, of a library that does not show them while it writes. */
   readonly regexes?: (schema: object) => Iterable<RegExp>
   /** Formats of PROTOCOL.md, section 9.3, which let pass all that this library does under that name. */
