@@ -92,7 +92,7 @@ def _with_unlike_keys(fields: list[tuple[str, Any]]) -> dict[str, Any]:
     """pydantic writes 1 and "1" of one dict as the same key."""
     read = dict(fields)
     if len(read) < len(fields):
-        raise ValueError("two keys of a dict are the same text in JSON")
+        raise ValueError("two keys of a dict are the same string in JSON")
     return read
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from .model_form import is_model, written
 
 _MINUTE = datetime.timedelta(minutes=1)
-_NO_ZONE = "has no time zone, so it is not known when that is; give it one, as datetime.now(timezone.utc) has"
+_NO_ZONE = "has no time zone; add one, as in datetime.now(timezone.utc)"
 
 
 def plain(value: Any) -> Any:
@@ -36,7 +36,7 @@ def plain(value: Any) -> Any:
         return str(value)
     if isinstance(value, decimal.Decimal):
         if not value.is_finite():
-            raise ValueError(f"a Decimal that is {value} is no number")
+            raise ValueError(f"a Decimal that is {value} is not a number")
         return str(value)
     if isinstance(value, (set, frozenset)):
         return _listed(value)
@@ -71,18 +71,18 @@ def key_text(key: Any) -> str:
     """A key as it travels."""
     while not (key is None or isinstance(key, (str, int, float))):
         if isinstance(key, (tuple, frozenset)):
-            raise TypeError("keys must be texts, or what travels as one")
+            raise TypeError("keys must be strings, or values that convert to one")
         key = plain(key)
         if isinstance(key, dict):
-            raise TypeError("keys must be texts, or what travels as one")
+            raise TypeError("keys must be strings, or values that convert to one")
     return key if isinstance(key, str) else json.dumps(key, allow_nan=False)
 
 
 class TwinKeys(ValueError):
-    """Two keys of a dict are the same text: a reader would keep the value of one of them."""
+    """Two keys of a dict are the same string in JSON: a reader would keep the value of one of them."""
 
     def __init__(self, key: str) -> None:
-        super().__init__(f"two keys of the dict are the text {key!r} in JSON")
+        super().__init__(f"two keys of the dict are the same string in JSON: {key!r}")
         self.key = key
 
 
