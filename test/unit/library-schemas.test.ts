@@ -199,6 +199,24 @@ describe('what is published', () => {
       { type: 'string', minLength: 2 },
     ],
     ['nothing of what is checked behind a change', z.string().trim().max(2), { type: 'string' }],
+    ['what coerce makes, as a hint', z.coerce.number().min(1), { anyOf: [{ type: 'number', minimum: 1 }, {}] }],
+    [
+      'what follows preprocess, as a hint',
+      z.object({ a: z.preprocess(String, z.string().max(3)), b: z.coerce.boolean().catch(true) }),
+      {
+        type: 'object',
+        properties: {
+          a: { anyOf: [{ type: 'string', maxLength: 3 }, {}] },
+          b: { default: true, anyOf: [{ anyOf: [{ type: 'boolean' }, {}] }, {}] },
+        },
+        required: [],
+      },
+    ],
+    [
+      'what falls back, as a hint',
+      toStandardJsonSchema(v.fallback(v.number(), 1)),
+      { anyOf: [{ type: 'number' }, {}] },
+    ],
     [
       'flags that arktype has lost',
       type({ a: /bar/i }),

@@ -1,4 +1,4 @@
-import type { Library, Patterns, Side } from './library.ts'
+import { hinting, type Library, type Patterns, type Side } from './library.ts'
 import { nothing } from './nothing.ts'
 import { note } from './patterns.ts'
 
@@ -53,7 +53,7 @@ const valibotOptions = (side: Side, patterns: Patterns) => ({
   }): object | undefined => {
     if (side === 'output' && (type === 'void' || type === 'undefined')) return nothing
     if (errors) return undefined
-    if (fallback !== undefined) return {}
+    if (fallback !== undefined) return hinting(jsonSchema) ?? {}
     const { required } = jsonSchema
     if (items) return { ...jsonSchema, minItems: items.findLastIndex(needsValue) + 1 }
     if (!entries || !Array.isArray(required)) return undefined

@@ -1,4 +1,4 @@
-import type { Library, Patterns, Side } from './library.ts'
+import { hinting, type Library, type Patterns, type Side } from './library.ts'
 import { nothing } from './nothing.ts'
 import { hasGroups, meansTheSame, note } from './patterns.ts'
 
@@ -8,6 +8,13 @@ const annotations = new Set(['title', 'description', 'default', 'examples', 'dep
 const leave = (json: Record<string, unknown>, keywords: readonly string[] = []): void => {
   for (const keyword of Object.keys(json))
     if (!annotations.has(keyword) && !keywords.includes(keyword)) delete json[keyword]
+}
+
+/** Makes a JSON Schema take anything. What is made of that is what comes out of `success`, and no hint of what it takes. */
+const leaveHint = ({ type }: ZodDef, json: Record<string, unknown>): void => {
+  const meant = Object.entries(json).filter(([keyword]) => !annotations.has(keyword))
+  leave(json)
+  if (type !== 'success') Object.assign(json, hinting(Object.fromEntries(meant)))
 }
 
 interface ZodSchema {
@@ -67,7 +74,7 @@ const zodOverride =
         note(patterns, pattern, meansTheSame(pattern) && !(isOwn && hasGroups(pattern.source)))
       }
     for (const pattern of bag?.patterns ?? []) if (!patterns.has(pattern.source)) note(patterns, pattern)
-    if (side === 'input' && takesAny(def)) leave(jsonSchema)
+    if (side === 'input' && takesAny(def)) leaveHint(def, jsonSchema)
     // Behind something that changes the value, a check is not one of what travels.
     else if (checks.some(({ check }) => check === 'overwrite')) leave(jsonSchema, ['type', 'properties', 'items'])
     leaveOut(def, jsonSchema, side)
