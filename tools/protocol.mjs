@@ -56,7 +56,7 @@ export const headerOf = operation => {
       .replace(/^-- \w+: /, '')
       .replaceAll(/\n--/g, '')
       .trim(),
-    usedBy: found(/^Used by/)[0],
+    usedBy: found(/^Used by/)[0].replace(/, ([\d. and]+)$/, ' ($1)'),
     // Redis refuses other functions before their first line.
     runsFull: found(/^flags/).some(flags => /allow-oom|no-writes/.test(flags)),
     keys: found(/^KEYS/).map(text => text.replace(/^\w+ +/, '')),
