@@ -52,7 +52,7 @@ describe('the numbers of the protocol', () => {
     expect(numbers['an unclosed batch is dropped after, ms']).toBe(opened.args.at(-1))
     expect(read('src/queue/lua/shared-jobs.lua')).toContain(`max_failures = ${numbers['failures kept in a job']}\n`)
     expect(read('src/queue/lua/adopt.lua')).toContain(
-      `max_losses = ${numbers['a request is given up after so many lost workers']}\n`,
+      `max_losses = ${numbers['a request is not run again after so many lost workers']}\n`,
     )
     expect(numbers['largest answer or write, bytes']).toBe(claim.args.at(3))
     expect(numbers).toMatchObject({

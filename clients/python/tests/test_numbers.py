@@ -84,7 +84,7 @@ OURS = {
 NOT_OURS = {
     "longest blocked event loop that keeps its lease, ms",
     "the reporter of a queue is replaced after, ms",
-    "a request is given up after so many lost workers",
+    "a request is not run again after so many lost workers",
     "slow calls kept per task",
     "tasks with slow calls",
     "a slow call is kept for, ms",

@@ -5,7 +5,7 @@
 -- KEYS[2]  STRING  pshub:told:{<name>}
 -- ARGV[1]  how many runs may start in a period
 -- ARGV[2]  the period, ms
--- ARGV[3]  `1` if this run comes back at the time it is told, `0` if it may not
+-- ARGV[3]  `1` if this run comes back at the time that it gets, `0` if it may not
 -- flags:   allow-oom
 -- Returns  `0` if it may start now; else ms until it may, if no other run comes before it
 --

@@ -1,4 +1,4 @@
--- beat: takes or renews a worker's lease, and tells the worker what it must know.
+-- beat: takes or renews a worker's lease, and reports news to the worker.
 --
 -- Used by  worker, 10.1
 -- KEYS[1]  ZSET  pshub:{<queue>}:leases

@@ -1,4 +1,4 @@
--- denied: tells what the connected user may not do of what a role needs (14.3).
+-- denied: reports what the connected user may not do of what a role needs (14.3).
 --
 -- Used by  caller and worker, 14.3
 -- ARGV[1]  role: `hub`, `jobs`, `worker`, `view`, `admin`, `registry` or `install`

@@ -1,4 +1,4 @@
--- key: acts on one key: runs it now, skips the job or payload it is stuck at, deletes its payloads or one job, or tells whether it has jobs.
+-- key: acts on one key: runs it now, skips the job or payload it is stuck at, deletes its payloads or one job, or shows whether it has jobs.
 --
 -- Used by  caller, 10.17
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs

@@ -1,4 +1,4 @@
--- revision: tells which revision of the library is loaded. A higher one does everything that a lower one does.
+-- revision: reports which revision of the library is loaded. A higher one does everything that a lower one does.
 --
 -- Used by  whoever loads the library, 13.1
 -- flags:   no-writes

@@ -4,7 +4,7 @@
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
 -- KEYS[2]  ZSET  pshub:{<queue>}:cancelled
 -- ARGV[1]  job id
--- ARGV[2]  ms for which its worker is told
+-- ARGV[2]  ms for which its worker is notified
 -- ARGV[3]  ms for which a job that has yet to come, such as a later step of a chain, is kept away; otherwise `0`
 -- flags:   allow-oom
 -- Returns  its state before, empty if it has no record

@@ -1468,7 +1468,7 @@ return 1
 end }
 
 redis.register_function{ function_name = 'pshub_1_beat', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
--- beat: takes or renews a worker's lease, and tells the worker what it must know.
+-- beat: takes or renews a worker's lease, and reports news to the worker.
 --
 -- Used by  worker, 10.1
 -- KEYS[1]  ZSET  pshub:{<queue>}:leases
@@ -2219,7 +2219,7 @@ redis.register_function{ function_name = 'pshub_1_withdraw', flags = { 'allow-oo
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
 -- KEYS[2]  ZSET  pshub:{<queue>}:cancelled
 -- ARGV[1]  job id
--- ARGV[2]  ms for which its worker is told
+-- ARGV[2]  ms for which its worker is notified
 -- ARGV[3]  ms for which a job that has yet to come, such as a later step of a chain, is kept away; otherwise `0`
 -- flags:   allow-oom
 -- Returns  its state before, empty if it has no record
@@ -2392,7 +2392,7 @@ return 1
 end }
 
 redis.register_function{ function_name = 'pshub_1_key', callback = function(KEYS, ARGV)
--- key: acts on one key: runs it now, skips the job or payload it is stuck at, deletes its payloads or one job, or tells whether it has jobs.
+-- key: acts on one key: runs it now, skips the job or payload it is stuck at, deletes its payloads or one job, or shows whether it has jobs.
 --
 -- Used by  caller, 10.17
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
@@ -2653,7 +2653,7 @@ redis.register_function{ function_name = 'pshub_1_admit', flags = { 'allow-oom' 
 -- KEYS[2]  STRING  pshub:told:{<name>}
 -- ARGV[1]  how many runs may start in a period
 -- ARGV[2]  the period, ms
--- ARGV[3]  `1` if this run comes back at the time it is told, `0` if it may not
+-- ARGV[3]  `1` if this run comes back at the time that it gets, `0` if it may not
 -- flags:   allow-oom
 -- Returns  `0` if it may start now; else ms until it may, if no other run comes before it
 --
@@ -2716,7 +2716,7 @@ return elsewhere
 end }
 
 redis.register_function{ function_name = 'pshub_1_denied', flags = { 'no-writes' }, callback = function(KEYS, ARGV)
--- denied: tells what the connected user may not do of what a role needs (14.3).
+-- denied: reports what the connected user may not do of what a role needs (14.3).
 --
 -- Used by  caller and worker, 14.3
 -- ARGV[1]  role: `hub`, `jobs`, `worker`, `view`, `admin`, `registry` or `install`
@@ -2743,7 +2743,7 @@ return denied
 end }
 
 redis.register_function{ function_name = 'pshub_1_revision', flags = { 'no-writes' }, callback = function(KEYS, ARGV)
--- revision: tells which revision of the library is loaded. A higher one does everything that a lower one does.
+-- revision: reports which revision of the library is loaded. A higher one does everything that a lower one does.
 --
 -- Used by  whoever loads the library, 13.1
 -- flags:   no-writes
