@@ -19,7 +19,7 @@ const serve = async (...tasks: Parameters<typeof cli.worker>[1] & object) => {
 describe('pshub types', () => {
   it('writes types of live tasks, and says later whether they hold', async () => {
     const none = await run(['types'])
-    expect(none).toMatchObject({ code: 1, out: '', err: expect.stringContaining('no live worker has one') })
+    expect(none).toMatchObject({ code: 1, out: '', err: expect.stringContaining('no worker is live') })
     let stop = await serve(sized('size:1.0', { type: 'integer' }))
     const { code, out } = await run(['types'])
     expect(code).toBe(0)

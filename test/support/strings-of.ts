@@ -6,7 +6,10 @@ export interface Said {
   text: string
 }
 
-type Node = { type?: string; value?: unknown; start: number; quasis?: { value: { cooked: string } }[] } & Record<string, unknown>
+type Node = { type?: string; value?: unknown; start: number; quasis?: { value: { cooked: string } }[] } & Record<
+  string,
+  unknown
+>
 
 /** Texts in quotes, of templates and between tags. Names of imports and types are none. */
 const ofTypeScript = (source: string, file: string): Said[] => {
@@ -32,7 +35,8 @@ const literals = {
 
 const ofScript = (source: string, language: keyof typeof literals): Said[] =>
   [...source.matchAll(literals[language])].flatMap(({ index, groups }) => {
-    const text = groups!.long ?? groups!.double ?? groups!.single
+    // What stands in braces is code in most of them, and no word of a sentence in the others.
+    const text = (groups!.long ?? groups!.double ?? groups!.single)?.replace(/\{[^{}]*\}/g, '…')
     return text === undefined ? [] : [{ line: source.slice(0, index).split('\n').length, text }]
   })
 
