@@ -35,7 +35,7 @@ describe('pshub types', () => {
     await stop()
     stop = await serve(sized('size:1.0', { type: 'integer', maximum: 5 }))
     const moved = await run(['types', '--check', 'types.d.ts'])
-    expect(moved).toMatchObject({ code: 1, err: expect.stringMatching(/^types\.d\.ts does not hold any more/) })
+    expect(moved).toMatchObject({ code: 1, err: expect.stringMatching(/^types\.d\.ts is no longer valid/) })
     expect(moved.out).toMatch(/^KIND +TASK +WHERE +CHANGE\nbreaks +size:1\.0 +args\/width /)
     const told = JSON.parse((await run(['types', '--check', 'types.d.ts', '--json'])).out)
     expect(told).toMatchObject([{ task: 'size:1.0', kind: 'breaks', of: 'args', pointer: '/width' }])

@@ -15,14 +15,13 @@ type Node = { type?: string; value?: unknown; start: number; quasis?: { value: {
 const ofTypeScript = (source: string, file: string): Said[] => {
   const said: Said[] = []
   const visit = (node: unknown): void => {
-    if (Array.isArray(node)) return node.forEach(visit)
     if (typeof node !== 'object' || node === null) return
     const { type = '', value, start, quasis } = node as Node
     if (/^(?:Import|ExportAll|TS.*Type)/.test(type)) return
     const text = type === 'TemplateLiteral' ? quasis!.map(quasi => quasi.value.cooked).join('…') : value
     if (typeof text === 'string' && /^(?:Literal|JSXText|TemplateLiteral)$/.test(type))
       said.push({ line: source.slice(0, start).split('\n').length, text })
-    Object.entries(node).forEach(([name, inner]) => name !== 'quasis' && visit(inner))
+    for (const [name, inner] of Object.entries(node)) if (name !== 'quasis') visit(inner)
   }
   visit(parseSync(file, source).program)
   return said
