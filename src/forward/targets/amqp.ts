@@ -52,7 +52,7 @@ export const amqp = (options: AmqpOptions): ForwardTarget => {
   refuseOptions('amqp', options, optionNames)
   const { url, exchange = '', routingKey, mandatory = true } = options
   if (typeof url !== 'string' || !/^amqps?:\/\/[^/\s]+/.test(url) || !URL.canParse(url))
-    throw new ConfigError("amqp: 'url' must be one of amqp:// or amqps://, as amqp://rabbit:5672/vhost.")
+    throw new ConfigError("amqp: 'url' must be one of amqp:// or amqps://, as in amqp://rabbit:5672/vhost.")
   const keyOf = typeof routingKey === 'function' ? routingKey : (job: ForwardedJob) => routingKey ?? job.task
   const format = checkedFormat('amqp', options.format)
   const client = packageOf()
