@@ -32,33 +32,36 @@ export interface WorkerCard {
   tasks: Record<string, string>
   /** Client library and its version. */
   client: string
-  /** Of the program that it runs, where it was told one: a git commit, the tag of an image. */
+  /** Build of the program, if set: a git commit or an image tag. */
   build?: string
   /** Redis seconds. */
   started: number
 }
 
-/** What a worker publishes with every beat. */
+/** What a worker publishes with every heartbeat. */
 export interface WorkerStats {
-  /** Redis milliseconds of the beat. */
+  /** Time of the heartbeat, Redis milliseconds. */
   seen: number
   busy: number
-  /** It was told to stop and finishes what runs: it takes nothing new, and callers do not count on it. */
+  /** It is stopping: it finishes its running requests and claims no more. */
   draining: boolean
   counters: WorkerCounters
-  /** Slots' time that was used in the last minute, as a share of all there was: 0 to 1. */
+  /** Share of slot time used in the last minute: 0 to 1. */
   busyShare?: number
-  /** How late the event loop was with its timers in the last minute, milliseconds. */
+  /** Delay of the event loop in the last minute, milliseconds. */
   loopMs?: LoopMs
   /** Memory of the worker's process. */
   rssBytes?: number
-  /** How its jobs fared. */
+  /** Figures of its jobs. */
   jobs?: JobFigures
 }
 
 /** `unserved` are requests without a deadline that no worker takes. */
 const counterNames = ['ok', 'rejected', 'failed', 'expired', 'malformed', 'unserved'] as const
-/** What a worker counts since its start: requests that ended well, were rejected, failed, expired before they were started, were none, or had nobody to take them. */
+/**
+ * Counts of a worker since its start: requests that succeeded, were rejected, failed, expired before they started, were
+ * malformed, or had no worker.
+ */
 export type WorkerCounters = Record<(typeof counterNames)[number], number>
 
 /** A worker as its readers see it. */

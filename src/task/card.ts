@@ -2,32 +2,32 @@ import type { Keyed } from '../wire/job-part.ts'
 import type { JsonSchema } from './schema.ts'
 import type { Task } from './task.ts'
 
-/** What the registry knows of a task: its declaration, and where it runs. */
+/** The record of a task in the registry: its declaration, and its queue. */
 export interface TaskCard {
   task: string
   queue: string
   description: string
   args?: JsonSchema
   result?: JsonSchema
-  /** Its handler yields: the schema of each chunk, or true where none was declared; absent: nobody knows of any. */
+  /** Schema of its chunks, or true if it yields without one; absent if that is unknown. */
   yields?: JsonSchema | true
   timeoutMs: number
   idempotent: boolean
-  /** Why running it by mistake does harm; true: nobody said why; absent: it does none. */
+  /** Why it needs a confirmation; true without a reason; absent if it needs none. */
   dangerous?: string | true
-  /** How its jobs with the same key are run; absent: they have no keys. */
+  /** How its jobs with the same key run; absent if they have no keys. */
   keyed?: Keyed
-  /** Of merged jobs, where the first score of equal payloads counts. */
+  /** For merged jobs: the first score of equal payloads counts. */
   scores?: 'first'
   digest: string
-  /** Limits of its queue, as its worker was told: arguments in bytes of JSON, and requests that may wait. */
+  /** Limits of its queue, as set for its worker: bytes of arguments as JSON, and waiting requests. */
   maxPayloadBytes?: number
   maxBacklog?: number
-  /** Its workers find long arguments beside their request; absent: they look for them in it. */
+  /** Its workers find long arguments next to their request; absent: they expect them in it. */
   beside?: true
-  /** The schemas with ExactNumbers, where they have numbers that JavaScript rounds: for showing them. */
+  /** The schemas with ExactNumbers, for display, if they have numbers that JavaScript rounds. */
   exact?: Pick<TaskCard, 'args' | 'result' | 'yields'>
-  /** Redis seconds of the last time a worker published it. */
+  /** When a worker last published it, Redis seconds. */
   at: number
 }
 
