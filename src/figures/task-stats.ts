@@ -3,7 +3,7 @@ import type { Phases } from '../wire/phases.ts'
 import { type CallerSlice, Callers, type CallersJson, callersOf } from './callers.ts'
 import { Histogram, type HistogramJson } from './histogram.ts'
 
-/** Calls that ended, by how; those that did not end well by code, at most `maxOwnCodes` of handlers' own. */
+/** Calls that ended, by outcome; failures by code, with at most `maxOwnCodes` codes of handlers. */
 export interface Counts {
   /** Calls that succeeded since the worker's start. */
   ok: number

@@ -13,10 +13,10 @@ export const jobStates = [
   'expired',
   'cancelled',
 ] as const
-/** Where a job is. The last four are ends. */
+/** State of a job. The last four are final. */
 export type JobState = (typeof jobStates)[number]
 
-/** How a tracked job fares. */
+/** The status of a tracked job. */
 export interface JobStatus {
   id: string
   queue: string
@@ -24,17 +24,17 @@ export interface JobStatus {
   state: JobState
   /** How often it has failed so far. */
   tries: number
-  /** How it failed last. */
+  /** Its last failure. */
   error: JobFailure | undefined
-  /** Redis milliseconds; undefined for what has not come yet. */
+  /** Redis milliseconds; undefined for what has not happened yet. */
   enqueuedMs: number | undefined
-  /** When it is to run, or was: the last time it had to wait for its time. */
+  /** When it is or was due: the last time it was scheduled. */
   dueMs: number | undefined
   startedMs: number | undefined
   endedMs: number | undefined
   /** Worker that runs it, or ran it last. */
   worker: string | undefined
-  /** While it runs: how far it is, as its handler said last. */
+  /** While it runs: the last progress that its handler reported. */
   progress?: Progress | undefined
 }
 

@@ -56,7 +56,7 @@ export interface JobPart {
   steps?: [queue: string, task: string][] | undefined
 }
 
-/** How the jobs of a task with the same key are run: `ordered`, one after the other; `merged`, those that wait together. */
+/** How jobs with the same key run: `ordered`, one at a time; `merged`, all waiting ones together. */
 export type Keyed = 'ordered' | 'merged'
 
 export const isKeyed = (value: unknown): value is Keyed => value === 'ordered' || value === 'merged'
@@ -71,9 +71,9 @@ export interface RunKey {
 export type Priority = 'high' | 'low'
 
 /**
- * How long a job waits before it is tried again. `exponential`: a second, doubled with each failure, at most a day, spread over half to
- * all of it. `polynomial`: n^4 + 15 + (0 to 30) * (n + 1) seconds after failure n, counted from 0, as Sidekiq has it. A number:
- * always so many milliseconds. A list: milliseconds after the first failure, the second, ...; the last one goes on.
+ * Wait before a retry. `exponential`: a second, doubled with each failure, at most a day, with jitter from half to the
+ * whole. `polynomial`: n^4 + 15 + (0 to 30) * (n + 1) seconds after failure n, counted from 0, like Sidekiq. A number:
+ * a fixed number of milliseconds. A list: milliseconds after the first failure, the second, ...; the last one repeats.
  */
 export type Backoff = 'exponential' | 'polynomial' | number | readonly number[]
 
@@ -84,9 +84,9 @@ export const backoffKinds = "'exponential', 'polynomial', a number of millisecon
 export interface JobFailure {
   /** When it ended, Redis milliseconds. */
   at: number
-  /** When a worker took it for that try, Redis milliseconds; of a tracked job. */
+  /** When a worker claimed it for that try, Redis milliseconds; only of a tracked job. */
   started?: number
-  /** One of the error table, or the handler's own. */
+  /** A code of the error table, or the handler's own. */
   code: string
   message: string
   /** The HTTP status that the handler chose. */
