@@ -108,8 +108,8 @@ export const compileForeign = (text: string): Validate => {
 }
 
 /**
- * Why a schema that came from the registry is not to be used: too large, too deep, or not valid. It is looked at as data and never
- * compiled. It may have ExactNumbers. Undefined when it may be used.
+ * Why a schema of the registry cannot be used: too large, too deep, or invalid. It is read as data and never compiled.
+ * It may have ExactNumbers. Undefined if it can be used.
  */
 export const whyUnusable = (schema: unknown): string | undefined => {
   try {
