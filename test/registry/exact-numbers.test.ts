@@ -40,7 +40,7 @@ describe('numbers', () => {
     const card = `{"task":"big:1.0","queue":"q","digest":"0","args":${schema},"result":${schema}}`
     await fixture.redis.hset(`${fixture.namespace}:tasks`, 'big:1.0', card)
     for (const path of ['api/tasks/big:1.0', 'openapi.json'])
-    expect((await (await registry.get(path)).text()).split(schema), path).toHaveLength(
+      expect((await (await registry.get(path)).text()).split(schema), path).toHaveLength(
         path === 'openapi.json' ? 3 : 5,
       )
     const list = '{"jsonrpc":"2.0","id":2,"method":"tools/list"}'
