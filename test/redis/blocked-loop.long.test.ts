@@ -22,7 +22,7 @@ describe('a handler that blocks the event loop for three leases', () => {
     expect(await keepaliveConnections()).toBe(0)
     await eventually(async () => (await keepaliveConnections()) === 1)
     // Said while it lasts, and by name.
-    const stuck = await eventually(() => logged(worker, /event loop is blocked"/)[0])
+    const stuck = await eventually(() => logged(worker, /^event loop is blocked$/)[0])
     expect(worker.lines).not.toContain('unblocked')
     expect(stuck).toMatchObject({
       level: 40,

@@ -113,7 +113,7 @@ def test_a_worker_that_died_can_be_started_again_and_takes_over_what_it_held(in_
     with pytest.raises(ConfigError, match="dead already"):
         kit.worker.die()
     kit.worker.start()
-    with pytest.raises(ConfigError, match="runs already"):
+    with pytest.raises(ConfigError, match="already running"):
         kit.worker.start()
     kit.clock.advance(8)
     assert call.result() == "done"
