@@ -21,47 +21,54 @@ import { mayHaveLarge } from '../wire/json/numbers.ts'
 import { isQueueName } from '../wire/keys.ts'
 import { isBuild, tryParseTaskName } from '../wire/names.ts'
 
-/** What a worker publishes once per identity. */
+/** What a worker publishes once per identity. PROTOCOL.md's table is made of these comments. */
 export interface WorkerCard {
+  /** Its id. */
   id: string
+  /** The queue that it serves. */
   queue: string
+  /** Its machine. */
   host: string
+  /** Its process. */
   pid: number
+  /** Number of its slots. */
   slots: number
-  /** name:version -> digest of its schemas */
+  /** Full name of each task -> digest of its schemas. */
   tasks: Record<string, string>
   /** Client library and its version. */
   client: string
-  /** Build of the program, if set: a git commit or an image tag. */
+  /**
+   * Build of the program, for people: a commit, an image tag. 1 to 64 characters without control characters (U+0000 to U+001F, U+007F to
+   * U+009F) and lone surrogates; a reader ignores any other. Absent: unknown.
+   */
   build?: string
-  /** Redis seconds. */
+  /** Redis seconds of its start. */
   started: number
 }
 
-/** What a worker publishes with every heartbeat. */
+/** What a worker publishes with every beat. PROTOCOL.md's table is made of these comments. */
 export interface WorkerStats {
-  /** Time of the heartbeat, Redis milliseconds. */
+  /** Redis milliseconds of the beat. */
   seen: number
+  /** Slots in use. */
   busy: number
-  /** It is stopping: it finishes its running requests and claims no more. */
+  /** It is leaving and takes nothing new. */
   draining: boolean
+  /** Requests since its start, by outcome; `unserved` ones had no worker for their task. */
   counters: WorkerCounters
-  /** Share of slot time used in the last minute: 0 to 1. */
+  /** Used share of its slots in the last minute, 0 to 1. */
   busyShare?: number
-  /** Delay of the event loop in the last minute, milliseconds. */
+  /** Delay of its event loop in the last minute, ms. */
   loopMs?: LoopMs
-  /** Memory of the worker's process. */
+  /** Memory of its process. */
   rssBytes?: number
-  /** Figures of its jobs. */
+  /** Its jobs since its start, and how late they began. */
   jobs?: JobFigures
 }
 
 /** `unserved` are requests without a deadline that no worker takes. */
 const counterNames = ['ok', 'rejected', 'failed', 'expired', 'malformed', 'unserved'] as const
-/**
- * Counts of a worker since its start: requests that succeeded, were rejected, failed, expired before they started, were
- * malformed, or had no worker.
- */
+/** What a worker counts since its start: requests that ended well, were rejected, failed, expired before they were started, were none, or had nobody to take them. */
 export type WorkerCounters = Record<(typeof counterNames)[number], number>
 
 /** A worker as its readers see it. */

@@ -70,13 +70,20 @@ export interface Problem {
   message: string
 }
 
-/** What travels in a reply's `error`. */
+/** What travels in a reply's `error`. PROTOCOL.md's table is made of these comments. */
 export interface WireError {
+  /** Required: a code of section 7, or the handler's own: `^[A-Z][A-Za-z0-9]{0,63}$`. */
   code: string
+  /** Required, for people. MUST NOT hold a stack trace. */
   message: string
+  /** Overrides the table of section 7. */
   retryable?: boolean
-  /** The HTTP status that the handler chose. */
+  /** HTTP status from 400 to 599, chosen by the handler; counts with `TaskFailed` and the handler's own codes only. */
   status?: number
+  /**
+   * For programs; nested at most 63 levels deep. Of `InvalidArgs` and `InvalidResult`: `{"problems":[{"pointer","message"}]}` with JSON
+   * Pointers.
+   */
   data?: unknown
 }
 
