@@ -1,20 +1,16 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { documents as guides } from '../support/code-blocks.ts'
 import { read, root, rowsOf, section } from '../support/protocol-document.ts'
 import { stringsOf } from '../support/strings-of.ts'
 import { fileURLToPath } from 'node:url'
 
-/** Documents that keep to the glossary. PROTOCOL.md and two guides do not yet. */
+/** Documents that keep to the glossary; PROTOCOL.md and two guides do not yet. */
 const documents = [
-  'README.md',
-  'CHANGELOG.md',
-  'CONTRIBUTING.md',
-  'SECURITY.md',
-  'clients/python/README.md',
-  'clients/ruby/README.md',
-  ...markdownIn('docs').filter(file => !['docs/measuring.md', 'docs/recipes.md'].includes(file)),
-  ...markdownIn('examples').filter(file => /^examples\/[^/]+\/README\.md$/.test(file)),
+  ...guides.filter(file => !['docs/measuring.md', 'docs/recipes.md'].includes(file)),
+  ...['demo', 'django', 'express', 'fastify', 'flask', 'next', 'rails'].map(name => `examples/${name}/README.md`),
+  ...['clients/python/README.md', 'clients/ruby/README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'],
 ]
 /** Folders whose texts people see: messages, log lines, help, labels. */
 const folders = ['src', 'registry/server', 'registry/web', 'clients/python/src', 'clients/ruby/lib']
