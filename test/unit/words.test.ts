@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { documents as guides } from '../support/code-blocks.ts'
 import { read, root, rowsOf, section } from '../support/protocol-document.ts'
 import { stringsOf } from '../support/strings-of.ts'
-import { fileURLToPath } from 'node:url'
 
 /** Documents that keep to the glossary; PROTOCOL.md and two guides do not yet. */
 const documents = [
