@@ -64,10 +64,10 @@ module Pshub
     end
 
     # Calls another task with what remains of this call's time, under the same trace. Raises a HubError.
-    def call(task, args = {}, timeout: nil, queue: nil)
+    def call(task, args = {}, timeout: nil, queue: nil, **unknown)
       called = Arguments.name_of(task)
       timeout = Times.seconds(timeout)
-      wrong = Arguments.wrong(called, timeout, queue)
+      wrong = Arguments.wrong(called, timeout, queue, nil, unknown)
       raise @nested.refused(called, wrong) if wrong
       raise Aborted.new("The call of #{self.task} was over before #{called} was called.", task: called) if cancelled?
 
