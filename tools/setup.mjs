@@ -3,6 +3,7 @@
 import { fileURLToPath } from 'node:url'
 import { ensureBrowser } from './browser.mjs'
 import { ensureFaketime } from './faketime.mjs'
+import { newerGems } from './newer-gems.mjs'
 import { otherNodes } from './other-nodes.mjs'
 import { otherServers } from './other-servers.mjs'
 import { build, checkNode, install } from './prepare.mjs'
@@ -26,6 +27,7 @@ const longParts = [
   { title: 'clock to set (faketime)', get: ensureFaketime },
   { title: 'linter of Ruby', get: rubyLinter },
   { title: 'RabbitMQ', get: ensureBroker },
+  { title: 'newer gems for Ruby', get: () => void newerGems() },
   { title: 'other Nodes', get: () => each(otherNodes()) },
   { title: 'other servers', get: () => each(otherServers()) },
 ]
