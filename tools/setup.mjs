@@ -10,7 +10,7 @@ import { build, checkNode, install } from './prepare.mjs'
 import { pythonEnv } from './python-env.mjs'
 import { ensureBroker } from './rabbitmq.mjs'
 import { ensureServer } from './redis-server.mjs'
-import { rubyEnv } from './ruby-env.mjs'
+import { railsEnv, rubyEnv } from './ruby-env.mjs'
 import { rubyLinter } from './ruby-lint.mjs'
 
 /** `isNeeded`: without it there is no test run. Without the others, their suites say that they could not run, and why. */
@@ -21,6 +21,7 @@ const parts = [
   { title: 'browser', get: ensureBrowser, isNeeded: true },
   { title: 'Python with the client', get: pythonEnv },
   { title: 'Ruby with its gems', get: rubyEnv },
+  { title: 'Rails', get: railsEnv },
 ]
 const each = found => found.map(({ title, name, reason }) => title ?? `${name}: ${reason}`).join(', ')
 const longParts = [

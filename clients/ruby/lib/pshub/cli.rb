@@ -12,11 +12,14 @@ module Pshub
     # One Ctrl-C can arrive twice: from the terminal, and passed on by whatever runs this.
     SAME_PRESS_S = 0.25
     NAME = "pshub-worker-rb"
+    # What is served where no file is named: the Rails application of this folder.
+    RAILS = "config/environment.rb"
     LEVELS = %w[debug info warn error silent].freeze
     BANNER = <<~TEXT
       Usage: pshub-worker-rb [options] file.rb ...
 
-      Serves every task that the files declare. Ctrl-C or SIGTERM stop it gracefully: it takes no more work, lets what runs finish
+      Serves every task that the files declare. Without a file it serves the Rails application in this folder: app/tasks and its
+      Active Job classes. Ctrl-C or SIGTERM stop it gracefully: it takes no more work, lets what runs finish
       within the grace, and puts the rest back for other workers. A second one ends it at once. While Redis is away it goes on
       trying. The log is lines of JSON on stderr. kill -TTIN <pid> has it write there where each thread is.
       A time is a number of seconds, or has a unit: 500ms, 2s, 1m, 1h, 1d.
@@ -33,7 +36,8 @@ module Pshub
     def main(arguments)
       files = files_of(arguments)
       log_to_stderr
-      worker = Worker.new(tasks: Loading.tasks(files), **@options)
+      tasks, settings = files.empty? ? rails_application : [Loading.tasks(files), {}]
+      worker = Worker.new(tasks: tasks, **settings, **@options)
       serve(worker)
     rescue ConfigError => e
       warn "#{NAME}: #{as_flag(e.message)}"
@@ -48,7 +52,7 @@ module Pshub
     def files_of(arguments)
       known = parser
       files = known.parse(apart(arguments))
-      raise ConfigError, "Name a file that declares tasks, as in: #{NAME} images.rb" if files.empty?
+      raise ConfigError, "Name a file that declares tasks, as in: #{NAME} images.rb" if files.empty? && !File.file?(RAILS)
 
       files
     rescue OptionParser::InvalidOption, OptionParser::AmbiguousOption => e
@@ -58,6 +62,19 @@ module Pshub
       raise ConfigError, "#{e.args.first} needs a value."
     rescue OptionParser::ParseError => e
       raise ConfigError, e.message
+    end
+
+    # Its tasks, and the settings of its config/pshub.yml.
+    def rails_application
+      require "rails"
+      require "pshub/rails/railtie"
+      logger = Pshub.logger
+      Loading.load_file(RAILS, File.expand_path(RAILS))
+      # The worker's own log stays what this command says it is.
+      Pshub.logger = logger
+      [Railtie.worker_tasks, SharedHub.settings(:worker)]
+    rescue LoadError => e
+      raise Loading::Broken, "#{RAILS} could not be loaded: #{Errors.message_of(e)}."
     end
 
     # --slots=4 as two words: optparse of Ruby 3.1 compares all of it with the names of flags.

@@ -2,6 +2,7 @@
 
 require "redis"
 
+# Which versions of the gem redis it works with.
 module Pshub
   # A connection of the redis gem 4.8. This file alone knows how versions of the gem differ.
   class GemClient4
