@@ -68,7 +68,7 @@ export const railsEnv = () => {
   const load = () => execFileSync(rubyEnv(), ['-e', 'require "rails"; require "active_job"'], { stdio: 'pipe' })
   try {
     load()
-  } catch (error) {
+  } catch {
     if (!mayInstallPackages()) throw new Error('there are no gems rails and activejob')
     installPackages('ruby-railties', 'ruby-activejob')
     load()
