@@ -10,16 +10,16 @@ import { namesOf, refuseHubOptions } from '../wire/options.ts'
 import { type Step, stepMessage } from './chain.ts'
 import { isZoneName, readPattern } from './cron-pattern.ts'
 
-/** When jobs of a schedule are enqueued. */
+/** When a schedule enqueues its jobs. */
 export interface ScheduleTimes {
-  /** Five fields (minute, hour, day of month, month, day of week), or six with seconds in front; or `@daily` and the like. */
+  /** Five fields (minute, hour, day of month, month, day of week), or six with seconds first; or `@daily` and similar. */
   cron: string
   /**
-   * IANA name, as Europe/Berlin. Default UTC. One time of the day that a change of the clocks skips comes at its end; one that it repeats
-   * comes once. Of patterns with several times of the day those come that clocks show.
+   * IANA name such as Europe/Berlin. Default UTC. A time of day that a clock change skips runs at the end of the gap;
+   * one that it repeats runs once. Patterns with several times of the day follow the clock.
    */
   timezone?: string | undefined
-  /** What becomes of times at which no worker was there, or Redis was away: `once` for all of them together (default), or `skip`. */
+  /** What happens to times without a live worker or Redis: `once` runs one job for all of them (default), `skip` runs none. */
   missed?: 'once' | 'skip' | undefined
 }
 
@@ -49,13 +49,13 @@ export const checkTimes = (name: string, times: ScheduleTimes): void => {
   if (!isQueueName(name)) throw wrong('its name must be 1 to 64 letters, digits, dots, dashes and underscores')
   refuseHubOptions(`schedule ${name}`, times, timesNames)
   const { cron, timezone, missed } = times
-  if (typeof cron !== 'string') throw wrong("cron must be a text like '0 3 * * *'")
+  if (typeof cron !== 'string') throw wrong("cron must be a string like '0 3 * * *'")
   if (missed !== undefined && missed !== 'once' && missed !== 'skip') throw wrong("missed must be 'once' or 'skip'")
   try {
     // Any worker must be able to keep it up, and other languages look for a file of that name, in just these letters.
     if (timezone !== undefined && !(isZone(timezone) && isZoneName(timezone)))
-      throw new Error('there is no such time zone; it is named as Europe/Berlin is')
-    if (nextOf(times, wallMs()) === undefined) throw new Error('it has no time in the future')
+      throw new Error('there is no such time zone; use a name such as Europe/Berlin')
+    if (nextOf(times, wallMs()) === undefined) throw new Error('it has no run time in the future')
   } catch (error) {
     throw wrong(
       `cron '${cron.slice(0, 80)}'${timezone === undefined ? '' : ` in ${String(timezone).slice(0, 80)}`}: ${messageOf(error).replace(/\.$/, '')}`,

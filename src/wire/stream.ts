@@ -9,13 +9,13 @@ import { namesOf, wrongOptions } from './options.ts'
  * the handler says that it is. See PROTOCOL.md, "Streams".
  */
 
-/** How far a handler is. */
+/** Progress of a handler. */
 export interface Progress {
-  /** So much is done, at least 0. */
+  /** Units done, at least 0. */
   done: number
-  /** Of so much; left out where nobody knows. */
+  /** Units in total; omit it if unknown. */
   total?: number | undefined
-  /** What it is at, for people: at most 200 characters, the rest is cut. */
+  /** Message for people: at most 200 characters, the rest is cut. */
   message?: string | undefined
 }
 
@@ -98,6 +98,6 @@ export const checkProgress = (given: Progress): Progress => {
     if (!isAmount(value) && (name === 'done' || value !== undefined))
       throw new ConfigError(`ctx.progress: ${name} must be a number of at least 0, not ${shown(value)}.`)
   if (message !== undefined && typeof message !== 'string')
-    throw new ConfigError(`ctx.progress: message must be a text, not ${shown(message)}.`)
+    throw new ConfigError(`ctx.progress: message must be a string, not ${shown(message)}.`)
   return readProgress(given)!
 }

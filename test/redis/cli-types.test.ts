@@ -19,7 +19,7 @@ const serve = async (...tasks: Parameters<typeof cli.worker>[1] & object) => {
 describe('pshub types', () => {
   it('writes types of live tasks, and says later whether they hold', async () => {
     const none = await run(['types'])
-    expect(none).toMatchObject({ code: 1, out: '', err: expect.stringContaining('no live worker has one') })
+    expect(none).toMatchObject({ code: 1, out: '', err: expect.stringContaining('no worker is live') })
     let stop = await serve(sized('size:1.0', { type: 'integer' }))
     const { code, out } = await run(['types'])
     expect(code).toBe(0)
@@ -28,14 +28,14 @@ describe('pshub types', () => {
     expect(await run(['types', '--check', 'types.d.ts'])).toEqual({
       code: 0,
       out: '',
-      err: 'types.d.ts is what the one task is now.\n',
+      err: 'types.d.ts is up to date with the one task.\n',
     })
     const python = await run(['types', '--python'])
     expect(python.out).toContain('class Size1_0Args(TypedDict):\n    width: NotRequired[int]')
     await stop()
     stop = await serve(sized('size:1.0', { type: 'integer', maximum: 5 }))
     const moved = await run(['types', '--check', 'types.d.ts'])
-    expect(moved).toMatchObject({ code: 1, err: expect.stringMatching(/^types\.d\.ts does not hold any more/) })
+    expect(moved).toMatchObject({ code: 1, err: expect.stringMatching(/^types\.d\.ts is no longer valid/) })
     expect(moved.out).toMatch(/^KIND +TASK +WHERE +CHANGE\nbreaks +size:1\.0 +args\/width /)
     const told = JSON.parse((await run(['types', '--check', 'types.d.ts', '--json'])).out)
     expect(told).toMatchObject([{ task: 'size:1.0', kind: 'breaks', of: 'args', pointer: '/width' }])
@@ -43,7 +43,7 @@ describe('pshub types', () => {
     module('types.pyi', python.out)
     expect((await run(['types', '--check', 'types.pyi'])).code).toBe(1)
     await stop()
-    expect((await run(['types', '--check', 'types.d.ts'])).out).toContain('It is not there any more.')
+    expect((await run(['types', '--check', 'types.d.ts'])).out).toContain('The task no longer exists.')
   }, 60_000)
 
   it('writes what a task yields, as far as that is declared', async () => {

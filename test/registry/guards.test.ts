@@ -103,7 +103,7 @@ describe('the log', () => {
     const { app, audited } = await logged()
     for (let tries = 0; tries < 30; tries++) await app.inject({ url: '/hub/api/tasks', headers: { host: home } })
     expect(audited()).toHaveLength(11)
-    expect(audited().at(-1).msg).toContain('more like it are not logged for a minute')
+    expect(audited().at(-1).msg).toContain('further requests like it are not logged for a minute')
   })
 })
 
@@ -151,7 +151,7 @@ describe('one token', () => {
     const refused = await run(bearer('run'))
     expect([refused.status, (await jsonOf(refused)).error.message]).toEqual([
       429,
-      expect.stringMatching(/^20 runs of this token are under way/),
+      expect.stringMatching(/^20 runs of this token are in flight/),
     ])
     release()
     expect((await Promise.all(running)).map(({ status }) => status)).toEqual(Array(20).fill(200))

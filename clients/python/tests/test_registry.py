@@ -42,7 +42,7 @@ def test_it_is_called_where_it_was_first_and_the_second_worker_says_so(server: S
     first = start("prod")
     second = start("default")
     assert second.told == [{"task": "where:1.0", "queue": "default", "first": "prod"}] and first.told == []
-    assert "Task where:1.0 is served in queue prod too, which had it first" in caplog.text
+    assert "Task where:1.0 is also served in queue prod, which had it first" in caplog.text
     assert [fresh(name) for name in NAMES] == ["prod"] * 3
     assert _in_two(server) == ["where:1.0", "where:1.0@default"]
 
@@ -94,7 +94,7 @@ def test_a_queue_where_it_is_not(server: Server, start: Start, fresh: Any) -> No
         fresh("where:1.0", queue="other")
     assert error.value.message == "No live worker of queue other provides where:1.0. It is served in queue prod."
     started.close()
-    with pytest.raises(NoWorkers, match=r"Nor does one elsewhere; known in: prod\."):
+    with pytest.raises(NoWorkers, match=r"No other queue has a live worker for it either; it is known in: prod\."):
         fresh("where", queue="other")
     with pytest.raises(NoSuchTask):
         fresh("nowhere", queue="other")

@@ -87,7 +87,7 @@ class TestConnections < PshubTest
       calling = hub
       assert_raises(Pshub::NotEnqueued) { calling.call("add:1.0", { x: 1 }, timeout: 600) }
     end
-    assert_match(/could not be asked/, error.message)
+    assert_match(/could not look up/, error.message)
     calling.close
   end
 end

@@ -105,7 +105,7 @@ class TestInMemory < PshubTest
     kit = in_memory(@stuck)
     kit.hub.enqueue("stuck:1.0")
     told = assert_raises(RuntimeError) { kit.drain(timeout: 0.3) }.message
-    assert_match(/gave up after 0.3 s: 1 handlers run; left are 1 in pshub:{default}:held:/, told)
+    assert_match(/timed out after 0.3 s: 1 handlers run; left are 1 in pshub:{default}:held:/, told)
   end
 
   def test_a_worker_that_died_can_be_started_again_and_takes_over_what_it_held
@@ -121,7 +121,7 @@ class TestInMemory < PshubTest
     assert_equal(1, kit.worker.busy)
     kit.worker.die
     assert_equal(0, kit.worker.busy)
-    assert_match(/dead already/, assert_raises(Pshub::ConfigError) { kit.worker.die }.message)
+    assert_match(/already stopped or killed/, assert_raises(Pshub::ConfigError) { kit.worker.die }.message)
     kit.worker.start
     assert_match(/runs already/, assert_raises(Pshub::ConfigError) { kit.worker.start }.message)
     kit.clock.advance(8)

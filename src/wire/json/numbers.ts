@@ -3,8 +3,9 @@ import { ExactNumber, parseExact, withNumbers } from './exact-json.ts'
 import { escapePointer } from './json-value.ts'
 
 /**
- * How integers beyond 2^53 - 1 come to JavaScript code. `reject`: not at all, the value is refused; `number`: rounded, as JSON.parse does;
- * `bigint`: as a BigInt; `exact`: each number that JavaScript would write otherwise is an ExactNumber.
+ * How JavaScript code receives integers beyond 2^53 - 1. `reject`: the value is rejected; `number`: rounded, as
+ * JSON.parse does; `bigint`: as a BigInt; `exact`: each number that JavaScript would write differently is an
+ * ExactNumber.
  */
 export type Bigints = 'reject' | 'number' | 'bigint' | 'exact'
 
@@ -34,8 +35,8 @@ export const largeIn = (value: unknown, pointer = ''): Problem | undefined => {
   if (value instanceof ExactNumber) {
     const shown = value.text.length > 40 ? `${value.text.slice(0, 40)}…` : value.text
     const why = isInteger.test(value.text)
-      ? 'is beyond 2^53 - 1, where JavaScript rounds: set PSHUB_BIGINT=bigint to get a BigInt, or send it as a text'
-      : 'is larger than any number of JavaScript: send it as a text'
+      ? 'is beyond 2^53 - 1, where JavaScript rounds: set PSHUB_BIGINT=bigint to get a BigInt, or send it as a string'
+      : 'is larger than any number of JavaScript: send it as a string'
     return { pointer, message: `${shown} ${why}` }
   }
   if (typeof value !== 'object' || value === null) return undefined

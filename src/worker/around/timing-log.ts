@@ -5,15 +5,15 @@ import { namesOf, refuseOptions } from '../../wire/options.ts'
 
 /** Which runs are logged. */
 export interface TimingLogOptions {
-  /** Only what ran for so long is logged, and as a warning. Default: everything, as information. */
+  /** Log only runs that take at least this long, as warnings. Default: every run, as information. */
   overMs?: number
 }
 
 const optionNames = namesOf<TimingLogOptions>({ overMs: true })
 
 /**
- * One line of the log for each run, with its phases in milliseconds: `backlogMs` in Redis, `queueMs` in this worker, `execMs` in what is
- * behind this.
+ * Middleware: logs a line for each run with its phases in milliseconds: `backlogMs` in Redis, `queueMs` in this worker,
+ * `execMs` in the inner middleware and the handler.
  *
  * @throws ConfigError
  */
@@ -39,7 +39,7 @@ const run = async (
     tell('ok')
     return result
   } catch (thrown) {
-    tell(thrown instanceof PutOff ? 'put off' : 'failed')
+    tell(thrown instanceof PutOff ? 'delayed' : 'failed')
     throw thrown
   }
 }
@@ -55,5 +55,5 @@ const write = (ctx: TaskContext, outcome: string, execMs: number, overMs: number
     execMs: Math.round(execMs * 1000) / 1000,
   }
   if (overMs === undefined) ctx.log.info('ran', fields)
-  else ctx.log.warn('ran for long', fields)
+  else ctx.log.warn('slow task', fields)
 }

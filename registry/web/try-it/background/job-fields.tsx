@@ -55,7 +55,7 @@ const OfOneJob = ({ keyed, choices, change }: PartProps & { keyed: TaskRow['keye
         options={[
           ['normal', 'normal'],
           ['high', 'high: before all others'],
-          ['low', 'low: lets others pass'],
+          ['low', 'low: runs after others'],
         ]}
         onChoose={priority => change({ priority })}
       />
@@ -75,7 +75,7 @@ const OfOneJob = ({ keyed, choices, change }: PartProps & { keyed: TaskRow['keye
   </>
 )
 
-const keyLabels = { ordered: 'Key: one at a time of each', merged: 'Key: merged with what waits of it' }
+const keyLabels = { ordered: 'Key: one job at a time', merged: 'Key: merged with waiting payloads' }
 
 const Score = ({ choices, change }: PartProps) => (
   <Field label="Score: lower ones first">

@@ -22,9 +22,9 @@ from .backoff import rounded
 
 class UniqueOptions(TypedDict, total=False):
     """
-    :ivar id: jobs of one task with the same id are the same. Default: those with the same arguments
-    :ivar until: ``"ended"``: until the job has ended, well or not (default); ``"started"``: only until it starts
-    :ivar for_ms: but for no longer than this. Default: a day after it is due
+    :ivar id: jobs of a task with the same id are duplicates. Default: jobs with the same arguments
+    :ivar until: ``"ended"``: until the job has ended, succeeded or not (default); ``"started"``: only until it starts
+    :ivar for_ms: at most this long. Default: until a day after it is due
     """
 
     id: str
@@ -51,26 +51,25 @@ class ScheduleOptions(TypedDict, total=False):
 
 class EnqueueOptions(ScheduleOptions, total=False):
     """
-    :ivar queue: queue that it goes to. Default: the one that its task is known in; has to be named where no worker ever declared the task
-    :ivar forward: the forwarder that takes it out of the hub, in the place of a worker. Nothing here need know its task or what its
-        arguments are; of those with the same key one is forwarded after the other
-    :ivar delay_ms: not before so many milliseconds from now
-    :ivar at: not before this moment: a datetime with a time zone, or milliseconds since 1970. It is compared with Redis' clock
-    :ivar retries: how often it is tried again when it fails. Default: as its task says, else 25. 0: never
-    :ivar backoff: how long it waits before that. Default: as its task says, else ``exponential``
-    :ivar key: for a task that is ``keyed``, and needed there: its jobs with the same key run one after the other, in the order in which
-        they were enqueued, across all workers; or they are merged, where it is ``keyed="merged"``. A text of 1 to 200 bytes
-    :ivar score: of a merged job: payloads with lower scores come first. Default: Redis' time, in microseconds
-    :ivar priority: ``high`` goes before all other jobs of the queue, ``low`` lets all others pass
-    :ivar expires_ms: nobody wants it any more so many milliseconds after it was enqueued, or was due: then it is not run
-    :ivar tracked: True: ``status()``, ``result()`` and ``cancel()`` know it, also in other processes. Its record is kept for an hour after
-        its end
-    :ivar keep_result_ms: the same, and how long the record, with the result, is kept
-    :ivar unique: at most one such job is there at a time: True for the same arguments, a text for an id, or UniqueOptions. It is tracked,
-        too
-    :ivar durable: ``replica``: it is acknowledged when a replica of its Redis has it, too, so that a failover does not lose it.
-        OutcomeUnknown when none confirms it within a second: it is enqueued then, and may be lost with its master. Default: acknowledged
-        when its Redis has it
+    :ivar queue: queue of the job. Default: the queue of its task; required if no worker has declared the task
+    :ivar forward: forwarder that delivers the job, instead of a worker. Its task and arguments need not be known here. Jobs with the same
+      key are forwarded one at a time
+    :ivar delay_ms: run it after this many milliseconds
+    :ivar at: run it at this time: a datetime with a time zone, or milliseconds since 1970, on the clock of Redis
+    :ivar retries: how often it is retried when it fails. Default: as declared by its task, else 25. 0: never
+    :ivar backoff: wait before a retry. Default: as declared by its task, else ``exponential``
+    :ivar key: required for a ``keyed`` task: jobs with the same key run one at a time, in the order in which they were enqueued, across
+      all workers; with ``keyed="merged"`` they are merged. A string of 1 to 200 bytes
+    :ivar score: for merged jobs: payloads with lower scores come first. Default: the time of Redis in microseconds
+    :ivar priority: ``high`` runs before all other jobs of the queue, ``low`` after them
+    :ivar expires_ms: do not run it if it has waited this many milliseconds since it was enqueued or due
+    :ivar tracked: True: ``status()``, ``result()`` and ``cancel()`` work, also in other processes, until an hour after its end
+    :ivar keep_result_ms: like ``tracked``, and how long to keep the record with the result
+    :ivar unique: allow at most one such job at a time: True for the same arguments, a string for an id, or UniqueOptions. Implies
+      ``tracked``
+    :ivar durable: ``replica``: the job is acknowledged only when a replica of its Redis has it, so that a failover does not lose it. If
+      no replica confirms it within a second, OutcomeUnknown is raised: the job is enqueued, but lost if the master fails. Default:
+      acknowledged when its Redis has it
     :ivar timeout_ms: how long Redis may take to confirm it. Default 5000
     """
 
@@ -147,7 +146,7 @@ def check_of_one(task: str, options: Mapping[str, Any]) -> None:
 def _need_known(task: str, names: Iterable[str], known: Sequence[str]) -> None:
     for name in names:
         if name not in known:
-            raise _wrong(task, f"there is no option '{name}'. Known are {', '.join(known)}")
+            raise _wrong(task, f"there is no option '{name}'. Known: {', '.join(known)}")
 
 
 def combined(common: Mapping[str, Any], own: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -164,7 +163,7 @@ def place_of(called: str, options: Mapping[str, Any]) -> tuple[Any, str]:
     if forward is None:
         forwarder = forwarder_of(queue)
         if forwarder is not None:
-            what = "is that of a forwarder: give forward in its place"
+            what = "belongs to a forwarder: use forward instead"
             raise _wrong(called, f"queue {str(queue)[:80]!r} {what}, {forwarder[:80]!r}")
         return queue, "jobs"
     if queue is not None:
@@ -182,18 +181,18 @@ def _check_key(task: str, given: Mapping[str, Any], keyed: str | None) -> None:
     if key is None:
         raise _wrong(task, f"its jobs are {keyed}: give a key, for example key='order-17'")
     if keyed is None:
-        what = "it was given a key, but no worker declared the task as keyed='ordered' or 'merged'"
+        what = "it has a key, but no worker declared the task as keyed='ordered' or 'merged'"
         raise _wrong(task, f"{what}. Declare it so, or leave out the key")
     check_key_text(task, key)
     if given.get("priority", "normal") != "normal":
-        raise _wrong(task, "jobs with a key have no priority: they go in their order. Leave it out")
+        raise _wrong(task, "jobs with a key have no priority: they run in order. Leave it out")
 
 
 def check_key_text(task: str, key: Any) -> None:
     """Raises InvalidArgs."""
     # Half a surrogate pair counts as what it is replaced by.
     if not isinstance(key, str) or not 0 < len(key.encode("utf-8", "surrogatepass")) <= MAX_KEY_BYTES:
-        raise _wrong(task, f"key must be a text of 1 to {MAX_KEY_BYTES} bytes, not {_shown(key)}")
+        raise _wrong(task, f"key must be a string of 1 to {MAX_KEY_BYTES} bytes, not {_shown(key)}")
 
 
 def _check_merged(task: str, given: Mapping[str, Any], keyed: str | None) -> None:
@@ -205,7 +204,7 @@ def _check_merged(task: str, given: Mapping[str, Any], keyed: str | None) -> Non
         return
     for name in _UNMERGEABLE:
         if given.get(name, False) is not False:
-            what = f"{name} cannot be said of a merged job, which becomes part of a run with others"
+            what = f"{name} is not allowed for a merged job, which runs together with others"
             raise _wrong(task, f"{what}. {_advice_for(name)}")
     is_number = isinstance(score, (int, float)) and not isinstance(score, bool)
     if score is not None and not (is_number and abs(score) <= _MAX_SCORE):
@@ -214,8 +213,8 @@ def _check_merged(task: str, given: Mapping[str, Any], keyed: str | None) -> Non
 
 def _advice_for(name: str) -> str:
     if name in ("retries", "backoff"):
-        return "Say it of the task"
-    return "Leave it out; nor can it be a step of a chain, or what follows a batch" if name == "tracked" else "Leave it out"
+        return "Set it on the task"
+    return "Leave it out; a merged job also cannot be a step of a chain or follow a batch" if name == "tracked" else "Leave it out"
 
 
 def _check(task: str, given: Mapping[str, Any]) -> None:
@@ -243,7 +242,7 @@ def _moment_of(task: str, at: Any) -> int:
     ms = at
     if isinstance(at, datetime.datetime):
         if not has_zone(at):
-            told = "has no time zone, so it is not known when that is; give it one, as datetime.now(timezone.utc) has"
+            told = "has no time zone; add one, as in datetime.now(timezone.utc)"
             raise _wrong(task, f"at is {_shown(at)}, which {told}")
         ms = (at - _1970).total_seconds() * 1000
     if not is_amount(ms, wall_ms() + LONGEST_WAIT_MS):
@@ -260,10 +259,10 @@ def _unique_of(task: str, args_json: str, unique: Any, wait_ms: float) -> dict[s
     known = tuple(UniqueOptions.__annotations__)
     for name in given:
         if name not in known:
-            raise _wrong(task, f"unique has no option '{name}'. Known are {', '.join(known)}")
+            raise _wrong(task, f"unique has no option '{name}'. Known: {', '.join(known)}")
     id, until, for_ms = given.get("id"), given.get("until", "ended"), given.get("for_ms")
     if id is not None and not (isinstance(id, str) and 0 < len(id) <= _MAX_UNIQUE_ID):
-        raise _wrong(task, f"a unique id must be a text of 1 to {_MAX_UNIQUE_ID} characters, not {_shown(id)}")
+        raise _wrong(task, f"a unique id must be a string of 1 to {_MAX_UNIQUE_ID} characters, not {_shown(id)}")
     if until not in ("ended", "started"):
         raise _wrong(task, f"unique.until must be 'ended' or 'started', not {_shown(until)}")
     if for_ms is not None:

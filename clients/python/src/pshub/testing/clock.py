@@ -39,8 +39,8 @@ _users = 0
 
 class TestClock:
     """
-    Goes on by itself, so that nothing hangs; a test moves it on, and what is due on the way happens in its order: schedules, retries, deadlines,
-    ends of leases and keys. ``time.sleep`` of handlers is not moved.
+    Runs by itself, so that nothing hangs; a test can advance it, and everything due on the way happens in order: schedules, retries,
+    deadlines, expiring leases and keys. ``time.sleep`` in handlers is not affected.
     """
 
     __test__ = False
@@ -60,16 +60,16 @@ class TestClock:
 
     @property
     def now_ms(self) -> int:
-        """Milliseconds since 1970, as pshub and its Redis have it."""
+        """Milliseconds since 1970 on the clock of the test."""
         return int(wall_ms())
 
     def advance(self, seconds: float) -> None:
         """
-        Moves the clock on. Returns when what was due by then has happened. A handler that has begun is given a tenth of a second to end, of
-        real time, before the clock goes past it.
+        Advances the clock. Returns when everything due by then has happened. A running handler gets a tenth of a second of real time to
+        end before the clock passes it.
 
-        :raises ConfigError: for what is no time to come, and when the kit was closed
-        :raises AssertionError: when work goes on for half a minute of real time without a pause
+        :raises ConfigError: for a negative or invalid time, and when the kit was closed
+        :raises AssertionError: when work continues for half a minute of real time without a pause
         """
         if self._is_closed:
             raise closed()
@@ -96,14 +96,14 @@ class TestClock:
             self.quiet()
 
     def advance_to(self, moment: datetime.datetime) -> None:
-        """Moves the clock on to a time. :raises ConfigError: when that has passed"""
+        """Advances the clock to a time. :raises ConfigError: when it has passed"""
         if not isinstance(moment, datetime.datetime):
             raise ConfigError(f"clock.advance_to() takes a datetime, not {moment!r}.")
         if not has_zone(moment):
             raise ConfigError(f"clock.advance_to() takes a datetime with a time zone, as datetime.now(timezone.utc) has, not {moment}.")
         seconds = moment.timestamp() - wall_ms() / 1000
         if seconds < 0:
-            raise ConfigError(f"clock.advance_to() takes a time to come: {moment} has passed, and the clock never goes back.")
+            raise ConfigError(f"clock.advance_to() takes a future time: {moment} has passed, and the clock cannot go back.")
         self.advance(seconds)
 
     def quiet(self, patient: bool = True, end: float = math.inf) -> None:
@@ -118,7 +118,7 @@ class TestClock:
         endless_at = time.monotonic() + _ENDLESS_S
         while not self._is_closed and self._redis is not None and time.monotonic() < end:
             if end == math.inf and time.monotonic() > endless_at:
-                raise AssertionError(f"Work went on for {_ENDLESS_S:g} s without a pause. Does a job enqueue the next one, without end?")
+                raise AssertionError(f"Work continued for {_ENDLESS_S:g} s without a pause. Do jobs enqueue each other endlessly?")
             _loops.turn()
             idle += 1
             if self._redis.commands != seen:

@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 class HubError(Exception):
     """
-    Every way in which a call can fail. Catch a subclass to decide by code; look at ``ran`` when all that counts is whether it is
-    safe to call again.
+    Every way in which a call can fail. Catch a subclass to decide by code; check ``ran`` if you only need to know whether repeating is
+    safe.
 
-    :ivar code: the name of the class; of a ``TaskFailed`` the one that its handler chose, if it chose one
+    :ivar code: the name of the class; for a ``TaskFailed`` the code that its handler chose, if any
     :ivar ran: ``no``, ``maybe`` or ``yes``: whether the handler was started
-    :ivar retryable: whether a later try may succeed
-    :ivar data: structured details: ``{"problems": [...]}`` of invalid arguments, the handler's own of a failed task
-    :ivar http_status: the HTTP status that fits; of a ``TaskFailed`` the one that its handler chose, if it chose one
-    :ivar task: ``name:version`` as far as it is known
-    :ivar id: the request's id, once there was one
+    :ivar retryable: whether a retry may succeed
+    :ivar data: structured details: ``{"problems": [...]}`` for invalid arguments, the handler's own for a failed task
+    :ivar http_status: HTTP status of this error; for a ``TaskFailed`` the one that its handler chose, if any
+    :ivar task: ``name:version``, as far as it is known
+    :ivar id: the request id, if there was a request
     """
 
     code, ran, retryable, http_status, meaning = "TaskFailed", "yes", False, 500, "The handler of the task failed."
@@ -50,7 +50,7 @@ class HubError(Exception):
         self.id = id
 
     def to_json(self) -> dict[str, Any]:
-        """What may be told to others: no stack, no cause."""
+        """The fields that others may see: no stack, no cause."""
         told = {"code": self.code, "message": self.message, "ran": self.ran, "retryable": self.retryable}
         for name in ("task", "id", "data"):
             if getattr(self, name) is not None:
@@ -59,7 +59,7 @@ class HubError(Exception):
 
     @property
     def kind(self) -> str:
-        """The code in pshub's own table: ``TaskFailed`` where the handler chose one of its own."""
+        """The code in the table of pshub: ``TaskFailed`` if the handler chose its own."""
         return type(self).code
 
     def __reduce__(self) -> Any:
@@ -79,7 +79,8 @@ class NoWorkers(HubError):
 
 
 class Overloaded(HubError):
-    code, ran, retryable, http_status, meaning = "Overloaded", "no", True, 429, "The backlog is longer than the call can wait for."
+    code, ran, retryable, http_status = "Overloaded", "no", True, 429
+    meaning = "The queue is full, or too long for the call to finish before its deadline."
 
 
 class Expired(HubError):
@@ -87,7 +88,7 @@ class Expired(HubError):
 
 
 class InvalidArgs(HubError):
-    code, ran, retryable, http_status, meaning = "InvalidArgs", "no", False, 400, "The arguments do not fit the schema of the task."
+    code, ran, retryable, http_status, meaning = "InvalidArgs", "no", False, 400, "The arguments do not match the schema of the task."
 
 
 class PayloadTooLarge(HubError):
@@ -99,38 +100,38 @@ class HubClosed(HubError):
 
 
 class Timeout(HubError, TimeoutError):
-    """A ``TimeoutError``, too."""
+    """Also a ``TimeoutError``."""
 
     code, ran, retryable, http_status, meaning = "Timeout", "maybe", False, 504, "No reply came before the deadline."
 
 
 class WorkerLost(HubError):
-    code, ran, retryable, http_status, meaning = "WorkerLost", "maybe", False, 502, "The worker that held the request died."
+    code, ran, retryable, http_status, meaning = "WorkerLost", "maybe", False, 502, "The worker crashed or lost its lease while it held the request."
 
 
 class OutcomeUnknown(HubError):
     code, ran, retryable, http_status = "OutcomeUnknown", "maybe", False, 502
-    meaning = "The connection to Redis broke before it was known whether the request arrived."
+    meaning = "The connection to Redis broke, and it is unknown whether the request arrived."
 
 
 class NoSuchJob(HubError):
     code, ran, retryable, http_status = "NoSuchJob", "maybe", False, 404
-    meaning = "No job of this id is known: it was not tracked, or its record has gone."
+    meaning = "There is no record of a job with this id: it was not tracked, or the record has expired."
 
 
 class Aborted(HubError, concurrent.futures.CancelledError):
-    """A ``CancelledError`` of ``concurrent.futures``, too."""
+    """Also a ``CancelledError`` of ``concurrent.futures``."""
 
-    code, ran, retryable, http_status, meaning = "Aborted", "maybe", False, 499, "The caller gave up waiting."
+    code, ran, retryable, http_status, meaning = "Aborted", "maybe", False, 499, "The caller stopped waiting."
 
 
 class TaskFailed(HubError):
-    """The handler failed. It may have chosen a code and an HTTP status of its own for that, with ``TaskError``."""
+    """The handler failed. It can choose a code and an HTTP status with ``TaskError``."""
 
 
 class InvalidResult(HubError):
     code, ran, retryable, http_status = "InvalidResult", "yes", False, 500
-    meaning = "The handler returned something that is not JSON, too large, or against its result schema."
+    meaning = "The result is not JSON, is too large, or does not match the result schema."
 
 
 ERROR_CLASSES: dict[str, type[HubError]] = {cls.code: cls for cls in HubError.__subclasses__()}
@@ -151,8 +152,9 @@ def is_own_code(code: Any) -> bool:
 
 def _why_not_own(code: Any) -> str:
     if isinstance(code, str) and code in ERROR_CLASSES:
-        return f"{code} is a code of pshub itself, and says something else than a handler can: choose another one, as NoSuchCity."
-    return f"The code of a TaskError begins with a capital and has at most 64 letters and digits, as NoSuchCity; this is {_shown(code)}."
+        return f"{code} is a code that pshub itself uses. Choose another one, such as NoSuchCity."
+    form = "must start with a capital letter and have at most 64 letters and digits, such as NoSuchCity"
+    return f"The code of a TaskError {form}; it is {_shown(code)}."
 
 
 def _shown(given: Any) -> str:
@@ -215,26 +217,26 @@ def is_expected(code: str, status: int | None) -> bool:
 
 
 class ConfigError(Exception):
-    """A setting, a declaration or a command line that cannot work; raised before anything is started."""
+    """An invalid setting, declaration or command line; raised before anything is started."""
 
 
 class TaskError(Exception):
     """
-    Raised by a handler to say more than a message. The caller gets a ``TaskFailed`` with all of it.
+    Raise it in a handler to say more than a message. The caller gets a ``TaskFailed`` with all of it.
 
-    :param code: a name of its own for what went wrong, as ``NoSuchCity``: a capital, then letters and digits, 64 at most. Default:
-        ``TaskFailed``
-    :param http_status: the HTTP status that fits, 400 to 599. Default: 500. Under 500 it is no fault: the call counts as rejected
-    :param retryable: whether a retry may help. A job is tried again unless this is False; a call only where it is True
+    :param code: a code for callers, such as ``NoSuchCity``: a capital letter, then letters and digits, at most 64. Default:
+      ``TaskFailed``
+    :param http_status: HTTP status, 400 to 599. Default: 500. Under 500 it is an expected failure: the call counts as rejected
+    :param retryable: whether a retry may help. A job is retried unless this is False; a call only if it is True
     :param data: structured data for the caller
-    :raises ConfigError: for a code that is pshub's own or badly formed, and for another status
+    :raises ConfigError: for an invalid code, a code of pshub itself, or an invalid status
     """
 
     # Also of a subclass whose own __init__ leaves ours out, and of one that says them once for all its instances.
     code: str = "TaskFailed"
     http_status: int | None = None
     retryable: bool = False
-    #: ``retryable`` was said to be False.
+    #: ``retryable`` was set to False.
     is_final: bool = False
     data: Any = None
 
@@ -253,7 +255,7 @@ class TaskError(Exception):
         if code != "TaskFailed" and not is_own_code(code):
             raise ConfigError(_why_not_own(code))
         if http_status is not None and not (isinstance(http_status, int) and is_failed_status(http_status)):
-            raise ConfigError(f"The http_status of a TaskError is a whole number from 400 to 599, not {_shown(http_status)}.")
+            raise ConfigError(f"The http_status of a TaskError must be a whole number from 400 to 599, not {_shown(http_status)}.")
         self.code = code
         self.http_status = None if http_status is None else int(http_status)
         if retryable is not None:
@@ -265,18 +267,18 @@ class TaskError(Exception):
 
 class PutOff(Exception):
     """
-    Raised by a handler when it is not the time for what it was given: a job goes back to wait for ``delay_ms``, and that counts as no try.
-    A call is not kept waiting for it: it fails as ``TaskFailed``, with ``data["retryAfterMs"]``.
+    Raise it in a handler to delay a request: a job waits for ``delay_ms``, which does not count as a try. A call does not wait: it fails
+    as ``TaskFailed``, with ``data["retryAfterMs"]``.
 
     :param delay_ms: milliseconds
-    :raises ConfigError: for a delay that is no number of milliseconds from 0 to ten years
+    :raises ConfigError: for a delay that is not 0 to ten years in milliseconds
     """
 
-    def __init__(self, delay_ms: float, message: str = "It is not the time for it.") -> None:
+    def __init__(self, delay_ms: float, message: str = "The task cannot run now; try again later.") -> None:
         super().__init__(message)
         is_number = isinstance(delay_ms, (int, float)) and not isinstance(delay_ms, bool)
         if not is_number or not 0 <= delay_ms <= _LONGEST_PUT_OFF_MS:
-            raise ConfigError(f"A request is put off for 0 to {_LONGEST_PUT_OFF_MS} ms, not for {_shown(delay_ms)}.")
+            raise ConfigError(f"The delay of a PutOff must be 0 to {_LONGEST_PUT_OFF_MS} ms, not {_shown(delay_ms)}.")
         self.delay_ms = delay_ms
 
 
@@ -285,8 +287,8 @@ _LONGEST_PUT_OFF_MS = 10 * 365 * 24 * 3600 * 1000
 
 def why_keyed(task: str) -> str:
     """Why a keyed task takes no calls."""
-    why = f"{task} is keyed, and what comes without a key would run beside the jobs of its key"
-    return f"{why}. Enqueue a job with one, as in 'pshub enqueue {task} --key order-17'."
+    why = f"{task} is keyed and takes no calls: a call would run beside the jobs of its key"
+    return f"{why}. Enqueue a job with a key, as in 'pshub enqueue {task} --key order-17'."
 
 
 def problem_error(code: str, problems: list[dict[str, str]], task: str | None, id: str | None = None) -> HubError:

@@ -35,11 +35,11 @@ class Asked(NamedTuple):
 
 class Progress(NamedTuple):
     """
-    How far a handler is.
+    Progress of a handler.
 
-    :ivar done: so much is done, at least 0
-    :ivar total: of so much; None where nobody knows
-    :ivar message: what it is at, for people
+    :ivar done: units done, at least 0
+    :ivar total: units in total; None if unknown
+    :ivar message: message for people
     """
 
     done: float
@@ -103,5 +103,5 @@ def check_progress(done: Any, total: Any, message: Any) -> Progress:
         if not is_amount(value) and (name == "done" or value is not None):
             raise ConfigError(f"ctx.progress: {name} must be a number of at least 0, not {value!r:.80}.")
     if message is not None and not isinstance(message, str):
-        raise ConfigError(f"ctx.progress: message must be a text, not {message!r:.80}.")
+        raise ConfigError(f"ctx.progress: message must be a string, not {message!r:.80}.")
     return Progress(done, total, None if message is None else message[:_LONGEST_MESSAGE])

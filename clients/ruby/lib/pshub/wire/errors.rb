@@ -11,35 +11,35 @@ module Pshub
     "NotEnqueued" => ErrorRow.new("no", true, 503, "The request did not reach Redis."),
     "NoSuchTask" => ErrorRow.new("no", false, 404, "No worker ever declared this task."),
     "NoWorkers" => ErrorRow.new("no", true, 503, "The task is known, but no live worker provides it."),
-    "Overloaded" => ErrorRow.new("no", true, 429, "The backlog is longer than the call can wait for."),
+    "Overloaded" => ErrorRow.new("no", true, 429, "The queue is full, or too long for the call to finish before its deadline."),
     "Expired" => ErrorRow.new("no", true, 504, "The deadline passed while the request was waiting."),
-    "InvalidArgs" => ErrorRow.new("no", false, 400, "The arguments do not fit the schema of the task."),
+    "InvalidArgs" => ErrorRow.new("no", false, 400, "The arguments do not match the schema of the task."),
     "PayloadTooLarge" => ErrorRow.new("no", false, 413, "The arguments are larger than allowed."),
     "HubClosed" => ErrorRow.new("no", false, 503, "The hub was closed before the request was sent."),
     "Timeout" => ErrorRow.new("maybe", false, 504, "No reply came before the deadline."),
-    "WorkerLost" => ErrorRow.new("maybe", false, 502, "The worker that held the request died."),
+    "WorkerLost" => ErrorRow.new("maybe", false, 502, "The worker crashed or lost its lease while it held the request."),
     "OutcomeUnknown" => ErrorRow.new(
-      "maybe", false, 502, "The connection to Redis broke before it was known whether the request arrived."
+      "maybe", false, 502, "The connection to Redis broke, and it is unknown whether the request arrived."
     ),
     "NoSuchJob" => ErrorRow.new(
-      "maybe", false, 404, "No job of this id is known: it was not tracked, or its record has gone."
+      "maybe", false, 404, "There is no record of a job with this id: it was not tracked, or the record has expired."
     ),
-    "Aborted" => ErrorRow.new("maybe", false, 499, "The caller gave up waiting."),
+    "Aborted" => ErrorRow.new("maybe", false, 499, "The caller stopped waiting."),
     "TaskFailed" => ErrorRow.new("yes", false, 500, "The handler of the task failed."),
     "InvalidResult" => ErrorRow.new(
-      "yes", false, 500, "The handler returned something that is not JSON, too large, or against its result schema."
+      "yes", false, 500, "The result is not JSON, is too large, or does not match the result schema."
     )
   }.freeze
 
-  # Every way in which a call can fail. Rescue a subclass to decide by code; look at +ran+ when all that counts is whether it is
-  # safe to call again.
+  # Every way in which a call can fail. Rescue a subclass to decide by code; check +ran+ if you only need to know whether repeating is
+  # safe.
   class HubError < StandardError
-    # +code+:: the name of the class; of a TaskFailed the one that its handler chose, if it chose one
+    # +code+:: the name of the class; for a TaskFailed the code that its handler chose, if any
     # +ran+:: +no+, +maybe+ or +yes+: whether the handler was started
-    # +retryable+:: whether a later try may succeed
-    # +http_status+:: the HTTP status that fits; of a TaskFailed the one that its handler chose, if it chose one
-    # +data+:: details: <tt>{"problems" => [...]}</tt> of invalid arguments, the handler's own of a failed task
-    # +task+, +id+:: +name:version+ and the request's id, as far as they are known
+    # +retryable+:: whether a retry may succeed
+    # +http_status+:: HTTP status of this error; for a TaskFailed the one that its handler chose, if any
+    # +data+:: details: <tt>{"problems" => [...]}</tt> for invalid arguments, the handler's own for a failed task
+    # +task+, +id+:: +name:version+ and the request id, as far as they are known
     attr_reader :code, :ran, :retryable, :http_status, :data, :task, :id
 
     def initialize(message = nil, task: nil, id: nil, retryable: nil, data: nil, ran: nil, code: nil, http_status: nil)
@@ -54,10 +54,10 @@ module Pshub
       @http_status = http_status || row.http_status
     end
 
-    # The code in pshub's own table: +TaskFailed+ where the handler chose one of its own.
+    # The code in the table of pshub: +TaskFailed+ if the handler chose its own.
     def kind = self.class::CODE
 
-    # What may be told to others: no backtrace, no cause.
+    # The fields that others may see: no backtrace, no cause.
     def to_h
       {
         "code" => code, "message" => message, "ran" => ran, "retryable" => retryable, "task" => task, "id" => id, "data" => data
@@ -69,25 +69,24 @@ module Pshub
     [code, const_set(code, Class.new(HubError) { const_set(:CODE, code) })]
   end.freeze
 
-  # A setting, a declaration or a command line that cannot work; raised before anything is started.
+  # An invalid setting, declaration or command line; raised before anything is started.
   class ConfigError < StandardError; end
 
-  # Raised by a handler to say more than a message. The caller gets a TaskFailed with all of it.
+  # Raise it in a handler to say more than a message. The caller gets a TaskFailed with all of it.
   class TaskError < StandardError
     attr_reader :code, :http_status, :data
 
-    # +code+:: a name of its own for what went wrong, as +NoSuchCity+: a capital, then letters and digits, 64 at most. Default: +TaskFailed+
-    # +http_status+:: the HTTP status that fits, 400 to 599. Default: 500. Under 500 it is no fault: the call counts as rejected
-    # +retryable+:: whether a retry may help. A job is tried again unless this is false; a call, which nobody else would know to be
-    #               harmless, only where it is true
-    # +data+:: details for the caller
+    # +code+:: a code for callers, such as +NoSuchCity+: a capital letter, then letters and digits, at most 64. Default: +TaskFailed+
+    # +http_status+:: HTTP status, 400 to 599. Default: 500. Under 500 it is an expected failure: the call counts as rejected
+    # +retryable+:: whether a retry may help. A job is retried unless this is false; a call only if it is true
+    # +data+:: structured data for the caller
     #
-    # Raises ConfigError for a code that is pshub's own or badly formed, and for another status.
+    # Raises ConfigError for an invalid code, a code of pshub itself, or an invalid status.
     def initialize(message = nil, code: nil, http_status: nil, retryable: nil, data: nil)
       super(message)
       raise ConfigError, Errors.why_not_own(code) unless [nil, "TaskFailed"].include?(code) || Errors.own_code?(code)
       unless http_status.nil? || (http_status.is_a?(Integer) && Errors.failed_status?(http_status))
-        raise ConfigError, "The http_status of a TaskError is a whole number from 400 to 599, not #{Errors.shown(http_status)}."
+        raise ConfigError, "The http_status of a TaskError must be a whole number from 400 to 599, not #{Errors.shown(http_status)}."
       end
 
       @code = code || "TaskFailed"
@@ -101,8 +100,8 @@ module Pshub
     def final? = @retryable == false
   end
 
-  # Raised by a handler when it is not the time for what it was given. A job comes back after so long and has not failed, nor has a run of
-  # merged jobs; a call fails as one that may be tried again.
+  # Raise it in a handler to delay a request: a job, or a run of merged jobs, waits for the delay, which does not count as a try. A call
+  # fails with an error that may be retried.
   class PutOff < StandardError
     LONGEST_MS = 10 * 365 * 24 * 3600 * 1000
 
@@ -111,11 +110,11 @@ module Pshub
     # +delay_ms+:: milliseconds, or a duration
     #
     # Raises ConfigError for a delay that is not from 0 to ten years.
-    def initialize(delay_ms, message = "It is not the time for it.")
+    def initialize(delay_ms, message = "The task cannot run now; try again later.")
       super(message)
       delay_ms = Times.ms(delay_ms)
       unless Times.number?(delay_ms) && delay_ms.between?(0, LONGEST_MS)
-        raise ConfigError, "A request is put off for 0 to #{LONGEST_MS} ms, not for #{Errors.shown(delay_ms)}."
+        raise ConfigError, "The delay of a PutOff must be 0 to #{LONGEST_MS} ms, not #{Errors.shown(delay_ms)}."
       end
 
       @delay_ms = delay_ms
@@ -171,16 +170,16 @@ module Pshub
 
     def why_not_own(code)
       if ERROR_TABLE.key?(code)
-        return "#{code} is a code of pshub itself, and says something else than a handler can: choose another one, as NoSuchCity."
+        return "#{code} is a code that pshub itself uses. Choose another one, such as NoSuchCity."
       end
 
-      "The code of a TaskError begins with a capital and has at most 64 letters and digits, as NoSuchCity; this is #{shown(code)}."
+      "The code of a TaskError must start with a capital letter and have at most 64 letters and digits, such as NoSuchCity; it is #{shown(code)}."
     end
 
     # Why a keyed task takes no calls.
     def keyed(task)
-      why = "#{task} is keyed, and what comes without a key would run beside the jobs of its key"
-      InvalidArgs.new("#{why}. Enqueue a job with one, as in 'pshub enqueue #{task} --key order-17'.", task: task)
+      why = "#{task} is keyed and takes no calls: a call would run beside the jobs of its key"
+      InvalidArgs.new("#{why}. Enqueue a job with a key, as in 'pshub enqueue #{task} --key order-17'.", task: task)
     end
 
     # An InvalidArgs or InvalidResult whose message names each offending field.
