@@ -105,7 +105,7 @@ export const prometheusMetrics = {
     'jobs',
   ),
   pshub_unanswered_total: taskCounter(
-    "Calls that ended in a hub without the answer of a worker, by outcome ('rejected', 'failed') and code.",
+    "Calls that ended in a hub without a reply from a worker, by outcome ('rejected', 'failed') and code.",
     ['queue', 'task', 'outcome', 'code'],
     'unanswered',
   ),
@@ -161,51 +161,48 @@ export const prometheusMetrics = {
   ),
   pshub_worker_up: ofHosts('Live workers of a queue on a host.', workers => workers.filter(({ live }) => live).length),
   pshub_worker_lost: ofHosts(
-    'Workers whose lease ended without a goodbye, up to an hour ago: they died or are cut off.',
+    'Workers that crashed or are cut off, up to an hour ago: their lease ended before they left.',
     workers => workers.filter(({ live }) => !live).length,
   ),
   pshub_worker_draining: ofLive(
-    'Workers that were told to stop and finish what runs.',
+    'Workers that are stopping and finish their running requests.',
     ({ draining }) => Number(draining),
     sum,
   ),
-  pshub_worker_slots: ofLive('Requests that they run at once.', (_stats, { slots }) => slots, sum),
-  pshub_worker_busy: ofLive('Requests that they run now.', ({ busy }) => busy, sum),
+  pshub_worker_slots: ofLive('Requests that the workers run at once.', (_stats, { slots }) => slots, sum),
+  pshub_worker_busy: ofLive('Requests that the workers run now.', ({ busy }) => busy, sum),
   pshub_worker_busy_ratio: ofLive(
     "Share of a worker's slots' time that was used in the last minute, 0 to 1; of the busiest.",
     ({ busyShare }) => busyShare,
     largest,
   ),
   pshub_worker_loop_delay_seconds: ofLive(
-    'How late an event loop was in the last minute, the latest of all.',
+    'Longest delay of an event loop in the last minute.',
     ({ loopMs }) => seconds(loopMs?.max),
     largest,
   ),
   pshub_worker_resident_memory_bytes: ofLive('Memory of their processes.', ({ rssBytes }) => rssBytes, sum),
-  pshub_worker_last_beat_timestamp_seconds: ofHosts(
-    "When the last of them gave a sign, on Redis' clock, since 1970.",
-    workers => {
-      const seen = workers.flatMap(({ stats }) => stats?.seen ?? []).filter(Number.isFinite)
-      return seen.length === 0 ? undefined : largest(seen) / 1000
-    },
-  ),
+  pshub_worker_last_beat_timestamp_seconds: ofHosts('Latest heartbeat, on the clock of Redis, since 1970.', workers => {
+    const seen = workers.flatMap(({ stats }) => stats?.seen ?? []).filter(Number.isFinite)
+    return seen.length === 0 ? undefined : largest(seen) / 1000
+  }),
   pshub_worker_job_lateness_seconds: ofLive(
-    'How long after they were due the jobs of the last minute were started, the latest of all.',
+    'Longest delay between due time and start of a job of the last minute.',
     ({ jobs }) => seconds(jobs?.lateMs?.max),
     largest,
   ),
   pshub_worker_jobs_total: counter(
-    "Jobs by what became of them: each try 'ran'; some were 'retried', are 'dead', or were 'put_off' instead.",
+    "Jobs by outcome: each try 'ran'; some were 'retried', 'put_off' (delayed) or are 'dead'.",
     ['queue', 'outcome'],
     'jobRuns',
   ),
   pshub_worker_malformed_total: counter(
-    'List elements that were dropped, because they were no requests.',
+    'List entries that were dropped because they were not requests.',
     ['queue', 'host'],
     'malformed',
   ),
   pshub_worker_unserved_total: counter(
-    'Requests without a deadline that were ended, because no worker has their task.',
+    'Requests without a deadline that were ended because no worker has their task.',
     ['queue', 'host'],
     'unserved',
   ),
