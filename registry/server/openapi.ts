@@ -26,7 +26,7 @@ export const openApiDocument = ({ tasks }: Overview, { server, namespace }: Abou
   const schemas = new Schemas()
   const paths = tasks
     .filter(isCallable)
-    .map(task => [`/api/call/${taskInAddress(task.task)}`, { post: operation(task, schemas) }])
+    .map(task => [`/api/call/${taskInAddress(task.task)}`, { post: operation({ ...task, ...task.exact }, schemas) }])
   return {
     openapi: '3.1.0',
     info: {
