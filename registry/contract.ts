@@ -96,7 +96,7 @@ export interface TaskRow {
   trend: (number | null)[]
 }
 
-export type WorkerRow = Omit<WorkerOverview, 'totals'>
+export type WorkerRow = Omit<WorkerOverview, 'totals' | 'jobs'>
 
 export interface QueueRow extends QueueOverview {
   /** How long the backlog takes to drain at the present rate, milliseconds; undefined where that is not known. */

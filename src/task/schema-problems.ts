@@ -40,13 +40,15 @@ const toProblems = (error: ErrorObject, value: unknown): Problem[] => {
     case 'contains':
       return here(`must contain ${matchingItems(params.minContains, params.maxContains)}`)
     default:
-      return here(countWords(keyword, params.limit) ?? message ?? `fails '${keyword}'`)
+      return here(countWords(keyword, params) ?? message ?? `fails '${keyword}'`)
   }
 }
 
-const countWords = (keyword: string, limit: number): string | undefined => {
+/** Errors of our own keywords have no params. */
+const countWords = (keyword: string, params: ErrorObject['params'] | undefined): string | undefined => {
   const [, bound, of] = /^(min|max)(Length|Items|Properties)$/.exec(keyword) ?? []
   if (of === undefined) return undefined
+  const limit: number = params!.limit
   const thing = { Length: 'character', Items: 'item', Properties: 'field' }[of]
   return `must have at ${bound === 'min' ? 'least' : 'most'} ${limit} ${thing}${limit === 1 ? '' : 's'}`
 }

@@ -224,7 +224,7 @@ describe('PROTOCOL.md', () => {
   it('shows what tasks did as workers publish it', () => {
     const stats = new TaskStats(0)
     const us = (backlog: number, queue: number, exec: number) => ({ backlog, queue, exec })
-    for (let n = 0; n < 117; n++) stats.ran('my_task:1.0', undefined, us(1, 1, 1), 0, 'shop')
+    for (let n = 0; n < 117; n++) stats.ran('my_task:1.0', undefined, us(1, 1, 1), 0, 'shop', n < 2)
     stats.ran('my_task:1.0', { code: 'TaskFailed' }, us(1, 1, 1), 0, 'cron')
     for (let n = 0; n < 5; n++) stats.ran('seldom:2.1', undefined, us(1, 1, 1), 9_999)
     stats.ran('my_task:1.0', undefined, us(400, 28, 1200), 10_000, 'shop')
