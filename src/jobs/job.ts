@@ -243,6 +243,9 @@ export class Job<R = unknown> {
   }
 }
 
+/** A job of which nothing is kept: enqueue it with `tracked: true` to have its `status()`, `result()` and `cancel()`. */
+export type UntrackedJob = Pick<Job, 'id' | 'task' | 'queue' | 'isTwin'>
+
 /** A step of a chain: `pending` while the ones before it go on. */
 export type StepStatus = JobStatus | { id: string; queue: string; task: string; state: 'pending' }
 
