@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { ensureServer } from '../tools/redis-server.mjs'
 import { goodputChart } from './kit/goodput-chart.mjs'
 import { loadsChart } from './kit/loads-chart.mjs'
+import { writeSpeedGuide } from './kit/loads-table.mjs'
 import { machine, machineText } from './kit/machine.mjs'
 import { prepareBench } from './kit/prepare.mjs'
 import { peers, systems } from './systems/index.mjs'
@@ -38,6 +39,7 @@ Without options: calls per second and waits at 1, 64 and 256 calls in flight, in
   --slots n         slots of the worker (64)
   --json file       all samples, with machine and versions
   --svg folder      charts of what was measured of these: speed.svg (loads), goodput.svg (overload)
+  --docs            writes the table and the chart of docs/speed.md
   --profile folder  a CPU profile of each caller and worker, for the developer tools of a browser`
 
 const { values } = parseArgs({
@@ -51,6 +53,7 @@ const { values } = parseArgs({
     slots: { type: 'string', default: '64' },
     json: { type: 'string' },
     svg: { type: 'string' },
+    docs: { type: 'boolean', default: false },
     profile: { type: 'string' },
     help: { type: 'boolean', default: false },
   },
@@ -60,7 +63,7 @@ const listed = (text, known, what) => {
   const list = text.split(',')
   const unknown = list.find(each => !known.includes(each))
   if (unknown === undefined) return list
-  console.error(`There is no ${what} '${unknown}'. Known are ${known.join(', ')}.`)
+  console.error(`There is no ${what} '${unknown}'. Known: ${known.join(', ')}.`)
   process.exit(2)
 }
 
@@ -95,6 +98,7 @@ const measure = async () => {
   const { loads, overload } = found.measurements
   if (values.svg) mkdirSync(values.svg, { recursive: true })
   if (values.svg && loads) writeFileSync(join(values.svg, 'speed.svg'), loadsChart(found))
+  if (values.docs && loads) writeSpeedGuide(found)
   if (values.svg && overload) writeFileSync(join(values.svg, 'goodput.svg'), goodputChart(found))
 }
 

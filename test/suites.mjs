@@ -134,7 +134,7 @@ export const everythingElse = reportDir => [
     ...pythonLong(reportDir),
     ...rubyLong(reportDir),
     ...conformance('conformance, all pairs', 350)(reportDir),
-    ...counted('faults, all rows', 'test/fault/run.mjs', 600, '--rows-only', '--quick', '--at-once', '2')(reportDir),
+    ...counted('faults, all rows', 'test/fault/run.mjs', 1000, '--rows-only', '--quick', '--at-once', '2')(reportDir),
     ...counted('planted bugs', 'test/fault/run.mjs', 250, '--planted', '--quick', '--at-once', '2')(reportDir),
   ],
 ]

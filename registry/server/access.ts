@@ -39,7 +39,7 @@ const identities = new WeakMap<FastifyRequest, Identity>()
 
 export const identityOf = (request: FastifyRequest): Identity => {
   const identity = identities.get(request)
-  if (!identity) throw new Error('a route that is open to anybody asked who is there')
+  if (!identity) throw new Error('an open route asked for the identity of the caller')
   return identity
 }
 
@@ -48,7 +48,7 @@ const rights = new WeakMap<FastifyRequest, Rights>()
 /** Which tasks there are for whoever makes a request. */
 export const rightsOf = (request: FastifyRequest): Rights => {
   const known = rights.get(request)
-  if (!known) throw new Error('a route that is open to anybody asked which tasks there are')
+  if (!known) throw new Error('an open route asked for the tasks of the caller')
   return known
 }
 
@@ -59,7 +59,7 @@ export const identityIfAny = (request: FastifyRequest): Identity | undefined => 
 export const addAccess = (app: FastifyInstance, parts: AccessParts): void => {
   app.addHook('onRoute', (route: RouteOptions) => {
     if (route.config?.registryAccess === undefined)
-      throw new Error(`The route ${route.method} ${route.url} does not say who may use it.`)
+      throw new Error(`The route ${route.method} ${route.url} does not declare who may use it.`)
   })
   app.addHook('onRequest', async (request, reply) => {
     // A server that we are mounted in may let other origins read its answers; they are not to read ours.
@@ -107,7 +107,7 @@ export const takeToken = async (
     return identity
   }
   await wrongTokens.count(request, address)
-  throw unauthorized('This token is not one of the registry.')
+  throw unauthorized('The registry does not know this token.')
 }
 
 /**
@@ -130,7 +130,7 @@ const identify = async (request: FastifyRequest, parts: AccessParts): Promise<Id
   const session = cookie.read(request)
   if (session === undefined) throw unauthorized('Log in, or send a bearer token.')
   const identity = await sessions.find(session, Date.now())
-  if (!identity) throw unauthorized('This session is over; log in again.')
+  if (!identity) throw unauthorized('This session has ended; log in again.')
   guard.checkCookieUse(request)
   return identity
 }

@@ -53,6 +53,6 @@ export const refusalLog = (app: FastifyInstance): ((request: FastifyRequest, thr
       reason: thrown.message,
     }
     if (count.lines <= maxLines) audit(request, 'refused', details)
-    else audit(request, 'refused; more like it are not logged for a minute', details)
+    else audit(request, 'rejected; further requests like it are not logged for a minute', details)
   }
 }

@@ -6,15 +6,15 @@ const refused = (message: string) => new Refusal(400, 'BadRequest', message)
 export class Fields {
   readonly #values: Record<string, unknown>
 
-  /** Nothing is as good as an empty object. What is not among those that are known is refused: it may be a typing mistake. */
+  /** Nothing is as good as an empty object. What is not among those that are known is rejected: it may be a typing mistake. */
   constructor(values: unknown, known: readonly string[]) {
     if (values !== undefined && (typeof values !== 'object' || values === null || Array.isArray(values)))
-      throw refused(`Send an object, with ${known.join(', ')}.`)
+      throw refused(`Send an object with ${known.join(', ')}.`)
     this.#values = (values ?? {}) as Record<string, unknown>
     for (const name of Object.keys(this.#values))
       if (!known.includes(name))
         throw refused(
-          `There is no '${name.slice(0, 40)}' here. ${known.length > 0 ? `Known are ${known.join(', ')}.` : 'Send {}.'}`,
+          `Unknown member '${name.slice(0, 40)}'. ${known.length > 0 ? `Known: ${known.join(', ')}.` : 'Send {}.'}`,
         )
   }
 
@@ -29,7 +29,7 @@ export class Fields {
   text(name: string, most = 200): string | undefined {
     const value = this.#values[name]
     if (value === undefined || (typeof value === 'string' && value.length <= most)) return value as string | undefined
-    throw refused(`'${name}' must be a text of up to ${most} characters.`)
+    throw refused(`'${name}' must be a string of up to ${most} characters.`)
   }
 
   neededText(name: string, most = 200): string {

@@ -17,7 +17,7 @@ export const filledBack = (stored: unknown, shown: unknown, given: unknown, path
     throw new Refusal(
       400,
       'BadRequest',
-      `The arguments have ${placeholder} in ${path || 'their place'}: write its value.`,
+      `The arguments still have ${placeholder} in ${path || 'their place'}: enter the value.`,
     )
   }
   if (isDeepStrictEqual(given, shown)) return stored

@@ -57,6 +57,6 @@ const refuseReadBody = async ({ raw, method }: FastifyRequest): Promise<void> =>
   throw new Refusal(
     500,
     'Internal',
-    'The body of this request was read before it came here: mount the registry before what reads bodies, such as express.json().',
+    'Another middleware has already read the body of this request: mount the registry before body parsers such as express.json().',
   )
 }

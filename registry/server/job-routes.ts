@@ -91,7 +91,7 @@ const changeRoutes = (app: FastifyInstance, { hub, masks }: JobRoutesOptions): v
     const argsText = fields.text('argsText', longestArgs)
     const given = argsText !== undefined ? { argsText } : fields.has('args') ? { args: exactArgs(request) } : {}
     const count = job ? await dead.retry({ ids: [id] }, await editedArgs(job, given, masks)) : 0
-    audit(request, 'job tried again', { id, queue, changed: count > 0, newArgs: Object.keys(given).length > 0 })
+    audit(request, 'job retried', { id, queue, changed: count > 0, newArgs: Object.keys(given).length > 0 })
     return { id, changed: count > 0 }
   })
 
@@ -127,7 +127,7 @@ const changeRoutes = (app: FastifyInstance, { hub, masks }: JobRoutesOptions): v
     await checkSeen(hub, request, id, place)
     const job = await hub.job(id, place.queue === undefined ? {} : { queue: place.queue })
     const chain = await job.chain()
-    if (!chain) throw new Refusal(400, 'BadRequest', `Job ${id} is no step of a chain.`)
+    if (!chain) throw new Refusal(400, 'BadRequest', `Job ${id} is not a step of a chain.`)
     await chain.cancel()
     audit(request, 'chain cancelled', { id, queue: job.queue })
     return { id, changed: true }
@@ -174,7 +174,7 @@ const lookOf = async (
 const seenJob = async (hub: Hub, { sees }: Rights, id: string, place: JobPlace): Promise<JobDetails> => {
   const job = await hub.jobDetails(id, place)
   if (sees(job.task)) return job
-  throw new HubError('NoSuchJob', `Nothing is known of job ${id}.`)
+  throw new HubError('NoSuchJob', `There is no record of job ${id}.`)
 }
 
 /** Also that nothing of its chain is hidden. */

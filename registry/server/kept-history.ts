@@ -152,7 +152,7 @@ export class KeptHistory implements Watcher {
   #warn(error: Error): void {
     if (this.#isWarned) return
     this.#isWarned = true
-    const why = `${error.message} What its user lacks is shown by: pshub check --for registry`
-    this.#log.warn(`charts cannot be kept in Redis, so that they end with this process: ${why}`)
+    const why = `${error.message} To see which rights its user lacks: pshub check --for registry`
+    this.#log.warn(`charts cannot be saved in Redis and will be lost when this process ends: ${why}`)
   }
 }

@@ -82,7 +82,7 @@ const deleteSome = async (hub: Hub, key: JobKey, from: string | undefined) => {
 /** A task that is hidden is one that nobody knows, whatever name of it is asked for. */
 const keyOf = async (hub: Hub, { sees }: Rights, fields: Fields): Promise<JobKey> => {
   const task = fields.neededText('task')
-  const unknown = () => new Refusal(404, 'NotFound', `Nothing is known of the task ${JSON.stringify(task)}.`)
+  const unknown = () => new Refusal(404, 'NotFound', `There is no task ${JSON.stringify(task)}.`)
   if (!sees(task)) throw unknown()
   const key = await hub.key(task, fields.neededText('key'), { queue: fields.text('queue') || undefined })
   if (!sees(key.task)) throw unknown()

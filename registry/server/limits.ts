@@ -70,7 +70,7 @@ class UnderWay {
       throw new Refusal(
         429,
         'TooManyRequests',
-        `${before} runs of this token are under way; wait until some have ended.`,
+        `${before} runs of this token are in flight; wait until some have ended.`,
         {
           'retry-after': '1',
         },
@@ -97,7 +97,7 @@ const makeLimit = (app: FastifyInstance, name: string, max: number, windowMs: nu
     const seen = await state(request, { increment })
     if (seen.isAllowed || !(increment ? seen.isExceeded : seen.remaining === 0)) return
     const seconds = String(Math.max(1, seen.ttlInSeconds))
-    throw new Refusal(429, 'TooManyRequests', `Too many ${name}; try again in ${seconds} s.`, {
+    throw new Refusal(429, 'TooManyRequests', `Too many ${name}; retry in ${seconds} s.`, {
       'retry-after': seconds,
     })
   }

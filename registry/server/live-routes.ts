@@ -35,7 +35,7 @@ export const liveRoutes = async (
   app.get('/api/live', { config: { registryAccess: 'view' }, exposeHeadRoute: false }, (request, reply) => {
     const { token, session } = identityOf(request)
     if ([...streams.values()].filter(each => each === token).length >= maxStreams)
-      throw new Refusal(503, 'Unavailable', `${maxStreams} pages of this token are open already; close some.`, {
+      throw new Refusal(503, 'Unavailable', `${maxStreams} pages of this token are already open; close some.`, {
         'retry-after': '10',
       })
     const asked = queryText(request, 'topics', 100)?.split(',') ?? []

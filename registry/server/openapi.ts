@@ -32,7 +32,7 @@ export const openApiDocument = ({ tasks }: Overview, { server, namespace }: Abou
     info: {
       title: `Tasks of ${namespace}`,
       version,
-      description: 'Each operation is a call of a task: it is answered when a worker has run it.',
+      description: 'Each operation calls a task and responds when a worker has run it.',
     },
     jsonSchemaDialect: 'https://json-schema.org/draft/2020-12/schema',
     servers: [{ url: server }],
@@ -82,7 +82,7 @@ const operation = (
 
 const dangerText = (danger: string | true | undefined): string => {
   if (danger === undefined) return ''
-  return danger === true ? '\n\nDangerous: running it by mistake does harm.' : `\n\nDangerous: ${danger}`
+  return danger === true ? '\n\nDangerous: it needs a confirmation.' : `\n\nDangerous: ${danger}`
 }
 
 const json = (schema: object) => ({ 'application/json': { schema } })
@@ -95,7 +95,7 @@ const streamContent = Object.fromEntries(
       schema: {
         type: 'string',
         description:
-          'Parts as they come, each as JSON: { chunk }, { progress }, and as the last one { result } or { error }. A chunk is what x-pshub-yields says.',
+          'Parts as they arrive, each as JSON: { chunk }, { progress }, and last { result } or { error }. x-pshub-yields has the schema of a chunk.',
       },
     },
   ]),
@@ -128,7 +128,7 @@ class Schemas {
     const why = whyUnusable(schema)
     if (why !== undefined) return left(why)
     const moved = movedSchema(schema, base)
-    if (!moved) return left('it refers to a part that is not there')
+    if (!moved) return left('it refers to a missing part')
     this.#length += JSON.stringify(moved).length
     return this.#length > maxSchemasLength ? left('the document is too long for it') : moved
   }
@@ -140,21 +140,20 @@ const parameters = {
   timeout: {
     name: 'pshub-timeout-ms',
     in: 'header',
-    description: "How long to wait at most, in milliseconds. Default: the task's own.",
+    description: "Maximum wait in milliseconds. Default: the task's own timeout.",
     schema: { type: 'integer', minimum: 1, maximum: 600_000 },
   },
   queue: {
     name: 'pshub-queue',
     in: 'header',
-    description:
-      'Only workers of this queue count. Default: the queue that had the task first, while it has live workers.',
+    description: 'Queue to call. Default: the first queue of the task, while it has live workers.',
     schema: { type: 'string', pattern: '^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$' },
   },
   traceparent: { name: 'traceparent', in: 'header', description: 'W3C trace context.', schema: { type: 'string' } },
 }
 
 const resultHeaders = {
-  'server-timing': { description: 'How long each part took, in milliseconds.', schema: { type: 'string' } },
+  'server-timing': { description: 'Time of each part in milliseconds.', schema: { type: 'string' } },
   'pshub-phases': { description: 'The same as JSON, in microseconds.', schema: { type: 'string' } },
 }
 
@@ -182,15 +181,15 @@ const errorSchema = {
 /** Of the gateway itself, by status. */
 const ownErrors: Record<number, string> = {
   400: 'BadRequest: the body or a header cannot be read.',
-  401: 'Unauthorized: there is no token, or it is wrong.',
-  403: 'Forbidden: the role may not run tasks, or this task is not to be run from here.',
-  413: 'PayloadTooLarge: the body is longer than the gateway takes.',
+  401: 'Unauthorized: the token is missing or wrong.',
+  403: 'Forbidden: the role may not run tasks, or this task may not be run here.',
+  413: 'PayloadTooLarge: the body is larger than the gateway accepts.',
   415: 'UnsupportedMediaType: the body is not declared as JSON.',
   429: 'TooManyRequests: this token starts too many runs.',
 }
 
 const errorReference = { $ref: '#/components/schemas/Error' }
-const ofTheTask = "A failure that the task's handler gave a code and a status of its own."
+const ofTheTask = "A failure with a code and a status chosen by the task's handler."
 
 /** Components of responses, `e404` for the status 404. Whoever aborts a call does not read its answer. */
 const errorResponses = Object.fromEntries([

@@ -32,7 +32,7 @@ const withHeaders = (reply: FastifyReply): FastifyReply => reply.headers(securit
 const answerNoHttp = (error: NodeJS.ErrnoException, socket: Socket): void => {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   const status = error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request'
-  const body = JSON.stringify({ error: { code: 'BadRequest', message: 'This is not a request that can be read.' } })
+  const body = JSON.stringify({ error: { code: 'BadRequest', message: 'This request cannot be read.' } })
   const headers = Object.entries({
     ...securityHeaders,
     'content-type': 'application/json; charset=utf-8',

@@ -86,11 +86,13 @@ export const makeHub = (setup: Readonly<Settings>, more: HubOptions | undefined)
 const checkUsers = (setup: Readonly<Settings>): void => {
   const { userHeader, groupsHeader, oidcIssuer, behindProxy, access } = setup
   if (groupsHeader !== undefined && userHeader === undefined)
-    throw new ConfigError('groupsHeader needs userHeader: groups are those of a user.')
+    throw new ConfigError('groupsHeader needs userHeader: groups belong to a user.')
   if (userHeader !== undefined && behindProxy.length === 0)
-    throw new ConfigError('userHeader needs behindProxy, the addresses of the proxies that are believed.')
+    throw new ConfigError('userHeader needs behindProxy, the addresses of the trusted proxies.')
   if ((userHeader ?? oidcIssuer) !== undefined && access?.roles === undefined)
-    throw new ConfigError('userHeader and oidcIssuer need access, whose roles say which users and groups may come in.')
+    throw new ConfigError(
+      'userHeader and oidcIssuer need access, whose roles list the users and groups that may log in.',
+    )
 }
 
 /** Adds it to an instance of its own. `ownsServer`: what leads nowhere outside of the prefix is the registry's to answer too. `code`: logs an admin in, once. */

@@ -51,7 +51,7 @@ export const providerRoutes = async (app: FastifyInstance, parts: ProviderRoutes
   app.get('/login/callback', { config: { registryAccess: 'page' } }, async (request, reply) => {
     const login = begun.read(begunCookie.read(request), Date.now())
     reply.header('set-cookie', begunCookie.write(request, '', 0))
-    if (!login) return failed(request, reply, 'begun', 'it was not begun by this browser, or too long ago')
+    if (!login) return failed(request, reply, 'begun', 'this browser did not start it, or started it too long ago')
     const base = baseOf(request)
     try {
       await limits.wrongTokens.check(request, addressOf(request))

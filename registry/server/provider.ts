@@ -51,13 +51,13 @@ export class Provider {
     const set = [oidcIssuer, oidcClientId, oidcClientSecret].filter(value => value !== undefined)
     if (set.length === 0) return undefined
     if (set.length < 3)
-      throw new ConfigError('To log in at a provider set all of oidcIssuer, oidcClientId and oidcClientSecret.')
+      throw new ConfigError('Logging in at a provider needs all of oidcIssuer, oidcClientId and oidcClientSecret.')
     if (!oidcScopes.includes('openid')) throw new ConfigError("oidcScopes must have 'openid' among them.")
     try {
       return new Provider(await import('openid-client'), settings)
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
-      throw new ConfigError('To log in at a provider needs the package openid-client: npm install openid-client@6')
+      throw new ConfigError('Logging in at a provider needs the package openid-client: npm install openid-client@6')
     }
   }
 
@@ -109,10 +109,10 @@ export class Provider {
   #user(claims: Readonly<Record<string, unknown>>): User {
     const { oidcUserClaim, oidcGroupsClaim } = this.#settings
     const name = own(claims, oidcUserClaim)
-    if (!isUserName(name)) throw new ProviderFailure('name', `its claim ${oidcUserClaim} names nobody`)
+    if (!isUserName(name)) throw new ProviderFailure('name', `its claim ${oidcUserClaim} names no user`)
     // At some providers anybody may write any address there.
     if (oidcUserClaim === 'email' && claims.email_verified !== true)
-      throw new ProviderFailure('name', 'it has not verified the address of this user; see oidcUserClaim')
+      throw new ProviderFailure('name', 'it has not verified the e-mail address of this user; see oidcUserClaim')
     return { name, groups: [own(claims, oidcGroupsClaim)].flat().filter(isUserName) }
   }
 
@@ -152,7 +152,7 @@ export class Provider {
         },
       )
     } catch (error) {
-      throw new ProviderFailure('away', `it cannot be asked what it is: ${reasonOf(error)}`)
+      throw new ProviderFailure('away', `its configuration cannot be read: ${reasonOf(error)}`)
     }
   }
 

@@ -38,12 +38,14 @@ export class ProxyUsers {
     const [users, groups] = [valuesOf(raw.rawHeaders, this.#user), valuesOf(raw.rawHeaders, this.#groups)]
     if (users.length + groups.length === 0) return undefined
     if (!this.#proxies.has(raw.socket.remoteAddress))
-      throw new Refusal(403, 'Forbidden', 'Only a proxy that is named in behindProxy may say who asks.')
+      throw new Refusal(403, 'Forbidden', 'Only a proxy in behindProxy may set the user header.')
     if (users.length === 0) return undefined
     if (users.length > 1 || groups.length > 1)
-      throw unauthorized('The proxy says more than once who asks: it has to replace these headers, not to add to them.')
+      throw unauthorized(
+        'The proxy sent the user header more than once: configure it to replace these headers, not to append to them.',
+      )
     const name = textOf(users[0]!)
-    if (!isUserName(name)) throw unauthorized('The proxy says nothing that could be the name of a user.')
+    if (!isUserName(name)) throw unauthorized('The proxy sent no valid user name.')
     return identityOf({ name, groups: namesIn(groups[0]) }, this.#rules)
   }
 }
@@ -55,7 +57,7 @@ const identityOf = (user: User, rules: Rules): Identity => {
   return { role, key, token: key, user, by: 'proxy' }
 }
 
-export const noRole = 'You are logged in, but have no role in this registry: ask whoever runs it for one.'
+export const noRole = 'You are logged in, but have no role in this registry. Ask its administrator for one.'
 
 /** As they came, one behind the other: joined, two values could pass for one. */
 const valuesOf = (rawHeaders: readonly string[], name: string | undefined): string[] =>
@@ -72,7 +74,7 @@ const textOf = (value: string): string | undefined => {
 
 const namesIn = (value: string | undefined): string[] => {
   const text = value === undefined ? '' : textOf(value)
-  if (text === undefined) throw unauthorized('The proxy says nothing that could be names of groups.')
+  if (text === undefined) throw unauthorized('The proxy sent no valid group names.')
   return text
     .split(',')
     .map(name => name.trim())

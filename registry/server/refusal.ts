@@ -35,7 +35,7 @@ export const toldOf = (thrown: unknown): { status: number; error: ApiError['erro
   }
   const { statusCode = 500, message } = (thrown ?? {}) as Partial<FastifyError>
   if (statusCode < 400 || statusCode >= 500 || thrown instanceof ConfigError)
-    return { status: 500, error: { code: 'Internal', message: 'The registry failed; its log says how.' } }
+    return { status: 500, error: { code: 'Internal', message: 'The registry failed; see its log.' } }
   return { status: statusCode, error: { code: codes[statusCode] ?? 'BadRequest', message: message ?? 'Bad request.' } }
 }
 

@@ -83,4 +83,4 @@ export class Rules {
 
 /** Said in the same words of a task that is hidden, that may not be run, and that there is not. */
 export const notToBeRun = (task: string): Refusal =>
-  new Refusal(403, 'Forbidden', `${task.slice(0, 200)} is not among the tasks that may be run here.`)
+  new Refusal(403, 'Forbidden', `${task.slice(0, 200)} may not be run here.`)

@@ -37,7 +37,7 @@ export const sessionRoutes = async (app: FastifyInstance, parts: SessionRoutesOp
     const identity = session === undefined ? undefined : await sessions.find(session, Date.now()).catch(() => undefined)
     if (identity) {
       const isTold = await sessions.end(session!, identity.untilMs!)
-      audit(request, isTold ? 'logged out' : 'logged out; Redis is told when it can be', {
+      audit(request, isTold ? 'logged out' : 'logged out; the session will be deleted when Redis is reachable', {
         who: whoIs(identity),
         role: identity.role,
       })

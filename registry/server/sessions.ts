@@ -81,7 +81,7 @@ export class Sessions {
       throw new Refusal(
         403,
         'Forbidden',
-        'You are in more groups than a session can keep; the rules should name fewer.',
+        'You are in more groups than a session can hold. Ask the administrator to use fewer groups in the rules.',
       )
     return this.#keep(this.#identityOf(session, user, role, untilMs), record, nowMs)
   }
@@ -114,9 +114,14 @@ export class Sessions {
     } catch (error) {
       if (known) return known
       this.#warn(error as Error)
-      throw new Refusal(503, 'Unavailable', 'Redis cannot be asked whether this session goes on; try again soon.', {
-        'retry-after': '5',
-      })
+      throw new Refusal(
+        503,
+        'Unavailable',
+        'Redis is unreachable, so this session cannot be checked. Try again soon.',
+        {
+          'retry-after': '5',
+        },
+      )
     }
     // It may have been ended while Redis was asked.
     if (this.#untold.has(session)) return undefined
@@ -214,8 +219,8 @@ export class Sessions {
   #warn(error: Error): void {
     if (this.#isWarned) return
     this.#isWarned = true
-    const why = `${error.message} What its user lacks is shown by: pshub check --for registry`
-    this.#log.warn(`sessions cannot be kept in Redis, so that those of this process end with it: ${why}`)
+    const why = `${error.message} To see which rights its user lacks: pshub check --for registry`
+    this.#log.warn(`sessions cannot be saved in Redis and will end with this process: ${why}`)
   }
 }
 

@@ -53,11 +53,7 @@ export const templateRoutes = async (app: FastifyInstance, options: TemplateRout
     const by = whoIs(identityOf(request))
     const template = { name, args: exactArgs(request), isWhole: fields.any('isWhole') !== false, by, atMs: Date.now() }
     if (!(await told(hub.templates.save(task, template))))
-      throw new Refusal(
-        409,
-        'BadRequest',
-        `${task} has ${mostTemplates} templates, which is as many as it can; delete one first.`,
-      )
+      throw new Refusal(409, 'BadRequest', `${task} has ${mostTemplates} templates, the maximum; delete one first.`)
     audit(request, 'template saved', { task, name })
     return { task, name, changed: true }
   })

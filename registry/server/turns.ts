@@ -16,7 +16,7 @@ export class Turns {
   async take<T>(work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--
     else if (this.#line.length >= longestLine)
-      throw new Refusal(503, 'Unavailable', 'Too many searches wait already; try again soon.', { 'retry-after': '5' })
+      throw new Refusal(503, 'Unavailable', 'Too many searches are waiting; try again soon.', { 'retry-after': '5' })
     else await new Promise<void>(resolve => this.#line.push(resolve))
     try {
       return await work()

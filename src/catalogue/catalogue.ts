@@ -238,7 +238,7 @@ export class Catalogue {
       return (await command(client, name, key, ...args)) as T
     } catch (error) {
       if (!(error as Error).message.startsWith('WRONGTYPE')) throw error
-      this.#note({ key, reason: 'it is of another type (WRONGTYPE)' })
+      this.#note({ key, reason: 'it has another type (WRONGTYPE)' })
       return nothing
     }
   }

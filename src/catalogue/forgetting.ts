@@ -30,12 +30,12 @@ const fieldsOf = (name: string, tasks: readonly TaskOverview[]): string[] => {
       tasks.map(({ task }) => task),
     )
     const hint = near.length > 0 ? ` Did you mean ${near.join(' or ')}?` : ' pshub tasks lists them.'
-    throw new ConfigError(`No task is known as '${name}'.${hint}`)
+    throw new ConfigError(`There is no task '${name}'.${hint}`)
   }
   const { workers, queues } = found
   if (workers.length > 0) {
     const living = workers.length === 1 ? 'a live worker' : `${workers.length} live workers`
-    throw new ConfigError(`${name} is not forgotten: ${living} would declare it again. Stop what provides it first.`)
+    throw new ConfigError(`${name} was not removed: ${living} would declare it again. Stop the workers first.`)
   }
   return queues.map(({ queue, first }) => (first ? name : furtherField(name, queue)))
 }

@@ -48,7 +48,7 @@ export class KeptCharts {
     const key = this.#keys().chart(step, number)
     await this.#ask(
       client => command(client, 'set', key, text, 'PX', ms * (count + 1), 'NX'),
-      'The charts could not be kept',
+      'The charts could not be saved',
     )
   }
 }

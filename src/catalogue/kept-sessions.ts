@@ -34,7 +34,7 @@ export class KeptSessions {
   /** @param ms after which it ends */
   async write(name: string, text: string, ms: number): Promise<void> {
     const key = this.#keys().session(name)
-    await this.#ask(client => command(client, 'set', key, text, 'PX', ms), 'A session could not be kept')
+    await this.#ask(client => command(client, 'set', key, text, 'PX', ms), 'A session could not be saved')
   }
 
   async remove(name: string): Promise<void> {

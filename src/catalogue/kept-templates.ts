@@ -57,7 +57,7 @@ export class KeptTemplates {
     if (!readTemplate(text))
       throw wrong(
         task,
-        `A template has a name of 1 to ${longestTemplateName} characters and takes up to ${longestTemplate} bytes.`,
+        `A template needs a name of 1 to ${longestTemplateName} characters and may have up to ${longestTemplate} bytes.`,
       )
     const found = await this.#read(task)
     const own = found.findIndex(each => each?.name === template.name)
@@ -81,7 +81,7 @@ export class KeptTemplates {
   /** Of each place what is there. */
   async #read(task: string): Promise<(Template | undefined)[]> {
     // Keys are made of it.
-    if (!tryParseTaskName(task)) throw wrong(task, 'Templates are of a task by its full name, as in my_task:1.0.')
+    if (!tryParseTaskName(task)) throw wrong(task, 'Name the task in full, as in my_task:1.0.')
     const keys = Array.from({ length: mostTemplates }, (_, at) => this.#keys().template(task, at))
     const texts = await this.#ask(
       client =>
@@ -97,7 +97,7 @@ export class KeptTemplates {
     const answer = await this.#ask(
       client =>
         isNew ? command(client, 'set', key, text, 'PX', keptMs, 'NX') : command(client, 'set', key, text, 'PX', keptMs),
-      'A template could not be kept',
+      'A template could not be saved',
     )
     return answer === 'OK'
   }

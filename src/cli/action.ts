@@ -16,5 +16,5 @@ export const actionOf = <Action extends string>(
   if (action) return action
   const [near] = nearNames(text, [...actions])
   const hint = near ? ` Did you mean ${near}?` : instead
-  throw new UsageError(`pshub ${command} does ${actions.join(', ')}; it is '${text}'.${hint}`, command)
+  throw new UsageError(`pshub ${command} can do ${actions.join(', ')}, not '${text}'.${hint}`, command)
 }

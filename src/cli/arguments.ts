@@ -94,7 +94,7 @@ const unknownOption = (rawName: string, command: Command, options: Option[]): st
     options.map(({ flag }) => flag),
   )
   const hint = near.length > 0 ? ` Did you mean ${near.map(flag => `--${flag}`).join(' or ')}?` : ''
-  const negative = /^-\d/.test(rawName) ? ` Write an argument that starts with - after --.` : ''
+  const negative = /^-\d/.test(rawName) ? ` Put an argument that starts with - after --.` : ''
   return `pshub ${command.name} has no option ${rawName}.${hint}${negative}`
 }
 
@@ -105,7 +105,7 @@ const checkCount = (positionals: string[], command: Command): void => {
   const extra = positionals[max]!
   const takes = max === 0 ? 'no arguments' : `at most ${max} ${max === 1 ? 'argument' : 'arguments'}`
   const isQueue = max === 0 && command.options.some(({ flag }) => flag === 'queue')
-  const hint = isQueue ? ' A queue is named by --queue.' : ''
+  const hint = isQueue ? ' Pass a queue with --queue.' : ''
   throw new UsageError(`pshub ${command.name} takes ${takes}; '${extra}' is one too many.${hint}`, command.name)
 }
 

@@ -32,7 +32,7 @@ const run = async (invocation: Invocation): Promise<number> => {
       const task = taskOf(tasks, positionals[0]!)
       if (!task.idempotent && flags.yes === undefined)
         throw new UsageError(
-          `${task.task} does not say that running it twice does no harm, and it would be run for each call. If it may be: --yes`,
+          `${task.task} is not declared idempotent, and each call would run it. To run it anyway: --yes`,
           'bench',
         )
       // One call first: what its arguments lack is told once, and no connection is measured.
@@ -75,7 +75,7 @@ const taskOf = (tasks: readonly TaskOverview[], called: string): TaskOverview =>
     called,
     live.map(({ task }) => task),
   )
-  const hint = near.length > 0 ? `Did you mean ${near.join(' or ')}?` : 'To see which there are: pshub tasks'
+  const hint = near.length > 0 ? `Did you mean ${near.join(' or ')}?` : 'To list the tasks: pshub tasks'
   throw new HubError('NoWorkers', `No live worker has ${called}. ${hint}`, { task: called })
 }
 
@@ -92,37 +92,38 @@ const amountOf = (flag: string, text: string, most: number): number => {
 export const benchCommand: Command = {
   name: 'bench',
   usage: 'bench <task> [json | -]',
-  summary: 'put load on a live task, and see how long calls take, and where',
+  summary: 'put load on a live task and measure its calls',
   about: [
-    'Calls a task again and again for a while, with the same arguments, and shows how many ended well in a second, and a bar for each percentile of ' +
-      'the wait with its parts: backlog in Redis, queue in the worker, exec of the handler, reply (the push and the way back). It is real work of real workers: ' +
-      'a task that does not say that it is idempotent is refused without --yes.',
-    'Without --rate so many callers as --concurrency says call one after the other. With --rate calls begin at that pace, whether those before them ' +
-      'have come back or not, and a wait counts from when the call was to begin. Ctrl-C shows what there is until then.',
+    'Calls a task repeatedly with the same arguments. Shows how many calls per second succeeded, and a bar for each ' +
+      'percentile of the wait with its parts: backlog in Redis, queue in the worker, exec of the handler, reply (the ' +
+      'push and the way back). The workers do real work: a task that is not declared idempotent needs --yes.',
+    'Without --rate, as many callers as --concurrency says call one after the other. With --rate, calls start at ' +
+      'that pace even while earlier ones are in flight, and each wait counts from the planned start. Ctrl-C stops and ' +
+      'shows the figures so far.',
   ],
   arity: { min: 1, max: 2, missing: 'the name of a task, as in: pshub bench add:1.0 \'{"a":1,"b":2}\'' },
   takesTasks: true,
   options: [
     { flag: 'duration', value: 'time', about: 'how long to call', fallback: '10s' },
-    { flag: 'concurrency', value: 'n', about: 'calls in flight at the most', fallback: '8; with --rate 1000' },
-    { flag: 'rate', value: 'n', about: 'calls that begin in a second', fallback: 'as many as come back' },
+    { flag: 'concurrency', value: 'n', about: 'maximum of calls in flight', fallback: '8; with --rate 1000' },
+    { flag: 'rate', value: 'n', about: 'calls started per second', fallback: 'as many as finish' },
     { flag: 'timeout', value: 'time', about: 'how long to wait for a result', fallback: "the task's own" },
-    { flag: 'queue', value: 'name', about: 'call workers of this queue only', fallback: 'where the task was first' },
-    { flag: 'yes', about: 'also a task that is not idempotent' },
+    { flag: 'queue', value: 'name', about: 'call workers of this queue only', fallback: 'the first of the task' },
+    { flag: 'yes', about: 'run a task that is not idempotent' },
     jsonOption,
   ],
   examples: [
     { line: `pshub bench add:1.0 '{"a":1,"b":2}'`, about: 'eight callers for ten seconds' },
     { line: 'pshub bench resize - --rate 200 --duration 1m < photo.json', about: 'at the pace of a busy hour' },
-    { line: 'pshub bench add:1.0 --json | jq .us.p99', about: 'one percentile with its parts, microseconds' },
+    { line: 'pshub bench add:1.0 --json | jq .us.p99', about: 'one percentile with its parts, in microseconds' },
   ],
   exitCodes: {
-    0: 'it is shown',
-    1: 'no call ended well, or another failure',
+    0: 'shown',
+    1: 'no call succeeded, or another failure',
     2: 'the command line or a setting is wrong, or the task is not idempotent',
-    3: 'the first call certainly was not run: NoWorkers, InvalidArgs, NotEnqueued (as when Redis is away)',
-    4: 'the first call may have been run: Timeout and the like',
-    130: 'Ctrl-C or SIGTERM: shown is what there was until then',
+    3: 'the first call was not run: NoWorkers, InvalidArgs, NotEnqueued (Redis is unreachable)',
+    4: 'the first call may have run: Timeout and others',
+    130: 'Ctrl-C or SIGTERM; shows the figures so far',
   },
   run,
 }

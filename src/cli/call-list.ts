@@ -42,7 +42,7 @@ export const showCalls = async <Row extends { task: string }>(
     if (more > 0) output.err.line(`${more} more: --limit ${matching.length}, or the name of a task.`)
   } else {
     const what = wanted === undefined ? 'No call' : `No call of a task with '${printable(wanted)}' in its name`
-    output.err.line(`${what} ${none} How they fare: pshub tasks`)
+    output.err.line(`${what} ${none} For current figures: pshub tasks`)
   }
   return exitCodes.ok
 }

@@ -80,7 +80,7 @@ const tellPhases = (phases: CallPhases | undefined, { flags, output: { err } }: 
   if (flags.json !== undefined) err.line(printableJson({ phases: phases ?? null }))
   else if (phases)
     err.line(phaseNames.map(name => `${err.paint('dim', name)} ${(phases[name] / 1000).toFixed(1)}ms`).join('  '))
-  else err.line('No worker told how long each part took.')
+  else err.line('No worker reported the time of each part.')
 }
 
 const phaseNames = ['backlog', 'queue', 'exec', 'reply', 'total'] as const
@@ -90,45 +90,51 @@ export const callCommand: Command = {
   usage: 'call <task> [json | -]',
   summary: 'call a task and print its result',
   about: [
-    'Calls a task and prints its result as JSON on stdout. The task is name:1.0 for exactly that version, name:1 for the ' +
-      'newest live 1.x, or name for the newest live one. Its arguments are given as JSON, or come from stdin with -; ' +
-      'without any they are {}. Where workers of several queues have the task, --queue picks one.',
-    'A failure is told on stderr as its code and a message, with --json as one line of JSON: code, message, ran (no, ' +
-      'maybe or yes: whether the task was started), retryable, and task, id and data where known. ' +
-      'Ctrl-C gives up waiting; the task may run on.',
-    'A task that is declared dangerous is run once its name was typed, at a terminal; elsewhere only with --yes.',
-    'With --phases one more line on stderr says how long each part took: backlog in Redis, queue in the worker until ' +
-      'its handler was started, exec of the handler, reply (the push and the way back), and the total wait. With --json it ' +
-      'is JSON, in microseconds.',
-    'With --stream what the task yields is printed as it comes, each chunk as a line of JSON on stdout, and what it returns at its end, if ' +
-      'anything, on stderr. Who reads slowly makes it wait; when nobody reads any more, as behind head, and with Ctrl-C it is told to stop.',
-    'On a terminal a line on stderr shows how far the task is, where its handler says that.',
+    'Calls a task and prints its result as JSON on stdout. name:1.0 means exactly that version, name:1 the newest ' +
+      'live 1.x, and name the newest live version. Pass the arguments as JSON, or - to read them from stdin; the ' +
+      'default is {}. If workers of several queues have the task, --queue chooses one.',
+    'If the call fails, its code and message go to stderr. With --json they are one line of JSON: code, message, ran ' +
+      '(no, maybe or yes: whether the task was started), retryable, and task, id and data if known. Ctrl-C stops ' +
+      'waiting; the task may keep running.',
+    'At a terminal, a task that is declared dangerous runs after you type its name; elsewhere it needs --yes.',
+    '--phases adds a line on stderr with the time of each part: backlog in Redis, queue in the worker until the ' +
+      'handler started, exec of the handler, reply (the push and the way back), and the total. With --json it is JSON, ' +
+      'in microseconds.',
+    '--stream prints each chunk that the task yields as a line of JSON on stdout, and the returned value, if any, on ' +
+      'stderr. A slow reader slows the task down; closing the pipe (as head does) or pressing Ctrl-C cancels it.',
+    'On a terminal, a line on stderr shows the progress that the handler reports.',
   ],
   arity: { min: 1, max: 2, missing: 'the name of a task, as in: pshub call add:1.0 \'{"a":1,"b":2}\'' },
   takesTasks: true,
   options: [
     { flag: 'timeout', value: 'time', about: 'how long to wait for the result', fallback: "the task's own" },
-    { flag: 'queue', value: 'name', about: 'call workers of this queue only', fallback: 'where the task was first' },
-    { flag: 'yes', about: 'run it without asking, though it is declared dangerous' },
+    { flag: 'queue', value: 'name', about: 'call workers of this queue only', fallback: 'the first of the task' },
+    { flag: 'yes', about: 'run a dangerous task without confirmation' },
     { flag: 'raw', about: 'print the result in one line, also on a terminal' },
-    { flag: 'stream', about: 'print what the task yields as it comes, a line of JSON each' },
-    { flag: 'phases', about: 'tell on stderr how long each part took' },
+    { flag: 'stream', about: 'print each chunk that the task yields as a line of JSON' },
+    { flag: 'phases', about: 'print the time of each part on stderr' },
     jsonOption,
-    { flag: 'name', value: 'name', about: 'what the task sees as its caller', setting: 'name', fallback: 'the host' },
+    {
+      flag: 'name',
+      value: 'name',
+      about: 'name of the caller that the task sees',
+      setting: 'name',
+      fallback: 'the host',
+    },
     ...callerOptions.map(option => (option.setting === 'logLevel' ? { ...option, fallback: 'silent' } : option)),
   ],
   examples: [
     { line: `pshub call add:1.0 '{"a":1,"b":2}'`, about: 'arguments on the command line' },
     { line: 'pshub call resize_image:1 - --timeout 30s < order.json', about: 'arguments from a file' },
-    { line: 'pshub call chat:1.0 --stream | jq -r .text', about: 'each chunk as it comes' },
-    { line: 'pshub call report --raw | jq .total', about: 'without arguments, result to a program' },
+    { line: 'pshub call chat:1.0 --stream | jq -r .text', about: 'each chunk as it arrives' },
+    { line: 'pshub call report --raw | jq .total', about: 'without arguments, the result for a program' },
   ],
   exitCodes: {
     0: 'the task returned a result',
     1: 'the task ran and failed: TaskFailed, InvalidResult; or another failure',
-    2: 'the command line or a setting is wrong; or the task is dangerous, and nobody said that it is meant',
-    3: 'it certainly was not run: NoSuchTask, NoWorkers, Overloaded, NotEnqueued (as when Redis is away), Expired, InvalidArgs, PayloadTooLarge',
-    4: 'it may have been run: Timeout, WorkerLost, OutcomeUnknown, Aborted',
+    2: 'the command line or a setting is wrong, or the task is dangerous and was not confirmed',
+    3: 'it was not run: NoSuchTask, NoWorkers, Overloaded, NotEnqueued (Redis is unreachable), Expired, InvalidArgs, PayloadTooLarge',
+    4: 'it may have run: Timeout, WorkerLost, OutcomeUnknown, Aborted',
     130: 'Ctrl-C (143 SIGTERM)',
   },
   run,

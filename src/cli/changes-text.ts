@@ -3,7 +3,7 @@ import type { Invocation, Option } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
 import { type Column, writeTable } from './table.ts'
 
-export const strictOption: Option = { flag: 'strict', about: 'what cannot be told from the schemas counts as breaking' }
+export const strictOption: Option = { flag: 'strict', about: 'count unclear changes as breaking' }
 
 const styles = { breaks: 'red', unclear: 'yellow', fits: 'green' } as const
 

@@ -50,14 +50,14 @@ const checkRegistry = async (connection: Connection, keys: Keys, isDoctor: boole
     })
   const unreadable = (overview?.unreadable ?? []).map(({ key, field, reason }) => {
     const where = field === undefined ? key : `${field} of ${key}`
-    return `${where} cannot be read and counts as absent: ${reason}`
+    return `${where} cannot be read and is ignored: ${reason}`
   })
   const doubled = (overview?.tasks ?? []).flatMap(task => doubledOf(task) ?? [])
   const told = [...doubled, ...unreadable].map((message): Finding => ({ what: 'registry', level: 'warning', message }))
   if (!isDoctor) return told
   const servers = await connection.send(client => lookAtServers(client, libraryName))
   if (!overview)
-    return [...servers, { what: 'registry', level: 'warning', message: 'not looked at: this user may not read it' }]
+    return [...servers, { what: 'registry', level: 'warning', message: 'not checked: this user may not read it' }]
   return [...servers, ...told, ...(await connection.send(client => checkup(client, keys, overview)))]
 }
 
@@ -75,7 +75,7 @@ const forgiveRights = (findings: Finding[]): void => {
   for (const finding of denied) {
     finding.level = 'warning'
     const verdict = finding.message.split(':', 1)[0]
-    finding.message = `${verdict}; what it lacks is shown by: pshub check --for ${finding.what.replace(' rights', '')}`
+    finding.message = `${verdict}; to see what is missing: pshub check --for ${finding.what.replace(' rights', '')}`
   }
 }
 
@@ -120,13 +120,14 @@ const check = async (invocation: Invocation, isDoctor: boolean): Promise<number>
 export const checkCommand: Command = {
   name: 'check',
   usage: 'check',
-  summary: 'see whether this Redis is reachable and fit',
+  summary: 'check whether pshub can use this Redis',
   about: [
-    'Connects to Redis, measures a round trip (the median of five), and looks at what pshub depends on: version, ' +
-      'role, eviction, mode, persistence, its library in Redis (which it loads where that is missing), and the rights of the user. It warns of what is in Redis and cannot be read, and of tasks ' +
-      'that are served in two queues. A worker refuses to start where this finds an error.',
-    'Without --for it says of each use whether the user may; that it may not is an error only where it may nothing at all. ' +
-      'What is missing is named, with the command that grants it.',
+    'Connects to Redis, measures a round trip (the median of five), and checks what pshub depends on: version, role, ' +
+      'eviction, mode, persistence, the library in Redis (which it loads if missing), and the rights of the user. It ' +
+      'warns about unreadable records in Redis and about tasks that are served in two queues. A worker refuses to ' +
+      'start if this command finds an error.',
+    'Without --for it shows for each role whether the user may take it. A missing right is an error only if the user ' +
+      'may take no role at all. The output names each missing right and the command that grants it.',
   ],
   arity: { min: 0, max: 0 },
   options: [
@@ -134,15 +135,15 @@ export const checkCommand: Command = {
       flag: 'for',
       value: 'use',
       about:
-        'hub (to call), jobs (to call and to enqueue), worker (to serve), view (to look), admin (to look and pause), registry (to keep who is ' +
-        'logged in there) or install (to load the library): ' +
-        'what the user must be able to do',
+        'hub (call), jobs (call and enqueue), worker (serve), view (look), admin (look and pause), registry (keep ' +
+        'sessions) or install (load the library): ' +
+        'role that the user must be able to take',
     },
     {
       flag: 'queue',
       value: 'name',
       isList: true,
-      about: 'queue to call or to serve; several with commas, or --queue again',
+      about: 'queue to call or serve; several with commas, or repeat --queue',
       setting: 'queue',
       fallback: "'default'",
     },
@@ -151,13 +152,13 @@ export const checkCommand: Command = {
   examples: [
     { line: 'pshub check', about: 'the local Redis' },
     { line: 'pshub check --for worker --queue images', about: 'may a worker serve this queue?' },
-    { line: 'PSHUB_REDIS=rediss://user:secret@redis.example:6380 pshub check', about: 'another one, over TLS' },
+    { line: 'PSHUB_REDIS=rediss://user:secret@redis.example:6380 pshub check', about: 'another Redis, over TLS' },
   ],
   exitCodes: {
-    0: 'fit, perhaps with warnings',
-    1: 'it cannot be used: an error was found',
+    0: 'usable, perhaps with warnings',
+    1: 'not usable: an error was found',
     2: 'the command line or a setting is wrong',
-    3: 'it could not be reached',
+    3: 'Redis could not be reached',
   },
   run: invocation => check(invocation, false),
 }
@@ -166,16 +167,16 @@ export const doctorCommand: Command = {
   ...checkCommand,
   name: 'doctor',
   usage: 'doctor',
-  summary: 'the same as check, and what lives and lies there that should not be so',
+  summary: 'all that check does, and a search for common problems',
   about: [
-    'Does what pshub check does, and looks further: settings of Redis that close connections, its clock, its slow log, the versions of live ' +
-      'workers, tasks that they declare in different ways, workers that are gone and hold work which nobody takes over, and keys under the namespace that nothing of pshub ' +
-      'writes. Each warning says what to do.',
-    'Beside what pshub check does it only reads. It goes through the keys of Redis, up to 200,000 of each server. What this user may not read (CONFIG GET, SLOWLOG GET) is passed over: no role of ' +
+    'Does what pshub check does, and also checks settings of Redis that close connections, its clock, its slow log, the versions of live ' +
+      'workers, tasks that they declare differently, lost workers whose requests nobody takes over, and foreign keys ' +
+      'in the namespace. Each warning says what to do.',
+    'Beyond pshub check it only reads. It scans the keys of Redis, up to 200,000 of each server. It skips what this user may not read (CONFIG GET, SLOWLOG GET): no role of ' +
       'pshub needs it.',
   ],
   examples: [
-    { line: 'pshub doctor', about: 'something is odd' },
+    { line: 'pshub doctor', about: 'when something looks wrong' },
     { line: 'pshub doctor --json | jq \'.findings[] | select(.level != "ok")\'', about: 'in a nightly check' },
   ],
   run: invocation => check(invocation, true),

@@ -41,7 +41,7 @@ const run = async (invocation: Invocation): Promise<number> => {
   }
   const script = scripts[shell]
   if (script === undefined || typed.length > 0)
-    throw new UsageError(`There is completion for ${Object.keys(scripts).join(', ')}.`, 'completion')
+    throw new UsageError(`Completion is available for ${Object.keys(scripts).join(', ')}.`, 'completion')
   output.out.line(script)
   return exitCodes.ok
 }
@@ -84,11 +84,11 @@ const liveTasks = async (typed: readonly string[], { flags, host }: Invocation):
 export const completionCommand: Command = {
   name: 'completion',
   usage: 'completion <bash | zsh | fish>',
-  summary: 'print what completes pshub in your shell',
+  summary: 'print the completion script for your shell',
   about: [
-    'Prints a script that completes commands, options, and the names of live tasks when you press Tab. Put the line into the file that your ' +
-      'shell reads when it starts. It needs pshub to be found as a command: npm install -g pshub, or its folder in PATH.',
-    'Names of tasks come from the Redis that the line, or the environment, names.',
+    'Prints a script that completes commands, options and the names of live tasks when you press Tab. Add the line ' +
+      'to the startup file of your shell. pshub must be on the PATH: npm install -g pshub, or add its folder.',
+    'Task names come from the Redis of the command line or the environment.',
   ],
   arity: { min: 1, max: 1000, missing: 'a shell: bash, zsh or fish' },
   options: [],

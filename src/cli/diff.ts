@@ -42,18 +42,19 @@ const inFile = async (place: string, task: string, invocation: Invocation): Prom
 export const diffCommand: Command = {
   name: 'diff',
   usage: 'diff <before> <after>',
-  summary: 'say what changed between two schemas, and whether it breaks callers',
+  summary: 'show what changed between two schemas, and whether it breaks callers',
   about: [
-    'Compares the schemas of tasks. Each of the two is a file, an address or the name of a live task: types that pshub types ' +
-      'wrote, what pshub tasks --json printed, an OpenAPI document of the registry, or a JSON Schema alone. Where both hold many tasks, those of the same name are compared; ' +
-      'two names compare two versions as they are live.',
-    'breaks: a task is gone, arguments that were valid are refused, or a result may come that could not before. fits: surely not. unclear: ' +
-      'that cannot be told from the schemas.',
+    'Compares the schemas of tasks. Each argument is a file, an address or the name of a live task. A file may hold ' +
+      'types written by pshub types, the output of pshub tasks --json, an OpenAPI document of the registry, or a ' +
+      'single JSON Schema. If both sides hold many tasks, tasks of the same name are compared. Two names compare two ' +
+      'live versions.',
+    'breaks: a task is gone, valid arguments are now rejected, or a result may have new values. fits: nothing ' +
+      'breaks. unclear: the schemas do not show it.',
   ],
   arity: { min: 2, max: 2, missing: 'two files or tasks, as in: pshub diff resize:1.0 resize:1.1' },
   takesTasks: true,
   options: [
-    { flag: 'result', about: 'two JSON Schemas alone are those of a result', fallback: 'of arguments' },
+    { flag: 'result', about: 'compare two JSON Schemas as those of a result', fallback: 'of arguments' },
     strictOption,
     jsonOption,
   ],
@@ -65,7 +66,7 @@ export const diffCommand: Command = {
   ],
   exitCodes: {
     0: 'nothing breaks callers',
-    1: 'something does, or with --strict may; or another failure',
+    1: 'something breaks callers, or with --strict may; or another failure',
     2: 'the command line, a setting or a file is wrong',
     3: 'Redis could not be reached',
   },

@@ -74,7 +74,7 @@ export const enqueueLines = async (
   const count = lines.length === 1 ? '1 job' : `${lines.length} jobs`
   if (flags['dry-run'] !== undefined) {
     if (isJson) output.json({ checked: lines.length })
-    else output.out.line(`${count} can be enqueued; nothing was.`)
+    else output.out.line(`${count} can be enqueued; nothing was enqueued.`)
     return exitCodes.ok
   }
   const isShown = output.err.isTerminal && !isJson
@@ -101,7 +101,7 @@ export const enqueueLines = async (
 
 const entriesOf = (lines: readonly Line[]): EnqueueEntry[] => lines.map(({ entry }) => entry)
 
-const twinsText = (twins: number): string => (twins === 0 ? '' : `; ${twins} of them were there already`)
+const twinsText = (twins: number): string => (twins === 0 ? '' : `; ${twins} of them existed already`)
 
 /** @param output where to say which line is wrong; undefined: it is in the data alone */
 const checked = async (
@@ -117,7 +117,7 @@ const checked = async (
     const { index, ...rest } = (data ?? {}) as { index?: number }
     if (!(error instanceof HubError) || index === undefined || !(cause instanceof HubError)) throw error
     const { line } = lines[index]!
-    output?.err.line(`Line ${line} is wrong, so nothing is enqueued.`)
+    output?.err.line(`Line ${line} is wrong, so nothing was enqueued.`)
     const task = error.task === undefined ? {} : { task: error.task }
     // What a person is told of each problem of the arguments would be lost among other data.
     throw new HubError(error.code, cause.message, { ...task, data: output ? cause.data : { line, ...rest }, cause })
@@ -126,7 +126,7 @@ const checked = async (
 
 const heed = (interrupt: AbortSignal, sent: number, total: number): void => {
   if (interrupt.aborted)
-    throw new HubError('Aborted', `${sent} of ${total} jobs are enqueued, those of the first lines.`)
+    throw new HubError('Aborted', `${sent} of ${total} jobs were enqueued, those of the first lines.`)
 }
 
 /** @param before how many of earlier portions are enqueued */
@@ -137,6 +137,6 @@ const brokenOff = (error: unknown, before: number, total: number): unknown => {
   // Nothing arrived: the error says all there is to say.
   if (sent === 0) return error
   const why = error.cause instanceof HubError ? error.cause.message : error.message
-  const told = `${sent} of ${total} jobs are enqueued, the first ones of each queue; then: ${why}`
+  const told = `${sent} of ${total} jobs were enqueued (the first of each queue), then it failed: ${why}`
   return new HubError('OutcomeUnknown', told, { data: { enqueued: sent }, cause: error })
 }

@@ -6,43 +6,43 @@ import { queueOf } from './flag-values.ts'
 
 /** How a job is to be run, as flags. */
 export const enqueueFlags: Command['options'] = [
-  { flag: 'queue', value: 'name', about: 'queue it goes to', fallback: 'where the task is' },
-  { flag: 'forward', value: 'name', about: 'forwarder that takes it out of the hub, in the place of a worker' },
-  { flag: 'delay', value: 'time', about: 'not before so long from now: 30s, 5m, 2h, 1d' },
+  { flag: 'queue', value: 'name', about: 'queue of the job', fallback: 'the queue of the task' },
+  { flag: 'forward', value: 'name', about: 'forwarder that delivers it, instead of a worker' },
+  { flag: 'delay', value: 'time', about: 'run after this time: 30s, 5m, 2h, 1d' },
   {
     flag: 'at',
     value: 'when',
-    about: 'not before this moment: 2026-12-01T08:00:00Z; without Z or an offset, local time',
+    about: 'run at this time: 2026-12-01T08:00:00Z; local time without Z or an offset',
   },
   {
     flag: 'retries',
     value: 'n',
-    about: 'how often it is tried again when it fails',
+    about: 'how often it is retried when it fails',
     fallback: "the task's own, else 25",
   },
   {
     flag: 'backoff',
     value: 'kind',
-    about: 'wait before that: exponential, polynomial, a time, or times with commas',
+    about: 'wait before a retry: exponential, polynomial, a time, or times with commas',
     fallback: "the task's own, else exponential",
   },
   {
     flag: 'key',
     value: 'text',
-    about: 'of a keyed task: jobs with the same key run one after the other, or are merged',
+    about: 'for a keyed task: jobs with the same key run one at a time, or are merged',
   },
-  { flag: 'score', value: 'n', about: 'of a merged task: payloads with lower ones come first', fallback: 'the time' },
+  { flag: 'score', value: 'n', about: 'for a merged task: lower scores come first', fallback: 'the time' },
   { flag: 'priority', value: 'level', about: 'high, normal or low' },
   {
     flag: 'unique',
     value: 'id',
     isOptional: true,
-    about: 'only if none like it is there: of the same id, or of the same arguments',
+    about: 'only if no job with the same id, or the same arguments, exists',
   },
-  { flag: 'expires', value: 'time', about: 'it is not run when it has waited for longer' },
-  { flag: 'tracked', about: 'keep a record of how it fares, for pshub job' },
-  { flag: 'keep', value: 'time', about: 'keep that for so long after its end', fallback: '1h' },
-  { flag: 'durable', about: 'confirmed only when a replica of Redis has it, too' },
+  { flag: 'expires', value: 'time', about: 'do not run it after it has waited this long' },
+  { flag: 'tracked', about: 'keep a record of its state, for pshub job' },
+  { flag: 'keep', value: 'time', about: 'how long to keep the record after its end', fallback: '1h' },
+  { flag: 'durable', about: 'confirm it only when a replica of Redis has it too' },
 ]
 
 const priorities = ['high', 'normal', 'low'] as const

@@ -32,8 +32,7 @@ const run = async (invocation: Invocation): Promise<number> => {
       // Who waits for the result gets that alone on stdout.
       if (flags.json === undefined) (isWaiting ? output.err : output.out).line(id)
       else if (!isWaiting) output.json({ id, queue, task: job.task, isTwin })
-      if (isTwin && flags.json === undefined)
-        output.err.line(`Nothing was enqueued: this is the twin of ${id}, which was there already.`)
+      if (isTwin && flags.json === undefined) output.err.line(`Nothing was enqueued: it is a duplicate of ${id}.`)
       return isWaiting ? writeEnd(job, invocation, interrupt) : exitCodes.ok
     },
   })
@@ -46,7 +45,7 @@ const linesOf = async (invocation: Invocation): Promise<Line[] | undefined> => {
   const { file, wait } = flags
   if (timeoutOf(flags, 'enqueue') !== undefined && wait === undefined) throw wrong('--timeout needs --wait.')
   if (wait !== undefined && flags['dry-run'] !== undefined)
-    throw wrong('Nothing is enqueued with --dry-run, so there is nothing to --wait for.')
+    throw wrong('--dry-run enqueues nothing, so there is nothing to --wait for.')
   if (file === undefined) {
     if (task === undefined)
       throw wrong('pshub enqueue needs the name of a task, as in: pshub enqueue report:1.0 \'{"month":"2026-11"}\'')
@@ -64,14 +63,14 @@ export const enqueueCommand: Command = {
   usage: 'enqueue <task> [json | -]',
   summary: 'enqueue jobs: tasks that run in the background',
   about: [
-    'Enqueues a job and prints its id: the task is run once a worker has an idle slot, and again when it fails. No worker need ' +
-      'live, but for a task that none has declared yet --queue says where it goes. The task and its arguments are given as for ' +
-      'pshub call.',
-    'With --wait it waits for the end of the job and prints the result, as pshub call does; the id is on stderr then.',
-    'With --file it enqueues many: each line is JSON, [task, arguments, options] with the options of hub.enqueue(), or, where a ' +
-      'task is named on the command line, the arguments of one job. All lines are checked before the first job is enqueued. ' +
-      'The flags hold for all of them; options in a line win.',
-    'With --dry-run everything is checked (the task, its arguments, the options) and nothing enqueued.',
+    'Enqueues a job and prints its id. A worker runs it when a slot is idle, and retries it when it fails. No worker ' +
+      'has to be live; if no worker has declared the task yet, pass --queue. The task and its arguments are given as ' +
+      'for pshub call.',
+    '--wait waits until the job ends and prints the result, as pshub call does; the id goes to stderr.',
+    '--file enqueues many jobs. Each line is JSON: [task, arguments, options] with the options of hub.enqueue(), or ' +
+      'only the arguments if the command line names a task. All lines are checked before the first job is enqueued. ' +
+      'Flags apply to all jobs; options in a line take precedence.',
+    '--dry-run checks the task, its arguments and the options, and enqueues nothing.',
   ],
   arity: { min: 0, max: 2 },
   takesTasks: true,
@@ -79,29 +78,35 @@ export const enqueueCommand: Command = {
     ...enqueueFlags,
     ...waitOptions,
     { flag: 'file', value: 'path', about: 'enqueue one job per line of this file; - is stdin' },
-    { flag: 'dry-run', about: 'only check whether it could be enqueued' },
+    { flag: 'dry-run', about: 'only check whether it can be enqueued' },
     jsonOption,
-    { flag: 'name', value: 'name', about: 'what the task sees as its caller', setting: 'name', fallback: 'the host' },
+    {
+      flag: 'name',
+      value: 'name',
+      about: 'name of the caller that the task sees',
+      setting: 'name',
+      fallback: 'the host',
+    },
     ...callerOptions
       .filter(({ setting }) => setting !== 'maxBacklog')
       .map(option => (option.setting === 'logLevel' ? { ...option, fallback: 'silent' } : option)),
   ],
   examples: [
-    { line: `pshub enqueue report:1.0 '{"month":"2026-11"}'`, about: 'as soon as there is a slot' },
+    { line: `pshub enqueue report:1.0 '{"month":"2026-11"}'`, about: 'as soon as a slot is idle' },
     {
       line: 'pshub enqueue report:1.0 --delay 5m --retries 3 --unique=november',
-      about: 'later, three more tries, once',
+      about: 'later, with three retries, once',
     },
     { line: 'pshub enqueue report:1.0 --wait > report.json', about: 'and wait for the result' },
-    { line: 'pshub enqueue resize:1.0 --file sizes.jsonl --priority low', about: 'one job for each line of a file' },
+    { line: 'pshub enqueue resize:1.0 --file sizes.jsonl --priority low', about: 'one job per line of a file' },
   ],
   exitCodes: {
-    0: 'it is enqueued, or was there already; with --wait: it ended well',
-    1: 'with --wait: it failed for good',
+    0: 'enqueued, or existed already; with --wait: it succeeded',
+    1: 'with --wait: the job is dead',
     2: 'the command line, a line of the file or a setting is wrong',
-    3: 'it certainly was not enqueued: NoSuchTask, NotEnqueued (as when Redis is away), InvalidArgs, PayloadTooLarge',
-    4: 'it may have been enqueued: OutcomeUnknown; with --wait: its end is not known: Timeout, Aborted',
-    130: 'Ctrl-C (143 SIGTERM); with --wait the job goes on',
+    3: 'it was not enqueued: NoSuchTask, NotEnqueued (Redis is unreachable), InvalidArgs, PayloadTooLarge',
+    4: 'it may have been enqueued: OutcomeUnknown; with --wait: its end is unknown: Timeout, Aborted',
+    130: 'Ctrl-C (143 SIGTERM); with --wait the job continues',
   },
   run,
 }

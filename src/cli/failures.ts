@@ -44,16 +44,18 @@ const showUnanswered = async (invocation: Invocation): Promise<void> => {
 export const failuresCommand: Command = {
   name: 'failures',
   usage: 'failures [part of a name]',
-  summary: 'show the calls that failed lately, and why',
+  summary: 'show recent failures, and why',
   about: [
-    'Shows the calls and jobs that did not end well on a worker in the last hour, newest first: when each ended, its code, how ' +
-      'long its handler ran (EXEC), the service that called (FROM), and the MESSAGE that the caller was told, cut to 300 ' +
-      'characters. A worker keeps the last ten of each of its tasks; how many there were is in: pshub tasks.',
-    'TaskFailed is an error of the handler, InvalidArgs and InvalidResult are against its schemas, and Expired was not started ' +
-      'any more: slots were busy for too long. Other codes are of the application. The log of the worker has the same ID, and the stack. Calls that a ' +
-      'handler rejected (a TaskError with a status under 500) are not listed: pshub tasks counts them.',
-    'Below that, without --json: calls of the last hour that no worker answered (rejected as Overloaded or NoWorkers, failed as Timeout), by task, code and hub, ' +
-      'with how many there were in the LAST MINUTE and IN ALL since that hub started.',
+    'Shows the calls and jobs that failed on a worker in the last hour, newest first: when each ended, its code, how ' +
+      'long its handler ran (EXEC), the calling service (FROM), and the MESSAGE, cut to 300 characters. A worker keeps ' +
+      'the last ten failures of each task; pshub tasks shows the counts.',
+    'TaskFailed is an error of the handler. InvalidArgs and InvalidResult violate its schemas. Expired means that ' +
+      'the call did not start in time because all slots were busy. Other codes come from the application. The log of ' +
+      'the worker has the same ID and the stack. Calls that a handler rejected (a TaskError with a status under 500) ' +
+      'are not listed: pshub tasks counts them.',
+    'A second table lists the calls of the last hour that no worker answered (rejected as Overloaded or NoWorkers, ' +
+      'failed as Timeout) by task, code and hub, with their count in the LAST MINUTE and IN ALL since that hub ' +
+      'started. It is not part of --json.',
   ],
   arity: { min: 0, max: 1 },
   takesTasks: true,

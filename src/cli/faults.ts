@@ -13,11 +13,11 @@ export const watchFaults = (
   lastWords: (error: unknown) => Promise<void>,
 ): (() => void) => {
   const onRejection = (reason: unknown) => {
-    log.error(described(reason), 'a promise that nobody awaits was rejected; going on')
+    log.error(described(reason), 'unhandled promise rejection; continuing')
     void lastWords(reason)
   }
   const onException = (error: unknown) => {
-    log.error(described(error), 'an exception that nothing caught; stopping')
+    log.error(described(error), 'uncaught exception; stopping')
     void lastWords(error).then(onFatal)
   }
   process.on('unhandledRejection', onRejection)

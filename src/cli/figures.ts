@@ -76,7 +76,7 @@ export const phaseTitles: Record<keyof Phases, string> = { backlog: 'BACKLOG', q
 
 /** What the columns mean; help of each command that shows them says so. */
 export const aboutLoad =
-  'Figures are of the last minute, added up from what all live workers measured. The columns in ms are the median, the 95th ' +
+  'Figures cover the last minute, summed over all live workers. The columns in ms are the median, the 95th ' +
   'and the 99th percentile of three waits: BACKLOG in Redis until a worker had an idle slot, QUEUE WAIT from there until the ' +
-  'handler was started (near 0; more means a blocked event loop), and EXEC, the handler itself. ERRORS are the share of calls that failed. REJECTED, where there are any, counts calls that were not run (red), or that their handlers rejected. On a narrow terminal ' +
-  'columns are left out.'
+  'handler started (near 0; more means a blocked event loop), and EXEC, the handler itself. ERRORS is the share of calls that failed. REJECTED, if there are any, counts calls that were not run (red) or that their handlers rejected. A narrow terminal ' +
+  'omits columns.'

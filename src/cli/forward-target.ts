@@ -14,28 +14,28 @@ export const targetFlags: Command['options'] = [
   {
     flag: 'to',
     value: 'url',
-    about: 'where they go: https://, http://, redis://, rediss:// or amqp://, amqps://',
+    about: 'target: https://, http://, redis://, rediss://, amqp:// or amqps://',
     fallback: 'PSHUB_FORWARD_TO',
   },
-  { flag: 'list', value: 'key', about: 'with redis://: a list, to which they are appended' },
-  { flag: 'stream', value: 'key', about: 'with redis://: a stream, to which they are added' },
-  { flag: 'max-length', value: 'n', about: 'entries that the stream keeps, about', fallback: 'all' },
-  { flag: 'hub', value: 'namespace', about: 'with redis://: another hub, in which they are enqueued' },
-  { flag: 'queue', value: 'name', about: 'with --hub: queue that they go to there', fallback: 'where the task is' },
+  { flag: 'list', value: 'key', about: 'with redis://: list to append them to' },
+  { flag: 'stream', value: 'key', about: 'with redis://: stream to add them to' },
+  { flag: 'max-length', value: 'n', about: 'entries that the stream keeps, approximately', fallback: 'all' },
+  { flag: 'hub', value: 'namespace', about: 'with redis://: namespace of another hub to enqueue them in' },
+  { flag: 'queue', value: 'name', about: 'with --hub: queue in that hub', fallback: 'the queue of the task' },
   {
     flag: 'exchange',
     value: 'name',
-    about: 'with amqp://: exchange that they are published to',
+    about: 'with amqp://: exchange to publish them to',
     fallback: 'the default one',
   },
-  { flag: 'routing-key', value: 'key', about: 'with amqp://: their routing key', fallback: 'their task' },
+  { flag: 'routing-key', value: 'key', about: 'with amqp://: routing key', fallback: 'the task' },
   {
     flag: 'secret-file',
     value: 'path',
-    about: 'with https://: secrets that they are signed with, one a line',
+    about: 'with https://: file of signing secrets, one per line',
     fallback: 'PSHUB_FORWARD_SECRET',
   },
-  { flag: 'headers-file', value: 'path', about: 'with https://: further headers, as an object of JSON' },
+  { flag: 'headers-file', value: 'path', about: 'with https://: file of further headers, a JSON object' },
 ]
 
 /** Flags that say more about each kind. */
@@ -55,10 +55,10 @@ export const targetOf = async (
   const to = flags.to ?? variableIn(env, 'PSHUB_FORWARD_TO')
   if (module !== undefined) {
     const given = ['to', ...Object.values(belonging).flat()].find(flag => flags[flag] !== undefined)
-    if (given !== undefined) throw wrong(`The module says where jobs go; leave out --${given}.`)
+    if (given !== undefined) throw wrong(`The module determines the target; omit --${given}.`)
     return moduleTarget(module, cwd)
   }
-  if (to === undefined) throw wrong('Say where jobs go: --to <url>, PSHUB_FORWARD_TO, or a module.')
+  if (to === undefined) throw wrong('Pass a target: --to <url>, PSHUB_FORWARD_TO, or a module.')
   const kind = kindOf(to, flags.to === undefined ? 'PSHUB_FORWARD_TO' : '--to')
   // A webhook takes none, wherever it comes from.
   if (kind !== 'http' && flags.to !== undefined && hasPassword(flags.to))
@@ -117,7 +117,7 @@ const headersOf = (path: string | undefined, cwd: string): Record<string, string
   } catch (error) {
     if (error instanceof ConfigError) throw error
   }
-  throw new ConfigError(`--headers-file: ${path} must hold an object of JSON, with a text for each header.`)
+  throw new ConfigError(`--headers-file: ${path} must hold a JSON object with a string for each header.`)
 }
 
 const textOf = (path: string, cwd: string, flag: string): string => {
@@ -132,7 +132,7 @@ const redisTarget = async (redis: string, flags: Flags): Promise<ForwardTarget> 
   const { list, stream, hub, queue } = flags
   const maxLength = flags['max-length']
   const named = [list, stream, hub].filter(each => each !== undefined)
-  if (named.length !== 1) throw wrong('With redis:// give one of --list, --stream and --hub.')
+  if (named.length !== 1) throw wrong('With redis:// pass one of --list, --stream and --hub.')
   if (queue !== undefined && hub === undefined) throw wrong('--queue belongs to --hub.')
   if (maxLength !== undefined && stream === undefined) throw wrong('--max-length belongs to --stream.')
   if (maxLength !== undefined && !/^[1-9]\d{0,14}$/.test(maxLength))

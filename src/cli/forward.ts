@@ -56,18 +56,19 @@ const countOf = (text: string, flag: string): number => {
 export const forwardCommand: Command = {
   name: 'forward',
   usage: 'forward <name> [module]',
-  summary: 'hand jobs to something outside of the hub',
+  summary: 'deliver jobs to a webhook, Redis, RabbitMQ or another target',
   about: [
-    'Takes the jobs that were enqueued with `forward: <name>` (pshub enqueue --forward) out of the hub, each at least once: a job is ' +
-      'done when the other side has confirmed it, is tried again later when that did not happen, and is dead in the end (pshub dead ' +
-      '--queue forward.<name>).',
-    '--to says where they go: https:// posts each job, signed (Standard Webhooks); redis:// with --list, --stream or --hub puts them ' +
-      'into a list, a stream or another hub; amqp:// publishes them (RabbitMQ; needs the package amqplib). Or a module says it: its ' +
-      'default export, or its `target`, is an object with a method forward(batch, signal).',
-    'Secrets do not belong on a command line, which others can read: a URL with a password goes into PSHUB_FORWARD_TO, what webhooks ' +
-      'are signed with into PSHUB_FORWARD_SECRET or a file, further headers into a file.',
-    'Several may run beside each other. Ctrl-C or SIGTERM stop it as a worker: what is on its way may be confirmed within the grace, the ' +
-      'rest is put back.',
+    'Takes jobs that were enqueued with `forward: <name>` (pshub enqueue --forward) and delivers them to a target, ' +
+      'at least once. A job is done when the target confirms it. Otherwise it is retried later, and is dead when its ' +
+      'retries are used up (pshub dead --queue forward.<name>).',
+    '--to chooses the target: https:// posts each job, signed (Standard Webhooks); redis:// with --list, --stream or ' +
+      '--hub adds them to a list, a stream or another hub; amqp:// publishes them (RabbitMQ; needs the package ' +
+      'amqplib). Instead of --to you can pass a module whose default export, or `target`, is an object with a method ' +
+      'forward(batch, signal).',
+    'Other users can read a command line. Put a URL with a password into PSHUB_FORWARD_TO, the secret that signs ' +
+      'webhooks into PSHUB_FORWARD_SECRET or a file, and headers into a file.',
+    'You can run several forwarders of one name. Ctrl-C or SIGTERM stops it gracefully: jobs in flight may be ' +
+      'confirmed within the grace period, the rest returns to the queue.',
   ],
   arity: {
     min: 1,
@@ -76,28 +77,28 @@ export const forwardCommand: Command = {
   },
   options: [
     ...targetFlags,
-    { flag: 'slots', value: 'n', about: 'jobs that are on their way at once', setting: 'slots', fallback: '32' },
+    { flag: 'slots', value: 'n', about: 'jobs in flight at once', setting: 'slots', fallback: '32' },
     {
       flag: 'batch',
       value: 'n',
-      about: 'jobs that are handed over at once at the most',
-      fallback: "the target's own, else the slots",
+      about: 'maximum of jobs per batch',
+      fallback: "the target's, else the slots",
     },
     { flag: 'wait', value: 'time', about: 'how long the first job of a batch waits for others', fallback: '10ms' },
     {
       flag: 'timeout',
       value: 'time',
-      about: 'how long the other side may take to confirm',
+      about: 'how long the target may take to confirm',
       fallback: '30s',
     },
-    { flag: 'retries', value: 'n', about: 'how often a job is tried again that says nothing itself', fallback: '25' },
+    { flag: 'retries', value: 'n', about: 'how often a job without retries of its own is retried', fallback: '25' },
     {
       flag: 'backoff',
       value: 'kind',
-      about: 'wait before that: exponential, polynomial, a time, or times with commas',
+      about: 'wait before a retry: exponential, polynomial, a time, or times with commas',
       fallback: 'exponential',
     },
-    ...servingOptions('what is on its way').filter(({ setting }) => setting !== 'maxBacklog'),
+    ...servingOptions('jobs in flight').filter(({ setting }) => setting !== 'maxBacklog'),
   ],
   examples: [
     {
@@ -107,13 +108,13 @@ export const forwardCommand: Command = {
     { line: 'pshub forward events --to redis://other:6379 --stream events --max-length 100000', about: 'a stream' },
     { line: 'pshub forward far --to redis://other:6379 --hub pshub', about: 'another hub' },
     { line: 'pshub forward orders --to amqp://rabbit --exchange orders --routing-key paid', about: 'RabbitMQ' },
-    { line: 'pshub forward kafka ./kafka.mjs', about: 'whatever that module does' },
+    { line: 'pshub forward kafka ./kafka.mjs', about: 'a target of your own' },
   ],
   exitCodes: {
     0: 'stopped gracefully',
-    1: 'the module failed while it was loaded, or an exception was not caught',
+    1: 'the module failed while loading, or an exception was not caught',
     2: 'the command line, a setting, or a Redis that cannot keep the promises',
-    130: 'ended at once by a second Ctrl-C (143 by a second SIGTERM)',
+    130: 'stopped at once by a second Ctrl-C (143 by a second SIGTERM)',
   },
   run,
 }

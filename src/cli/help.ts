@@ -5,7 +5,7 @@ import type { Command, Option } from './command.ts'
 import type { Sink } from './output.ts'
 
 const usualExitCodes: Record<number, string> = {
-  0: 'all went well',
+  0: 'success',
   1: 'it failed',
   2: 'the command line or a setting is wrong',
   3: 'Redis could not be reached',
@@ -19,7 +19,7 @@ export const writeOverview = (sink: Sink, commands: readonly Command[]): void =>
   const title = (text: string) => sink.paint('bold', text)
   const width = Math.max(...commands.map(({ name }) => name.length))
   const lines = [
-    `pshub ${version}: calls to tasks of workers, over Redis, with an answer.`,
+    `pshub ${version}: remote calls and background jobs over Redis.`,
     '',
     `${title('Usage:')} pshub <command> [arguments] [options]`,
     '',
@@ -27,14 +27,14 @@ export const writeOverview = (sink: Sink, commands: readonly Command[]): void =>
     ...commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`),
     `  ${'help'.padEnd(width)}  show this, or the help of one command`,
     '',
-    title('A first round:'),
-    '  pshub check                              is this Redis fit for it?',
+    title('First steps:'),
+    '  pshub check                              check this Redis',
     '  pshub worker ./tasks.mjs                 serve the tasks that a module exports',
-    '  pshub tasks                              see them',
+    '  pshub tasks                              list them',
     `  pshub call add:1.0 '{"a":1,"b":2}'       call one`,
     '',
     'Every command takes --redis (or PSHUB_REDIS), --namespace and --config.',
-    'More about one: pshub help <command>',
+    'Help for a command: pshub help <command>',
   ]
   for (const line of lines) sink.line(line)
 }
@@ -63,7 +63,7 @@ export const writeHelp = (sink: Sink, command: Command): void => {
     title('Environment:'),
     ...aligned(environmentOf(options), width),
     '',
-    ...wrapped('A flag wins over the environment, that over the file of --config, that over the default.', width),
+    ...wrapped('Precedence: flag, environment, the file of --config, default.', width),
   ]
   for (const line of lines) sink.line(line)
 }
@@ -106,5 +106,5 @@ const environmentOf = (options: Option[]): [string, string][] => [
     const unit = variable.endsWith('_MS') ? ', in milliseconds' : ''
     return [[variable, `as --${flag}${unit}; '${setting}' in a file`]]
   }),
-  ['NO_COLOR, FORCE_COLOR', 'never colours, always colours (default: on a terminal)'],
+  ['NO_COLOR, FORCE_COLOR', 'never or always use colours (default: on a terminal)'],
 ]

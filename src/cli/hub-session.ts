@@ -55,5 +55,5 @@ const toldOf = (error: unknown, { redis }: Readonly<Settings>, away: string | un
   if (away !== undefined) return new RedisAway(redis, away)
   const { cause } = error
   const isRefusal = isLook && cause instanceof Error && cause.name === 'ReplyError'
-  return isRefusal ? new Error(`Redis refused: ${explained(messageOf(cause))}.`, { cause: error }) : error
+  return isRefusal ? new Error(`Redis rejected: ${explained(messageOf(cause))}.`, { cause: error }) : error
 }

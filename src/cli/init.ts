@@ -44,7 +44,7 @@ const run = async ({ flags, output, host }: Invocation): Promise<number> => {
     return exitCodes.ok
   }
   if (written.length > 0) output.out.line(`Written: ${written.join(', ')}`)
-  if (left.length > 0) output.out.line(`Left alone, because it was there: ${left.join(', ')}`)
+  if (left.length > 0) output.out.line(`Not changed, because it exists: ${left.join(', ')}`)
   output.out.line('Next:')
   for (const line of next) output.out.line(`  ${line}`)
   return exitCodes.ok
@@ -55,9 +55,10 @@ export const initCommand: Command = {
   usage: 'init [--js]',
   summary: 'write a first task, its test, and what they need',
   about: [
-    'Writes tasks.ts with a task, tasks.test.ts with its test, tsconfig.json, README.md and package.json into this folder. Existing files are left ' +
-      'alone and named; a package.json that npm made when it installed pshub gets the scripts and packages that the task needs.',
-    'The task is TypeScript with zod. Node 22.18 and newer run it as it is, older ones through tsx.',
+    'Writes tasks.ts with a task, tasks.test.ts with its test, tsconfig.json, README.md and package.json into this ' +
+      'folder. Existing files are not changed, and are listed; a package.json that npm created when it installed pshub ' +
+      'gets the scripts and packages that the task needs.',
+    'The task is TypeScript with zod. Node 22.18 and newer run it directly, older versions through tsx.',
   ],
   arity: { min: 0, max: 0 },
   options: [
@@ -70,6 +71,6 @@ export const initCommand: Command = {
       about: 'from an empty folder to a form in the browser',
     },
   ],
-  exitCodes: { 0: 'each file is there, now or already', 1: 'one could not be written', 2: 'the command line is wrong' },
+  exitCodes: { 0: 'all files exist', 1: 'a file could not be written', 2: 'the command line is wrong' },
   run,
 }

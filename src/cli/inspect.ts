@@ -40,7 +40,7 @@ const lookOf = (id: string, answer: string): WorkerLook => {
     return readWorkerLook(answer)
   } catch (error) {
     if (!(error instanceof Unreadable)) throw error
-    throw new Unreadable(`What worker ${shortId(id)} answered is of no use: ${error.message}.`)
+    throw new Unreadable(`The answer of worker ${shortId(id)} is invalid: ${error.message}.`)
   }
 }
 
@@ -57,29 +57,29 @@ const workersOf = (workers: WorkerOverview[], name: string): WorkerOverview[] =>
   const [first] = live
   if (first && live.every(({ host, pid }) => host === first.host && pid === first.pid)) return live
   const known = workers.filter(worker => worker.live).map(({ id, host, pid }) => `${shortId(id)} (${host}/${pid})`)
-  const there = known.length === 0 ? 'No worker lives.' : `There are ${known.slice(0, 20).join(', ')}.`
-  if (live.length > 1) throw new HubError('NoWorkers', `'${name}' may be ${live.length} workers. ${there}`)
-  const lost = found.length > 0 ? `The worker '${name}' is lost: its lease ended.` : `There is no worker '${name}'.`
+  const there = known.length === 0 ? 'No worker is live.' : `Live workers: ${known.slice(0, 20).join(', ')}.`
+  if (live.length > 1) throw new HubError('NoWorkers', `'${name}' matches ${live.length} workers. ${there}`)
+  const lost = found.length > 0 ? `The worker '${name}' is lost: its lease expired.` : `There is no worker '${name}'.`
   throw new HubError('NoWorkers', `${lost} ${there}`)
 }
 
 export const inspectCommand: Command = {
   name: 'inspect',
   usage: 'inspect <worker>',
-  summary: 'ask a worker what it is doing',
+  summary: 'show what a worker is running',
   about: [
-    'Asks a running worker, through Redis, what its slots run: task, id, for how long, which attempt, and what each was seen doing ' +
-      'last. That is its last nested call or log line: Node does not tell where an async function waits. While its event ' +
-      'loop is blocked the thread beside it answers, with the stack of what blocks it.',
-    `It answers with its next beat, within two seconds; after ${askedForMs / 1000} s that is given up. On the worker's own host ` +
-      'kill -TTIN <pid> has it write the same to its stderr.',
+    'Asks a running worker, through Redis, what its slots run: task, id, how long, which attempt, and the last ' +
+      'activity seen. That is the last nested call or log line: Node does not show where an async function waits. If ' +
+      'the event loop is blocked, a helper thread answers with the stack of the blocking code.',
+    'The worker answers with its next heartbeat, within two seconds; the command times out after ' +
+      `${askedForMs / 1000} s. On the host of the worker, kill -TTIN <pid> writes the same to its stderr.`,
   ],
   arity: { min: 1, max: 1, missing: 'the worker: the beginning of its id or host/pid, as pshub workers shows them' },
   takesIds: true,
   options: [jsonOption],
   examples: [
     { line: 'pshub inspect 4kHfQp2x', about: 'by the beginning of its id' },
-    { line: 'pshub inspect web-1/4711 --json', about: 'by host and pid, for programs' },
+    { line: 'pshub inspect web-1/4711 --json', about: 'by host and pid, as JSON' },
   ],
   exitCodes: {
     0: 'it answered',

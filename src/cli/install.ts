@@ -37,12 +37,12 @@ const run = async (invocation: Invocation): Promise<number> => {
 export const installCommand: Command = {
   name: 'install',
   usage: 'install',
-  summary: 'load the library that hubs and workers need into Redis',
+  summary: 'load the library of pshub into Redis',
   about: [
-    'Loads the library of functions with which hubs and workers do what must be done in one step. It is only needed where ' +
-      'their Redis users may not load it: any that may does so by itself, where it is missing or older.',
-    'A newer revision replaces an older one, never the other way round, and nothing that is under way is disturbed. Redis ' +
-      'keeps the library like data, in its files and on its replicas; FUNCTION FLUSH and an empty Redis lose it.',
+    'Loads the library of functions that hubs and workers need into Redis. You need this only if their Redis users ' +
+      'may not load it: otherwise they load it themselves when it is missing or older.',
+    'A newer revision replaces an older one, never the other way round, and work in flight is not disturbed. Redis ' +
+      'keeps the library like data, in its files and on its replicas; FUNCTION FLUSH or an empty Redis loses it.',
   ],
   arity: { min: 0, max: 0 },
   options: [jsonOption],
@@ -53,7 +53,7 @@ export const installCommand: Command = {
     },
   ],
   exitCodes: {
-    0: 'it is there, now or already',
+    0: 'the library is loaded',
     1: 'Redis refused it: this user lacks the right, or Redis is full or too old',
     2: 'the command line or a setting is wrong',
     3: 'Redis could not be reached',

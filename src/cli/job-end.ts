@@ -11,8 +11,8 @@ import { ToldProgress } from './progress.ts'
 const asLongAsItTakesMs = 365 * 24 * 3600 * 1000
 
 export const waitOptions: Command['options'] = [
-  { flag: 'wait', about: 'wait for its end and print its result, as pshub call does' },
-  { flag: 'timeout', value: 'time', about: 'how long to wait at the most', fallback: 'until it ends' },
+  { flag: 'wait', about: 'wait until it ends and print its result, as pshub call does' },
+  { flag: 'timeout', value: 'time', about: 'how long to wait', fallback: 'until it ends' },
 ]
 
 /** Waits for the end of a job and prints its result. Rejects as Job.result(). */
@@ -29,7 +29,7 @@ export const writeEnd = async (job: Job, invocation: Invocation, interrupt: Abor
   } catch (error) {
     if (!(error instanceof HubError) || error.code !== 'NotEnqueued') throw error
     // The job is there: nothing must say that it was not run.
-    throw new HubError('OutcomeUnknown', `Redis was away in the end, so how job ${job.id} fares is not known.`, {
+    throw new HubError('OutcomeUnknown', `Redis became unreachable, so the state of job ${job.id} is unknown.`, {
       task: job.task,
       id: job.id,
       cause: error,

@@ -57,9 +57,9 @@ const cancel = (
       const { state } = await job.status()
       const isTold = state === 'running' || state === 'cancelled'
       if (flags.json !== undefined) output.json({ id, queue: job.queue, cancelled: isCancelled, state })
-      else if (isCancelled) output.out.line(`${id} is cancelled; it is not run.`)
-      else if (isTold) output.out.line(`${id} runs; its worker was told to end it, and it is not tried again.`)
-      else output.err.line(`${id} had ended before: it is ${state}.`)
+      else if (isCancelled) output.out.line(`${id} is cancelled; it will not run.`)
+      else if (isTold) output.out.line(`${id} is running; its abort signal fires, and it will not be retried.`)
+      else output.err.line(`${id} has already ended: it is ${state}.`)
       return isCancelled || isTold ? exitCodes.ok : exitCodes.failed
     },
   })
@@ -76,11 +76,11 @@ const runNow = (
       const { flags, output } = invocation
       const isRun = await hub.runJob(id, { queue })
       if (flags.json !== undefined) output.json({ id, run: isRun })
-      else if (isRun) output.out.line(`${id} waits no longer: the next free slot takes it.`)
+      else if (isRun) output.out.line(`${id} is due now: the next idle slot runs it.`)
       else {
         const { state, key } = await hub.jobDetails(id, { queue })
-        const others = key === undefined ? '' : ', or others of its key are before it'
-        output.err.line(`${id} does not wait for its time${others}: it is ${state}.`)
+        const others = key === undefined ? '' : ', or other jobs of its key are before it'
+        output.err.line(`${id} is not scheduled or retrying${others}: it is ${state}.`)
       }
       return isRun ? exitCodes.ok : exitCodes.failed
     },
@@ -102,8 +102,8 @@ const show = async (
   const found = await withRedis(settings, connection => connection.send(client => find(client, keys, id, queue)))
   if (!found) {
     const where = queue === undefined ? '' : ` in queue ${queue}`
-    const why = 'it was not tracked, or its record has gone'
-    throw new HubError('NoSuchJob', `Nothing is known of job ${id}${where}: ${why}.`, { id })
+    const why = 'it was not tracked, or the record has expired'
+    throw new HubError('NoSuchJob', `There is no record of job ${id}${where}: ${why}.`, { id })
   }
   const { record, steps } = found
   const chain = record.chain && { id: record.chain.id, steps }
@@ -173,39 +173,39 @@ const writeJob = ({ record, steps, nowMs }: Found, sink: Sink): void => {
 export const jobCommand: Command = {
   name: 'job',
   usage: 'job <id>',
-  summary: 'show how one job fares, wait for it, run it at once or cancel it',
+  summary: 'show a job, wait for it, run it at once or cancel it',
   about: [
-    'Shows what is known of a tracked job: its state (waiting, scheduled, running, retrying; done, dead, expired or cancelled ' +
-      'at its end), when it was enqueued, started and ended, how often it failed and how the last time, how far it is, its worker, its ' +
-      'result, and the steps of the chain that it is one of. A step that has not come yet is pending.',
-    'Tracked are jobs enqueued with --tracked, --keep or --unique, and the steps of chains. A record is kept for an hour ' +
-      'after the end of its job, if nothing else was said.',
-    'With --wait it waits for the end and prints the result, as pshub call does. With --cancel a job that waits is not ' +
-      'run, the handler of one that runs is told to end, and it is not tried again. With --run one that waits for its time or ' +
-      'its next try is run at once, with its tries as they are; one that is not tracked too, where --queue says where it is.',
+    'Shows a tracked job: its state (waiting, scheduled, running, retrying; at its end done, dead, expired or ' +
+      'cancelled), when it was enqueued, started and ended, its failures, progress, worker and result, and the steps ' +
+      'of its chain. A step that has not started yet is pending.',
+    'Jobs enqueued with --tracked, --keep or --unique and the steps of chains are tracked. By default a record is ' +
+      'kept for an hour after its job has ended.',
+    '--wait waits until the job ends and prints the result, as pshub call does. --cancel stops a waiting job from ' +
+      'running; if the job is running, its abort signal fires and it is not retried. --run starts a scheduled or ' +
+      'retrying job at once and keeps its count of tries; for an untracked job also pass --queue.',
   ],
   arity: { min: 1, max: 1, missing: 'the id of a job, which pshub enqueue prints' },
   takesIds: true,
   options: [
-    { flag: 'queue', value: 'name', about: 'where it is', fallback: 'all queues are asked' },
+    { flag: 'queue', value: 'name', about: 'queue of the job', fallback: 'all queues' },
     ...waitOptions,
     { flag: 'cancel', about: 'cancel it' },
-    { flag: 'run', about: 'run it at once, where it waits for its time or its next try' },
+    { flag: 'run', about: 'run it at once if it is scheduled or retrying' },
     jsonOption,
   ],
   examples: [
-    { line: 'pshub job hAx4WmHgRkt9nVrqo0bLmQ', about: 'how it fares' },
-    { line: 'pshub job hAx4WmHgRkt9nVrqo0bLmQ --wait --timeout 10m', about: 'its result, once there is one' },
-    { line: 'pshub job hAx4WmHgRkt9nVrqo0bLmQ --cancel', about: 'it is not wanted any more' },
-    { line: 'pshub job hAx4WmHgRkt9nVrqo0bLmQ --run', about: 'now, and not in an hour' },
+    { line: 'pshub job hAx4WmHgRkt9nVrqo0bLmQ', about: 'its state' },
+    { line: 'pshub job hAx4WmHgRkt9nVrqo0bLmQ --wait --timeout 10m', about: 'its result, when it has ended' },
+    { line: 'pshub job hAx4WmHgRkt9nVrqo0bLmQ --cancel', about: 'it is no longer needed' },
+    { line: 'pshub job hAx4WmHgRkt9nVrqo0bLmQ --run', about: 'now, not in an hour' },
   ],
   exitCodes: {
-    0: 'it is shown, ended well, is cancelled, or waits no longer',
-    1: 'with --wait: it failed for good; with --cancel: it had ended before; with --run: it did not wait for its time; or Redis refused',
+    0: 'shown, succeeded, cancelled, or due now',
+    1: 'with --wait: it is dead; with --cancel: it had already ended; with --run: it was not scheduled or retrying; or Redis refused',
     2: 'the command line or a setting is wrong',
-    3: 'Redis could not be reached; with --wait: the job certainly was not run',
-    4: 'nothing is known of it: NoSuchJob; with --wait: it has not ended, or was cancelled: Timeout, Aborted',
-    130: 'Ctrl-C (143 SIGTERM); the job goes on',
+    3: 'Redis could not be reached; with --wait: the job was not run',
+    4: 'there is no record of it: NoSuchJob; with --wait: it has not ended, or was cancelled: Timeout, Aborted',
+    130: 'Ctrl-C (143 SIGTERM); the job continues',
   },
   run,
 }

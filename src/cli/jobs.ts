@@ -29,7 +29,7 @@ const run = async (invocation: Invocation): Promise<number> => {
   const { task, key } = flags
   if (state === undefined && (task ?? key) !== undefined)
     throw new UsageError(
-      `--${task === undefined ? 'key' : 'task'} needs --state: what is counted is all tasks of a queue.`,
+      `--${task === undefined ? 'key' : 'task'} needs --state: counts cover all tasks of a queue.`,
       'jobs',
     )
   const limit = jobsLimitOf(flags.limit, 'jobs')
@@ -70,9 +70,9 @@ const countColumns: Column<JobCounts>[] = [
 const showCounts = (counts: JobCounts[], { flags, output }: Invocation): void => {
   if (flags.json !== undefined) output.json(counts)
   else if (counts.length > 0) writeTable(output.out, countColumns, counts)
-  else output.err.line('No queue is known yet. A worker brings its queue along: pshub worker ./tasks.mjs')
+  else output.err.line('No queue is known yet. To create one, start a worker: pshub worker ./tasks.mjs')
   if (flags.json === undefined && counts.some(each => queuedStates.some(state => each[state] === undefined)))
-    output.err.line('This Redis user may not read what stands as ?; what it lacks is shown by: pshub check --for view')
+    output.err.line('This Redis user may not read what stands as ?; to see what is missing: pshub check --for view')
 }
 
 /** How long ago that was. */
@@ -93,7 +93,7 @@ const whenColumns: Record<QueuedState, (nowMs: number) => Column<QueuedJob>> = {
   waiting: nowMs => ({ title: 'ENQUEUED', value: ({ enqueuedMs }) => enqueuedOrDue(nowMs, enqueuedMs), right: true }),
   scheduled: nowMs => ({ title: 'DUE', value: ({ dueMs }) => until(nowMs, dueMs), right: true }),
   retrying: nowMs => ({ title: 'DUE', value: ({ dueMs }) => until(nowMs, dueMs), right: true }),
-  dead: nowMs => ({ title: 'GIVEN UP', value: ({ deadMs }) => ago(nowMs, deadMs), right: true }),
+  dead: nowMs => ({ title: 'DEAD SINCE', value: ({ deadMs }) => ago(nowMs, deadMs), right: true }),
 }
 
 /** A key whose jobs are merged is one line. */
@@ -140,36 +140,37 @@ const showJobs = (
   if (jobs.length > 0) writeTable(out, columnsOf(state, atMs, jobs), jobs)
   const ofKey = flags.key === undefined ? '' : ` with the key ${printable(flags.key)}`
   const which = (flags.task === undefined ? '' : ` of ${printable(flags.task)}`) + ofKey
-  if (more && jobs.length > 0) err.line('There are more, or may be: --limit, --queue, --task or --key show others.')
-  else if (more) err.line(`No ${state} job${which} is among the first ${mostListed} of each queue; there are more.`)
-  else if (jobs.length === 0) err.line(`No job${which} is ${state}. How many are in each state: pshub jobs`)
+  if (more && jobs.length > 0) err.line('There may be more: use --limit, --queue, --task or --key.')
+  else if (more)
+    err.line(`No ${state} job${which} is among the first ${mostListed} of each queue; there are more jobs.`)
+  else if (jobs.length === 0) err.line(`No job${which} is ${state}. To count the jobs in each state: pshub jobs`)
 }
 
 export const jobsCommand: Command = {
   name: 'jobs',
   usage: 'jobs',
-  summary: 'show the jobs that wait, are scheduled, are tried again or were given up',
+  summary: 'count and list waiting, scheduled, retrying and dead jobs',
   about: [
-    'Counts the jobs of each queue: WAITING for a slot, SCHEDULED for later, RETRYING (they failed and wait for their next ' +
-      'try), and DEAD: given up, and kept until somebody looks (pshub dead). Those that run are HELD in pshub queues. ' +
-      'A queue that no task is known in yet is only found with --queue.',
-    'With --state it lists them, the next one first, of the dead the latest: when they came, are due or were given up, how ' +
-      'often they failed (TRIES) and how the last time, and the service that enqueued them (FROM). A key whose jobs are merged ' +
-      'is one line, with how many PAYLOADS wait (pshub key shows these).',
+    'Counts the jobs of each queue: WAITING for a slot, SCHEDULED for later, RETRYING (failed, waiting for the next ' +
+      'try), and DEAD (retries used up; see pshub dead). Running jobs are HELD in pshub queues. If no known task uses ' +
+      'a queue, pass it with --queue.',
+    '--state lists the jobs, the next one first, dead jobs latest first: when they were enqueued, are due or became ' +
+      'dead, how often they failed (TRIES), the last failure, and the service that enqueued them (FROM). A merged key ' +
+      'is one line with its number of PAYLOADS (pshub key shows them).',
   ],
   arity: { min: 0, max: 0 },
   options: [
-    { flag: 'queue', value: 'name', about: 'this queue only' },
-    { flag: 'state', value: 'state', about: `list those that are ${queuedStates.join(', ')}` },
-    { flag: 'task', value: 'name:1.0', about: 'of this task only; with --state' },
-    { flag: 'key', value: 'text', about: 'with this key only; with --state' },
+    { flag: 'queue', value: 'name', about: 'only this queue' },
+    { flag: 'state', value: 'state', about: `list the jobs that are ${queuedStates.join(', ')}` },
+    { flag: 'task', value: 'name:1.0', about: 'only this task; with --state' },
+    { flag: 'key', value: 'text', about: 'only this key; with --state' },
     limitOption,
     jsonOption,
   ],
   examples: [
-    { line: 'pshub jobs', about: 'how many, where' },
-    { line: 'pshub jobs --state retrying', about: 'what fails, and when it is tried again' },
-    { line: "pshub jobs --state scheduled --json | jq '.[].dueMs'", about: 'for programs, in milliseconds of Redis' },
+    { line: 'pshub jobs', about: 'how many in which queue' },
+    { line: 'pshub jobs --state retrying', about: 'failing jobs, and when they are retried' },
+    { line: "pshub jobs --state scheduled --json | jq '.[].dueMs'", about: 'as JSON, in milliseconds of Redis' },
   ],
   run,
 }

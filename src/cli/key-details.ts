@@ -18,9 +18,9 @@ export interface KeyToShow {
 
 const states: Record<KeyState, string> = {
   running: 'running',
-  due: 'due: it is taken as soon as a slot is idle',
-  later: 'later: it waits for its time',
-  empty: 'empty: nothing waits of it, and none runs',
+  due: 'due: it runs as soon as a slot is idle',
+  later: 'later: its time has not come',
+  empty: 'empty: nothing waits or runs',
 }
 
 /** Writes all that is known of a key. */
@@ -53,7 +53,7 @@ export const writeKey = ({ status, dead, nowMs, limit }: KeyToShow, sink: Sink):
   // Where a task was of the other kind before, there may be both.
   part('payloads', payloadColumns, payloads, waiting - jobs.length)
   part('jobs in line', jobColumns(nowMs), jobs, waiting - payloads.length)
-  part('failures, the latest first', failureColumns(nowMs), errors.toReversed())
+  part('failures, latest first', failureColumns(nowMs), errors.toReversed())
   part('dead', deadColumns(nowMs, dead), dead)
 }
 
@@ -76,7 +76,7 @@ const failureColumns = (nowMs: number): Column<JobFailure>[] => [
 ]
 
 const deadColumns = (nowMs: number, dead: readonly DeadJob[]): Column<DeadJob>[] => [
-  { title: 'GIVEN UP', value: ({ atMs }) => ago(nowMs, atMs), right: true },
+  { title: 'DEAD SINCE', value: ({ atMs }) => ago(nowMs, atMs), right: true },
   ...(dead.some(({ score }) => score !== undefined)
     ? [{ title: 'SCORE', value: ({ score }: DeadJob) => score ?? '-', right: true }]
     : []),

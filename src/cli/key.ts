@@ -66,7 +66,7 @@ const deleteWaiting: Change = async (key, hub, invocation) => {
   const { waiting, jobs } = await key.status()
   const name = nameOf(key)
   if (waiting > 1 && invocation.flags.yes === undefined)
-    throw wrong(`${waiting} wait of ${name}. Look with: pshub key <task> <key>. Then delete them all with --yes.`)
+    throw wrong(`${waiting} wait in ${name}. To see them: pshub key <task> <key>. To delete them all, pass --yes.`)
   let deleted = await key.delete()
   let left = 0
   if (jobs.length > 0) {
@@ -83,8 +83,8 @@ const deleteWaiting: Change = async (key, hub, invocation) => {
     await key.delete()
   }
   const isDone = deleted > 0
-  const all = deleted === 1 ? `1 that waited of ${name} is deleted` : `${deleted} that waited of ${name} are deleted`
-  const rest = left > 0 ? `; ${left} cannot be, because a batch waits for them` : ''
+  const all = deleted === 1 ? `Deleted 1 of ${name}` : `Deleted ${deleted} of ${name}`
+  const rest = left > 0 ? `; ${left} cannot be deleted, because a batch waits for them` : ''
   const sentence = isDone || left > 0 ? `${all}${rest}.` : nothingWaits(name)
   return told(key, invocation, { deleted, left }, isDone, sentence)
 }
@@ -93,7 +93,7 @@ const change: Record<Exclude<Act, 'show'>, Change> = {
   run: async (key, _hub, invocation) => {
     const waiting = await key.runNow()
     const name = nameOf(key)
-    const what = waiting === 1 ? 'what waits of it is taken' : `the ${waiting} that wait of it are taken`
+    const what = waiting === 1 ? 'it runs' : `its ${waiting} waiting jobs run`
     const sentence = waiting > 0 ? `${name} is due now: ${what} as soon as a slot is idle.` : nothingWaits(name)
     return told(key, invocation, { waiting }, waiting > 0, sentence)
   },
@@ -102,8 +102,8 @@ const change: Record<Exclude<Act, 'show'>, Change> = {
     const isNamed = id !== undefined || score !== undefined
     const skipped = await key.skip({ id, score: score === undefined ? undefined : Number(score) })
     const name = nameOf(key)
-    const none = isNamed ? `Another one is first of ${name} by now, or none.` : nothingWaits(name)
-    const sentence = skipped ? `What ${name} was stuck at is dead now, and it goes on.` : none
+    const none = isNamed ? `Another job is now the first of ${name}, or none waits.` : nothingWaits(name)
+    const sentence = skipped ? `The first job of ${name} is dead now; the next one is due.` : none
     return told(key, invocation, { skipped }, skipped, sentence)
   },
   delete: deleteWaiting,
@@ -111,7 +111,7 @@ const change: Record<Exclude<Act, 'show'>, Change> = {
     const retried = await key.retryDead()
     const name = nameOf(key)
     const what = `dead ${retried === 1 ? 'job' : 'jobs'} of ${name} ${retried === 1 ? 'waits' : 'wait'} again`
-    const sentence = retried > 0 ? `${retried} ${what}.` : `Nothing of ${name} is dead.`
+    const sentence = retried > 0 ? `${retried} ${what}.` : `${name} has no dead jobs.`
     return told(key, invocation, { retried }, retried > 0, sentence)
   },
 }
@@ -119,44 +119,44 @@ const change: Record<Exclude<Act, 'show'>, Change> = {
 const nameOf = ({ task, key }: JobKey): string => `key ${printable(JSON.stringify(key))} of ${printable(task)}`
 
 const haveNoKeys = ({ task }: Pick<JobKey, 'task'>): string =>
-  `Jobs of ${printable(task)} have no keys: only those of tasks that are declared with keyed: 'ordered' or 'merged' do. 'pshub tasks <task>' tells.`
+  `Jobs of ${printable(task)} have no keys: only tasks declared with keyed: 'ordered' or 'merged' have them. To check: pshub tasks <task>`
 
-const nothingWaits = (name: string): string => `Nothing waits of ${name}.`
+const nothingWaits = (name: string): string => `Nothing waits in ${name}.`
 
 export const keyCommand: Command = {
   name: 'key',
   usage: 'key <task> <key> [show | run | skip | delete | retry]',
-  summary: 'show what waits of one key of jobs, run it now, skip what it is stuck at or delete it',
+  summary: 'show a key of jobs, run it now, skip its first job or delete its jobs',
   about: [
-    'Jobs of a keyed task with the same key run one after the other, or are merged. show says where a key is (running, due, ' +
-      'later, or empty) and since when, which worker runs it with which fence, what waits of it (payloads with their scores, ' +
-      'or the jobs of its line), how often it failed and how, and what is dead of it.',
-    'run has what waits of it taken as soon as a slot is idle, whatever time it waits for. skip gives up what it is stuck ' +
-      'at: its first job, or of merged ones the payload with the lowest score; that is dead then, and what comes behind it ' +
-      'is due. It is refused while the key runs. retry puts all that is dead of it back.',
-    'delete removes what waits of it, for good: payloads, or the jobs of its line, which are cancelled. Of more than one it ' +
-      'wants --yes. What runs goes on.',
+    'Jobs of a keyed task with the same key run one at a time, or are merged. show prints the state of a key ' +
+      '(running, due, later or empty) and since when, the worker and fence of its run, its waiting jobs or payloads ' +
+      'with their scores, its failures, and its dead jobs.',
+    'run makes the key due at once: a worker claims it as soon as a slot is idle. skip moves the first job, or the ' +
+      'payload with the lowest score, to the dead jobs, so that the next one is due; it is rejected while the key ' +
+      'runs. retry puts all dead jobs of the key back.',
+    'delete permanently removes the waiting payloads, or cancels the waiting jobs, of the key. If there is more than ' +
+      'one, pass --yes. A running job keeps running.',
   ],
   arity: { min: 2, max: 3, missing: 'a task and a key, as in: pshub key sync_order:1.0 order-17' },
   options: [
-    { flag: 'queue', value: 'name', about: 'where it is', fallback: 'where the task is' },
-    { flag: 'id', value: 'id', about: 'of skip: the first job must be this one' },
-    { flag: 'score', value: 'n', about: 'of skip: the first payload must have this score' },
-    { flag: 'yes', about: 'delete more than one without asking' },
+    { flag: 'queue', value: 'name', about: 'queue of the job', fallback: 'the queue of the task' },
+    { flag: 'id', value: 'id', about: 'with skip: only if the first job has this id' },
+    { flag: 'score', value: 'n', about: 'with skip: only if the first payload has this score' },
+    { flag: 'yes', about: 'delete more than one' },
     limitOption,
     jsonOption,
   ],
   examples: [
-    { line: 'pshub key sync_order:1.0 order-17', about: 'what it waits for, or is stuck at' },
-    { line: 'pshub key sync_order:1.0 order-17 skip', about: 'go on without the job or payload that keeps failing' },
-    { line: 'pshub key sync_order:1.0 order-17 delete --yes', about: 'none of it is wanted any more' },
+    { line: 'pshub key sync_order:1.0 order-17', about: 'what it waits for, or what blocks it' },
+    { line: 'pshub key sync_order:1.0 order-17 skip', about: 'continue without the job or payload that keeps failing' },
+    { line: 'pshub key sync_order:1.0 order-17 delete --yes', about: 'delete all of it' },
     { line: "pshub key sync_order:1.0 order-17 --json | jq '.payloads'", about: 'for programs' },
   ],
   exitCodes: {
-    0: 'it is shown, or done',
-    1: 'there was nothing that it could be done to; or Redis refused',
+    0: 'shown or done',
+    1: 'there was nothing to change, or Redis refused',
     2: 'the command line or a setting is wrong, or --yes is missing',
-    3: 'it was refused: NoSuchTask, InvalidArgs (as for skip while it runs); or Redis could not be reached',
+    3: 'rejected: NoSuchTask, InvalidArgs (such as skip while it runs); or Redis could not be reached',
   },
   run,
 }

@@ -93,7 +93,7 @@ const importModule = async (name: string, address: string): Promise<Record<strin
 const addressOf = (name: string, folder: string): string => {
   const path = resolve(folder, name.startsWith('file:') ? fileURLToPath(name) : name)
   if (existsSync(path)) {
-    if (statSync(path).isDirectory()) throw new ConfigError(`${name} is a directory; give the path of a module in it.`)
+    if (statSync(path).isDirectory()) throw new ConfigError(`${name} is a directory; pass the path of a module in it.`)
     return pathToFileURL(path).href
   }
   if (/^(file:|\.{0,2}[/\\]|[A-Za-z]:\\)/.test(name)) throw new ConfigError(`There is no module ${name} (${path}).`)
@@ -112,14 +112,14 @@ const loadError = (name: string, error: unknown): Error => {
   const reason = messageOf(error)
   const options = { cause: error }
   if (code === 'ERR_MODULE_NOT_FOUND' && reason.includes(import.meta.filename)) {
-    const where = 'It is for import alone, and such a package is only found when it is installed beside pshub'
-    return new ConfigError(`The package ${name} could not be found. ${where}; give the path of its module.`, options)
+    const where = 'It can only be imported, so it must be installed next to pshub'
+    return new ConfigError(`The package ${name} could not be found. ${where}; pass the path of its module.`, options)
   }
   if (code === 'ERR_MODULE_NOT_FOUND') return new ConfigError(`${name} could not be loaded: ${reason}.`, options)
   const place = placeOf(error)
   const shown = place === undefined ? reason : `${reason} (${place})`
-  if (!(error instanceof SyntaxError)) return new BrokenModule(`${name} failed while it was loaded: ${shown}`, options)
-  const hint = place === undefined ? ` To see where: node --check ${name}` : ''
+  if (!(error instanceof SyntaxError)) return new BrokenModule(`${name} failed while loading: ${shown}`, options)
+  const hint = place === undefined ? ` To find the place: node --check ${name}` : ''
   return new BrokenModule(`${name} could not be loaded: ${shown}.${hint}`, options)
 }
 

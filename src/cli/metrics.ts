@@ -14,10 +14,10 @@ const run = async (invocation: Invocation): Promise<number> => {
 export const metricsCommand: Command = {
   name: 'metrics',
   usage: 'metrics',
-  summary: 'print metrics for Prometheus, once',
+  summary: 'print metrics for Prometheus once',
   about: [
-    'Prints what the registry and the queues say at this moment, in the text format of Prometheus. One place that does so ' +
-      'is enough, whatever the number of workers and callers.',
+    'Prints the current figures of the registry and the queues in the text format of Prometheus. Run it in one place: that ' +
+      'is enough for any number of workers and callers.',
   ],
   arity: { min: 0, max: 0 },
   options: [],

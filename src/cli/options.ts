@@ -9,21 +9,21 @@ export const commonOptions: Option[] = [
   { flag: 'help', short: 'h', about: 'show this help' },
 ]
 
-export const jsonOption: Option = { flag: 'json', about: 'print JSON for programs, also of an error (on stderr)' }
+export const jsonOption: Option = { flag: 'json', about: 'print JSON, also for an error (on stderr)' }
 
 /** Of the commands that call: `call` itself, and a worker whose tasks call others. */
 export const callerOptions: Option[] = [
   { flag: 'max-payload-bytes', value: 'n', about: 'largest arguments or result, as JSON', setting: 'maxPayloadBytes' },
-  { flag: 'max-backlog', value: 'n', about: 'refuse calls to a queue longer than this', setting: 'maxBacklog' },
+  { flag: 'max-backlog', value: 'n', about: 'reject calls to a queue longer than this', setting: 'maxBacklog' },
   {
     flag: 'statsd',
     value: 'address',
     about: 'StatsD daemon: host:port, udp://, tcp:// or unix:///path',
     setting: 'statsd',
   },
-  { flag: 'statsd-prefix', value: 'text', about: 'what names of metrics begin with', setting: 'statsdPrefix' },
+  { flag: 'statsd-prefix', value: 'text', about: 'prefix of metric names', setting: 'statsdPrefix' },
   { flag: 'statsd-format', value: 'format', about: 'tags (DogStatsD) or graphite', setting: 'statsdFormat' },
-  { flag: 'statsd-sample-rate', value: 'rate', about: 'part of the timings that is sent', setting: 'statsdSampleRate' },
+  { flag: 'statsd-sample-rate', value: 'rate', about: 'share of timings to send, 0 to 1', setting: 'statsdSampleRate' },
   {
     flag: 'statsd-flush',
     value: 'time',
@@ -36,7 +36,7 @@ export const callerOptions: Option[] = [
   {
     flag: 'tracing',
     value: 'on|off',
-    about: 'spans of OpenTelemetry, where it is installed',
+    about: 'OpenTelemetry spans, if it is installed',
     setting: 'tracing',
     fallback: 'on',
   },
@@ -48,7 +48,7 @@ export const servingOptions = (held: string): Option[] => [
   {
     flag: 'grace',
     value: 'time',
-    about: `${held} may take when it is told to stop`,
+    about: `grace period for ${held} when it stops`,
     setting: 'graceMs',
     isDuration: true,
     fallback: '10s',
@@ -56,7 +56,7 @@ export const servingOptions = (held: string): Option[] => [
   {
     flag: 'lease',
     value: 'time',
-    about: 'others take over when it is silent for this long',
+    about: 'lease: others take over after this long without a heartbeat',
     setting: 'leaseMs',
     isDuration: true,
     fallback: '4s',
@@ -64,14 +64,14 @@ export const servingOptions = (held: string): Option[] => [
   {
     flag: 'health-port',
     value: 'port',
-    about: 'answer probes there: /livez and /readyz',
+    about: 'port that answers probes: /livez and /readyz',
     setting: 'healthPort',
     fallback: 'none',
   },
   {
     flag: 'build',
     value: 'text',
-    about: 'build of your program, shown with the worker: a git commit, an image tag',
+    about: 'build of your program, shown with the worker: a git commit or an image tag',
     setting: 'build',
     fallback: 'none',
   },

@@ -30,11 +30,8 @@ const pause = async (invocation: Invocation): Promise<number> => {
   const keys = makeKeys(settings.namespace)
   const done = await withRedis(settings, connection => connection.send(client => pauseQueue(client, keys, queue)))
   if (flags.json !== undefined) output.json({ queue, ...done })
-  else if (done.wasPaused) output.out.line(`${queue} was paused already, at ${formatTime(done.pausedMs)}.`)
-  else
-    output.out.line(
-      `${queue} is paused. What its workers hold is finished; the rest waits until: pshub resume ${queue}`,
-    )
+  else if (done.wasPaused) output.out.line(`${queue} was already paused, at ${formatTime(done.pausedMs)}.`)
+  else output.out.line(`${queue} is paused. Running requests finish; the rest waits until: pshub resume ${queue}`)
   return exitCodes.ok
 }
 
@@ -45,12 +42,12 @@ const resume = async (invocation: Invocation): Promise<number> => {
   const keys = makeKeys(settings.namespace)
   const wasPaused = await withRedis(settings, connection => connection.send(client => resumeQueue(client, keys, queue)))
   if (flags.json !== undefined) output.json({ queue, wasPaused })
-  else output.out.line(wasPaused ? `${queue} is served again.` : `${queue} was not paused.`)
+  else output.out.line(wasPaused ? `${queue} is resumed.` : `${queue} was not paused.`)
   return exitCodes.ok
 }
 
 const failures = {
-  1: 'Redis refused: this user lacks the right, or somebody else has put something under the name of the key',
+  1: 'Redis rejected: this user lacks the right, or another program uses the key',
   2: 'the command line or a setting is wrong',
   3: 'Redis could not be reached',
 }
@@ -59,34 +56,34 @@ const missing = (name: string) => `the name of a queue, as in: pshub ${name} mai
 export const pauseCommand: Command = {
   name: 'pause',
   usage: 'pause <queue>',
-  summary: 'let a queue wait: its workers take nothing more',
+  summary: 'pause a queue: its workers claim no more requests',
   about: [
-    'Pauses a queue: within a second its workers take nothing more from it, in whichever language they are. They finish what ' +
-      'they hold and stay ready. Calls and jobs wait in Redis; a call whose time is up meanwhile ends as Timeout.',
-    'It stays paused until pshub resume, whatever is restarted meanwhile, Redis with its append-only file included. A queue ' +
-      'that nobody serves can be paused too: workers that come later find it so. A second time changes nothing.',
+    'Pauses a queue: within a second its workers, in any language, stop claiming requests from it. They finish their ' +
+      'running requests and stay connected. Calls and jobs wait in Redis; a call whose deadline passes fails with Timeout.',
+    'The queue stays paused until pshub resume, even if workers or a Redis with an append-only file restart. You can ' +
+      'also pause a queue without workers. Pausing it twice changes nothing.',
   ],
   arity: { min: 1, max: 1, missing: missing('pause') },
   options: [jsonOption],
   examples: [
     { line: 'pshub pause mail', about: 'while the mail server is down' },
-    { line: 'pshub queues', about: 'what waits, and since when it is paused' },
+    { line: 'pshub queues', about: 'its backlog, and since when it is paused' },
   ],
-  exitCodes: { 0: 'it is paused, now or already', ...failures },
+  exitCodes: { 0: 'paused, now or before', ...failures },
   run: pause,
 }
 
 export const resumeCommand: Command = {
   name: 'resume',
   usage: 'resume <queue>',
-  summary: 'end the pause of a queue',
+  summary: 'resume a paused queue',
   about: [
-    'Ends the pause of a queue: within a second its workers go on, with what has waited longest. A queue that is not paused ' +
-      'stays as it is.',
+    'Resumes a queue: within a second its workers continue with the oldest request. A queue that is not paused ' +
+      'does not change.',
   ],
   arity: { min: 1, max: 1, missing: missing('resume') },
   options: [jsonOption],
-  examples: [{ line: 'pshub resume mail', about: 'go on' }],
-  exitCodes: { 0: 'it is not paused any more, or was not', ...failures },
+  examples: [{ line: 'pshub resume mail', about: 'when it is up again' }],
+  exitCodes: { 0: 'not paused, now or before', ...failures },
   run: resume,
 }

@@ -92,14 +92,14 @@ const run = async (invocation: Invocation): Promise<number> => {
   } else if (overview.unreadable.length > 0) return exitCodes.failed
   else {
     output.err.line(`No queue is known in namespace '${settings.namespace}' of ${describeTarget(settings.redis)} yet.`)
-    output.err.line('A worker brings its queue along: pshub worker ./tasks.mjs')
+    output.err.line('To create one, start a worker: pshub worker ./tasks.mjs')
   }
   return exitCodes.ok
 }
 
 const tellPause = ({ queue, pausedMs }: QueueOverview, { err }: Output): void => {
-  const hint = isQueueName(queue) ? ` Go on: pshub resume ${queue}` : ''
-  err.line(`${printable(queue)} is paused since ${formatTime(pausedMs!)}; nothing is taken from it.${hint}`)
+  const hint = isQueueName(queue) ? ` To resume: pshub resume ${queue}` : ''
+  err.line(`${printable(queue)} is paused since ${formatTime(pausedMs!)}; its workers claim nothing.${hint}`)
 }
 
 const warnOfStuck = ({ queue, backlog }: QueueOverview, { err }: Output): void => {
@@ -113,21 +113,21 @@ const warnOfStuck = ({ queue, backlog }: QueueOverview, { err }: Output): void =
 export const queuesCommand: Command = {
   name: 'queues',
   usage: 'queues',
-  summary: 'list the queues and what waits in them',
+  summary: 'list the queues and their backlog',
   about: [
-    'Lists the queues with the calls that wait, how long the oldest has waited, the jobs that wait and those that were ' +
-      'given up (and, where there are any, for how long the first of them has been due, OLDEST JOB, those that wait for their time, SCHEDULED, and for their next try, RETRYING), the requests held by workers, the slots in use of all there are, the live workers, and the SHARE of ' +
-      "their slots' time that was used. Calls that wait where no worker serves are warned of. Where a queue is paused (pshub " +
-      'pause), a STATE says so.',
-    'Where jobs have keys: how many KEYS wait, due or not, KEY LAG, for how long the first of those has been due that are, KEYS ' +
-      'RUNNING, and LONGEST RUN, for how long one has run at the most. What a key is stuck at says pshub key.',
+    'Lists the queues with their waiting calls, the wait of the oldest, waiting and dead jobs, the requests held by ' +
+      'workers, busy and total slots, live workers, and the SHARE of slot time used. If there are any, it also shows ' +
+      'how long the first job has been due (OLDEST JOB), SCHEDULED and RETRYING jobs. It warns about calls that wait ' +
+      'in a queue without workers. The STATE column appears when a queue is paused (pshub pause).',
+    'For keyed jobs: KEYS is the number of waiting keys, due or not, KEY LAG how long the first due key has waited, ' +
+      'KEYS RUNNING the running keys, and LONGEST RUN the longest run. pshub key shows what blocks a key.',
     aboutLoad,
   ],
   arity: { min: 0, max: 0 },
   options: [jsonOption],
   examples: [
     { line: 'pshub queues', about: 'all of them' },
-    { line: "pshub queues --json | jq '.[] | select(.backlog > 100) | .queue'", about: 'those with much to do' },
+    { line: "pshub queues --json | jq '.[] | select(.backlog > 100) | .queue'", about: 'those with a long backlog' },
   ],
   run,
 }

@@ -3,10 +3,10 @@ import { explained, isAboutRights } from '../redis/refusals.ts'
 import { describeTarget, type RedisTarget } from '../redis/target.ts'
 import { HubError } from '../wire/errors.ts'
 
-/** Redis cannot be reached or does not let us in: the same sentence from every command, with what to do about it. */
+/** Redis cannot be reached or denies access: the same sentence from every command, with what to do about it. */
 export class RedisAway extends HubError {
   constructor(target: RedisTarget, reason: string) {
-    const how = isAboutRights(reason) ? 'does not let us in' : 'could not be reached'
+    const how = isAboutRights(reason) ? 'denies access' : 'could not be reached'
     super('NotEnqueued', `Redis at ${describeTarget(target)} ${how}: ${explained(reason)}; set --redis or PSHUB_REDIS.`)
   }
 }

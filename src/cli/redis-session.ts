@@ -34,7 +34,7 @@ export const withRedis = async <T>(
   } catch (error) {
     if (error instanceof ConnectionLost || error instanceof NotConnected) throw new RedisAway(target, error.message)
     if (error instanceof Error && error.name === 'ReplyError')
-      throw new Error(`Redis refused: ${explained(error.message)}.`)
+      throw new Error(`Redis rejected: ${explained(error.message)}.`)
     throw error
   } finally {
     clearTimeout(tooSlow)

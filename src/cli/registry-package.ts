@@ -36,12 +36,12 @@ export const loadRegistryPackage = async (what: string, cwd: string): Promise<Se
     const { version: other } = require(`${service}/package.json`) as { version: string }
     if (other !== version)
       throw new ConfigError(
-        `${service} ${other} does not fit pshub ${version}: install both in one version, as in: npm install pshub@${version} ${service}@${version}`,
+        `${service} ${other} does not match pshub ${version}: install the same version of both: npm install pshub@${version} ${service}@${version}`,
       )
     return import(pathToFileURL(path).href)
   }
   throw new ConfigError(
-    `${what} in the package ${service}, which is not installed: npm install ${service}@${version}, and start this again.`,
+    `${what} in the package ${service}, which is not installed. Install it and start again: npm install ${service}@${version}`,
   )
 }
 

@@ -7,8 +7,8 @@ import type { RunningService } from './registry-package.ts'
 const reasons: Record<string, string> = {
   EADDRINUSE: 'is taken; choose another --port, or 0 for a free one',
   EACCES: 'needs rights that this user does not have; choose a --port above 1023',
-  EADDRNOTAVAIL: 'is none of this machine; see --host',
-  ENOTFOUND: 'is not known; see --host',
+  EADDRNOTAVAIL: 'is not an address of this machine; see --host',
+  ENOTFOUND: 'is unknown; see --host',
 }
 
 /** What the system says of an address that cannot be had, with what to do. */
@@ -28,18 +28,18 @@ export const tell = (
   out.line(`Registry: ${code === undefined ? url : `${url}#token=${code}`}`)
   const { userHeader, oidcIssuer } = settings
   if (oidcIssuer !== undefined)
-    out.line(`Users log in at ${oidcIssuer}, which has to know the address <here>/login/callback.`)
-  if (userHeader !== undefined) out.line(`The proxies say in ${userHeader} who asks.`)
+    out.line(`Users log in at ${oidcIssuer}, which must allow the redirect address <here>/login/callback.`)
+  if (userHeader !== undefined) out.line(`The proxies pass the user in ${userHeader}.`)
   if (token !== undefined || rolesOf(settings) !== '')
     out.line(
       token === undefined
         ? `Tokens are set for ${rolesOf(settings)}.`
-        : `The address logs in once, within 15 minutes. The admin's token, until it stops: ${token}`,
+        : `The address logs in once, within 15 minutes. Admin token, valid until it stops: ${token}`,
     )
-  if (readOnly) out.line('It is read-only: nobody can run or change anything.')
+  if (readOnly) out.line('The registry is read-only: nobody can run or change anything.')
   if (isLoopback(host) || behindProxy.length > 0) return
-  err.line(err.paint(['bold', 'red'], `WARNING: it can be reached from other machines (${host}), and without TLS:`))
-  err.line('tokens, arguments and results can be read on the way. Put a proxy with TLS in front of it and set')
+  err.line(err.paint(['bold', 'red'], `WARNING: other machines can reach it (${host}), without TLS:`))
+  err.line('others can read tokens, arguments and results on the network. Use a proxy with TLS and set')
   err.line('--behind-proxy and --allowed-hosts, or bind 127.0.0.1.')
 }
 

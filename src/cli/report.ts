@@ -29,17 +29,17 @@ const asJson = (error: unknown): Record<string, unknown> => {
   return { code, message: messageOf(error), retryable: false }
 }
 
-const afterwards = { no: 'It was not run.', maybe: 'It may have been run.', yes: undefined }
+const afterwards = { no: 'It did not run.', maybe: 'It may have run.', yes: undefined }
 
 /** Where to look for more, by code. */
 const further: Record<string, string> = {
-  TaskFailed: 'Where it failed is in the log of its worker.',
-  Timeout: "'pshub slow' and 'pshub queues' tell what it waited for; --timeout gives it longer.",
+  TaskFailed: 'The log of its worker has the stack.',
+  Timeout: "To see what it waited for: 'pshub slow' and 'pshub queues'. To wait longer: --timeout.",
 }
 
 const tellHubError = (error: HubError, err: Sink): void => {
   const problems = problemsOf(error)
-  const message = problems ? `${subjectOf(error)} not fit:` : error.message
+  const message = problems ? `${subjectOf(error)} not match the schema:` : error.message
   err.line(`${err.paint(['bold', 'red'], error.code)}: ${printable(message)}`)
   if (problems) tellProblems(problems, err)
   else if (error.data !== undefined) err.line(`  data: ${printableJson(error.data)}`)

@@ -57,7 +57,7 @@ const dispatch = async (argv: string[], host: Host, output: Output): Promise<num
     output.out.line(version)
     return exitCodes.ok
   }
-  if (first.startsWith('-')) throw new UsageError(`The command comes first, as in: pshub tasks ${first}`)
+  if (first.startsWith('-')) throw new UsageError(`Put the command first: pshub tasks ${first}`)
   const command = await commandNamed(first)
   const invocation = { ...parseCommandLine(command, rest), output, host, commands: allCommands }
   if (invocation.flags.help !== undefined) return help(first, output)
@@ -74,7 +74,7 @@ const commandNamed = async (name: string): Promise<Command> => {
   if (Object.hasOwn(commands, name)) return commands[name]!()
   const names = Object.keys(commands)
   const near = nearNames(name, names)
-  const hint = near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `There are ${names.join(', ')} and help.`
+  const hint = near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `Commands: ${names.join(', ')} and help.`
   throw new UsageError(`pshub has no command '${name}'. ${hint}`)
 }
 

@@ -18,11 +18,11 @@ type Action = (typeof actions)[number]
 const run = async (invocation: Invocation): Promise<number> => {
   const { positionals, flags } = invocation
   const settings = settingsOf('hub', schedulesCommand, invocation, 'silent')
-  const action = actionOf('schedules', actions, positionals[0] ?? 'list', ' A queue is named by --queue.')
+  const action = actionOf('schedules', actions, positionals[0] ?? 'list', ' Pass a queue with --queue.')
   const [, name, ...rest] = positionals
   if (action !== 'list' && name === undefined) throw wrong(`Which one? pshub schedules ${action} <name>`)
   const most = { list: 1, add: 5 }[action as 'list' | 'add'] ?? 2
-  if (positionals.length > most) throw wrong(`That is more than pshub schedules ${action} takes.`)
+  if (positionals.length > most) throw wrong(`pshub schedules ${action} takes fewer arguments.`)
   const queue = queueOf(flags, 'schedules')
   const { timezone, skip, forward } = flags
   if (action !== 'add' && [timezone, skip, forward].some(flag => flag !== undefined))
@@ -70,7 +70,7 @@ const list = (all: Schedule[], { flags, output: { out, err, json } }: Invocation
     writeTable(out, columnsAt(Date.now()), all)
     for (const { name, problem } of all)
       if (problem !== undefined) err.line(`${name} waits for a worker that knows its time zone: ${problem}.`)
-  } else err.line("There is no schedule. Make one: pshub schedules add nightly '0 3 * * *' report:1.0")
+  } else err.line("There is no schedule. To create one: pshub schedules add nightly '0 3 * * *' report:1.0")
   return exitCodes.ok
 }
 
@@ -91,18 +91,18 @@ const add = async (
 
 const nextOf = ({ nextMs, pausedMs }: Schedule): string =>
   nextMs !== undefined
-    ? `its next time is ${new Date(nextMs).toISOString()}`
+    ? `next run ${new Date(nextMs).toISOString()}`
     : pausedMs === undefined
-      ? 'it has no time any more'
+      ? 'it has no further run'
       : 'it is paused'
 
 const acts: Record<Exclude<Action, 'list' | 'add'>, (schedules: Schedules, name: string) => Promise<string>> = {
   pause: async (schedules, name) => ((await schedules.pause(name)) ? 'is paused' : ''),
-  resume: async (schedules, name) => ((await schedules.resume(name)) ? 'goes on' : ''),
+  resume: async (schedules, name) => ((await schedules.resume(name)) ? 'is resumed' : ''),
   remove: async (schedules, name) => ((await schedules.remove(name)) ? 'is removed' : ''),
   run: async (schedules, name) => {
     const job = await schedules.run(name)
-    return job ? `${job.isTwin ? 'waits already' : 'is enqueued'} as job ${job.id}` : ''
+    return job ? `${job.isTwin ? 'is already waiting' : 'is enqueued'} as job ${job.id}` : ''
   },
 }
 
@@ -115,7 +115,7 @@ const change = async (
 ): Promise<number> => {
   const found = all.filter(each => each.name === name)
   if (found.length > 1)
-    throw wrong(`${found.map(({ queue }) => queue).join(' and ')} have a schedule ${name}. Name one with --queue.`)
+    throw wrong(`${found.map(({ queue }) => queue).join(' and ')} have a schedule ${name}. Choose one with --queue.`)
   const done = found[0] ? await acts[action](hub.schedules(found[0].queue), name) : ''
   if (flags.json !== undefined) json({ name, queue: found[0]?.queue, done: done !== '' })
   else if (done !== '') out.line(`${name} ${done}.`)
@@ -132,34 +132,34 @@ const change = async (
 export const schedulesCommand: Command = {
   name: 'schedules',
   usage: 'schedules [list | add | pause | resume | run | remove] [name]',
-  summary: 'show what is enqueued at its times, add, pause, run or remove it',
+  summary: 'show, add, pause, resume, run or remove schedules',
   about: [
-    'A schedule has a job enqueued at the times of a cron entry, once each, however many workers there are. Workers of its queue ' +
-      'keep that up.',
-    'add <name> <cron> <task> [arguments] makes one, or replaces the one of that name. run enqueues its job now and leaves its times ' +
-      'as they are. What passes while it is paused is not made up for.',
+    'A schedule enqueues a job at the times of a cron entry, once each, however many workers run. The workers of its ' +
+      'queue do this.',
+    'add <name> <cron> <task> [arguments] creates a schedule, or replaces the one with that name. run enqueues its ' +
+      'job now and does not change its times. Times that pass while a schedule is paused are skipped.',
   ],
   arity: { min: 0, max: 5 },
   options: [
-    { flag: 'queue', value: 'name', about: 'of this queue', fallback: 'all; of add that of the task' },
-    { flag: 'forward', value: 'name', about: 'of add: forwarder that takes its jobs out of the hub' },
-    { flag: 'timezone', value: 'name', about: 'whose times these are, as Europe/Berlin', fallback: 'UTC' },
-    { flag: 'skip', about: 'pass over times that were missed, in the place of one run for all of them' },
+    { flag: 'queue', value: 'name', about: 'only this queue', fallback: 'all; for add, the queue of the task' },
+    { flag: 'forward', value: 'name', about: 'with add: forwarder that delivers its jobs' },
+    { flag: 'timezone', value: 'name', about: 'time zone of the cron entry, such as Europe/Berlin', fallback: 'UTC' },
+    { flag: 'skip', about: 'skip missed times, instead of one run for all of them' },
     jsonOption,
   ],
   examples: [
-    { line: 'pshub schedules', about: 'what there is, and when it comes next' },
+    { line: 'pshub schedules', about: 'all schedules, with their next run' },
     {
       line: `pshub schedules add nightly '0 3 * * *' report:1.0 '{"month":"2026-11"}' --timezone Europe/Berlin`,
-      about: 'each night at three, there',
+      about: 'every night at three, Berlin time',
     },
     { line: 'pshub schedules run nightly', about: 'once more, now' },
   ],
   exitCodes: {
-    0: 'it was shown or done',
+    0: 'shown or done',
     1: 'there is no such schedule; or Redis refused',
     2: 'the command line or a setting is wrong',
-    3: 'the schedule was refused, or Redis could not be reached',
+    3: 'the schedule was rejected, or Redis could not be reached',
   },
   run,
 }

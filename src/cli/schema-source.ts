@@ -33,13 +33,13 @@ const fetched = async (address: string, { env }: Host): Promise<string> => {
   // Who may see the document says so with a token of the registry, which does not belong on a command line.
   const token = variableIn(env, 'PSHUB_TOKEN')
   // What fetch says of one that cannot be a header shows it.
-  if (/[^\x21-\x7e]/.test(token ?? '')) throw new Error('PSHUB_TOKEN holds a character that no token has')
+  if (/[^\x21-\x7e]/.test(token ?? '')) throw new Error('PSHUB_TOKEN holds a character that tokens cannot have')
   const response = await fetch(address, {
     signal: AbortSignal.timeout(patienceMs),
     headers: token ? { authorization: `Bearer ${token}` } : {},
   })
   if (response.status === 401 || response.status === 403)
-    throw new Error(`it wants a token of the registry (HTTP ${response.status}); set PSHUB_TOKEN`)
+    throw new Error(`it requires a token of the registry (HTTP ${response.status}); set PSHUB_TOKEN`)
   if (!response.ok) throw new Error(`it answered with HTTP ${response.status}`)
   const text = await response.text()
   if (text.length > maxBytes) throw new Error('it is too large')
@@ -53,7 +53,7 @@ export const sourceTasks = async (invocation: Invocation, command: Command): Pro
   const tasks = await liveTasks(invocation, command)
   const doubled = tasks.filter(({ conflict }) => conflict)
   for (const { task } of doubled)
-    warn(output.err, `live workers declare ${task} with different schemas; these are of one of them.`)
+    warn(output.err, `live workers declare ${task} with different schemas; this shows one of them.`)
   return schemasOf(tasks)
 }
 
@@ -68,5 +68,5 @@ export const liveTasks = async (invocation: Invocation, command: Command): Promi
 export const namedTask = (tasks: readonly TaskSchemas[], name: string, command: string): TaskSchemas => {
   const found = tasks.find(({ task }) => task === name)
   if (found) return found
-  throw new UsageError(`No live worker has ${name}; there are: pshub tasks`, command)
+  throw new UsageError(`No live worker has ${name}. To list the tasks: pshub tasks`, command)
 }

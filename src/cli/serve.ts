@@ -38,12 +38,12 @@ export const serve = async (
         const { graceMs } = settings
         const how = { busy: worker.busy, graceMs }
         if (isParentGone)
-          log.info(how, 'stopping; the npm script that started it has ended: setsid has it outlive that')
-        else log.info({ signal, ...how }, 'stopping; what runs may finish, a second signal ends it')
+          log.info(how, 'stopping, because the npm script that started it has ended; to outlive the script, use setsid')
+        else log.info({ signal, ...how }, 'stopping; running tasks may finish, a second signal stops it at once')
         stop(graceMs)
       },
       signal => {
-        log.warn({ signal, busy: worker.busy }, 'leaving at once')
+        log.warn({ signal, busy: worker.busy }, 'stopping at once')
         process.exit(signalCodes[signal])
       },
     )
@@ -55,8 +55,7 @@ export const serve = async (
   // What keeps it from starting, onStart for one, keeps it from nothing else.
   await Promise.race([started, stopped])
   const reason = awayBecause()
-  if (reason !== undefined && !stopping)
-    log.error(`${new RedisAway(settings.redis, reason).message} Trying until it is there.`)
+  if (reason !== undefined && !stopping) log.error(`${new RedisAway(settings.redis, reason).message} Reconnecting.`)
   await stopped
   return code
 }

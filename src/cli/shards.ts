@@ -31,7 +31,7 @@ const run = async (invocation: Invocation): Promise<number> => {
       if (count !== undefined) {
         const changed = await resharding.change(count)
         if (changed.earlier) {
-          output.err.line(`${queue} has ${shown(changed)} now. Waiting until nothing is left of how it was ...`)
+          output.err.line(`${queue} has ${shown(changed)} now. Waiting until the old layout is empty ...`)
           await resharding.settle(
             teller(line => output.err.line(line)),
             stopping.signal,
@@ -64,14 +64,14 @@ const teller = (say: (line: string) => void) => {
   let saidAt = Number.NEGATIVE_INFINITY
   return ({ keys, waiting, dead }: ShardsLeft) => {
     const parts = [
-      ...(keys > 0 ? [`keys where they were before: ${keys}`] : []),
-      ...(waiting > 0 ? [`calls and jobs in shards that are to go: ${waiting}`] : []),
-      ...(dead > 0 ? [`dead jobs there: ${dead} (have them tried again, or delete them: pshub dead)`] : []),
+      ...(keys > 0 ? [`keys in their old shard: ${keys}`] : []),
+      ...(waiting > 0 ? [`calls and jobs in shards to be removed: ${waiting}`] : []),
+      ...(dead > 0 ? [`dead jobs in them: ${dead} (retry or delete them: pshub dead)`] : []),
     ]
     const line =
       parts.length > 0
-        ? `Left: ${parts.join('; ')}.`
-        : 'Nothing is left; waiting until every hub has heard of it, some half a minute.'
+        ? `Remaining: ${parts.join('; ')}.`
+        : 'The old layout is empty; waiting about half a minute until every hub knows the new number.'
     if (line === last || (parts.length > 0 && monotonicMs() - saidAt < sayMs)) return
     say(line)
     last = line
@@ -118,39 +118,39 @@ const columns: Column<Row>[] = [
 
 const show = (output: Output, queue: string, shards: Shards, rows: Row[]): void => {
   const again = shards.earlier
-    ? ` It is still being changed; this sees it to its end: pshub shards ${queue} ${shards.names.length}`
+    ? ` The change is not finished; to finish it: pshub shards ${queue} ${shards.names.length}`
     : ''
   output.out.line(`${queue} has ${shown(shards)}.${again}`)
   writeTable(output.out, columns, rows)
 }
 
-const shown = ({ names }: Shards): string => (names.length === 1 ? 'one place, itself' : `${names.length} shards`)
+const shown = ({ names }: Shards): string => (names.length === 1 ? 'no shards' : `${names.length} shards`)
 
 export const shardsCommand: Command = {
   name: 'shards',
   usage: 'shards <queue> [number]',
-  summary: 'spread a queue over several hash tags, on a Cluster over its nodes',
+  summary: 'spread a queue over the nodes of a Cluster',
   about: [
-    'A queue lies in one place: on a Cluster, on one node. Spread over shards it lies in several, which are queues of their own: the ' +
-      'queue itself, and shard.2.<queue> and so on, named so that they lie on as many nodes as there are. Workers of the queue serve ' +
-      'all of them with the slots that they have; hubs put calls where fewer are under way, and jobs in turn. Jobs with a key go by ' +
-      'their key, and keep their order. Those that are unique, or merged, stay in the queue itself.',
-    'The number is in Redis and can be changed at any time, up and down, while work waits: nothing is lost, run twice or run out of ' +
-      'its order. The command waits until nothing is left of how it was, and every hub has heard of it: half a minute at least. Ended before, it ' +
-      'goes on when it is run again. Without a number it shows what there is.',
-    'To change it takes the rights of a worker (pshub check --for worker), to look those of view.',
+    'Without shards a queue lies on one node of a Cluster. With shards it is spread over several: the queue itself, ' +
+      'shard.2.<queue> and so on, named so that they lie on as many nodes as possible. Workers of the queue serve all ' +
+      'shards with their slots. Hubs send calls to the shard with fewer calls in flight, and jobs to each in turn. The ' +
+      'key of a job determines its shard, so keyed jobs keep their order. Unique and merged jobs stay in the queue itself.',
+    'The number is stored in Redis. You can raise or lower it at any time, while work waits: no job is lost, run ' +
+      'twice or reordered. The command waits until the old layout is empty and every hub knows the new number, at ' +
+      'least half a minute. If you stop it early, run it again to finish. Without a number it shows the shards.',
+    'Changing the number needs the rights of a worker (pshub check --for worker), showing it those of view.',
   ],
   arity: { min: 1, max: 2, missing: 'the name of a queue, as in: pshub shards mail 3' },
   options: [jsonOption],
   examples: [
-    { line: 'pshub shards mail', about: 'how it lies, and what waits where' },
+    { line: 'pshub shards mail', about: 'its shards, and their backlog' },
     { line: 'pshub shards mail 3', about: 'one for each master of a Cluster' },
-    { line: 'pshub shards mail 1', about: 'back to one place' },
+    { line: 'pshub shards mail 1', about: 'remove the shards' },
   ],
   exitCodes: {
-    0: 'it is as you want it, and nothing is left of how it was',
-    1: 'it was ended before that, or Redis refused: this user lacks the right',
-    2: 'the command line is wrong, or somebody else changes the queue too',
+    0: 'done, and the old layout is empty',
+    1: 'stopped before that, or Redis rejected: this user lacks the right',
+    2: 'the command line is wrong, or the queue is being changed by somebody else',
     3: 'Redis could not be reached',
   },
   run,

@@ -38,14 +38,14 @@ const columnsAt = (nowMs: number): Column<SlowCallOverview>[] => [
 export const slowCommand: Command = {
   name: 'slow',
   usage: 'slow [part of a name]',
-  summary: 'show the slowest calls, and what each waited for',
+  summary: 'show the slowest calls and what each waited for',
   about: [
-    'Shows the slowest calls of the last five minutes, slowest first: when each ended, how long it took in all, and of that ' +
-      'how long it waited in Redis (BACKLOG), in the worker before its handler was started (QUEUE WAIT), and ran (EXEC). A ' +
-      'worker keeps the ten slowest of each of its tasks.',
-    "LOOP is the longest time for which the worker's event loop was blocked meanwhile. Where that is most of the total, a handler " +
-      'that computes without an await held this call up: another one when it was QUEUE WAIT, or this one when it was EXEC. A ' +
-      'long BACKLOG without it means that all slots were busy.',
+    'Shows the slowest calls of the last five minutes, slowest first: when each ended, its total time, and how long ' +
+      'it waited in Redis (BACKLOG), waited in the worker until its handler started (QUEUE WAIT), and ran (EXEC). A ' +
+      'worker keeps the ten slowest calls of each task.',
+    'LOOP is the longest time that the event loop of the worker was blocked during the call. If it is most of the ' +
+      'total, a handler computed without an await: another handler if QUEUE WAIT is long, this one if EXEC is long. A ' +
+      'long BACKLOG alone means that all slots were busy.',
   ],
   arity: { min: 0, max: 1 },
   takesTasks: true,
@@ -55,7 +55,7 @@ export const slowCommand: Command = {
     { line: 'pshub slow resize_image:1.0', about: 'of one' },
     {
       line: "pshub slow --json | jq '.[] | select(.loopMs > 100) | .task' | sort | uniq -c",
-      about: 'held up by a blocked loop',
+      about: 'delayed by a blocked loop',
     },
   ],
   run: invocation =>

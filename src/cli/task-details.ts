@@ -12,8 +12,8 @@ import { type Column, writeTable } from './table.ts'
 import { doubledOf, queueNames } from './warnings.ts'
 
 const aboutKeyed: Record<NonNullable<TaskOverview['keyed']>, string> = {
-  ordered: 'those with the same --key run one after the other',
-  merged: 'what waits with the same --key comes in one run, each payload once, and at most one run has a key',
+  ordered: 'jobs with the same --key run one at a time',
+  merged: 'payloads with the same --key are merged into one run; a key has at most one run at a time',
 }
 
 /** Writes all that the registry says of one task. */
@@ -26,10 +26,12 @@ export const writeTask = (task: TaskOverview, { workers }: Overview, sink: Sink)
     ['timeout', formatDuration(task.timeoutMs)],
     [
       'idempotent',
-      task.idempotent ? 'yes: run again elsewhere when its worker dies' : 'no: not run again when its worker dies',
+      task.idempotent
+        ? 'yes: another worker runs it again if its worker crashes'
+        : 'no: not run again if its worker crashes',
     ],
   ]
-  if (task.yields !== undefined) fields.push(['yields', 'yes: pshub call --stream prints each chunk as it comes'])
+  if (task.yields !== undefined) fields.push(['yields', 'yes: pshub call --stream prints each chunk as it arrives'])
   if (task.dangerous !== undefined) fields.push(['dangerous', aboutDanger(task.dangerous)])
   if (task.keyed !== undefined) fields.push(['jobs', `${task.keyed}: ${aboutKeyed[task.keyed]}`])
   sink.line(sink.paint('bold', printable(task.task)))
@@ -37,7 +39,9 @@ export const writeTask = (task: TaskOverview, { workers }: Overview, sink: Sink)
   sink.line()
   for (const [name, value] of fields) sink.line(`  ${name.padEnd(12)}  ${value}`)
   if (task.conflict) {
-    sink.line(`  ${sink.paint('yellow', 'warning')}       live workers declare it with different schemas; shown is one`)
+    sink.line(
+      `  ${sink.paint('yellow', 'warning')}       live workers declare it with different schemas; this shows one`,
+    )
   }
   const doubled = doubledOf(task)
   if (doubled) sink.line(`  ${sink.paint('yellow', 'warning')}       ${printable(doubled)}`)

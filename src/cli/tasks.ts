@@ -77,14 +77,14 @@ const run = async (invocation: Invocation): Promise<number> => {
     output.err.line(
       `No task is declared in namespace '${settings.namespace}' of ${describeTarget(settings.redis)} yet.`,
     )
-    output.err.line('Start a worker that has one: pshub worker ./tasks.mjs')
+    output.err.line('Start a worker with a task: pshub worker ./tasks.mjs')
   }
   return exitCodes.ok
 }
 
 const warnOfConflicts = (tasks: TaskOverview[], { err }: Output): void => {
   for (const { task } of tasks.filter(({ conflict }) => conflict)) {
-    const text = `live workers declare ${task} with different schemas; whichever takes a call decides.`
+    const text = `live workers declare ${task} with different schemas; the worker that claims a call applies its own.`
     warn(err, `${text} Give the changed one a new version.`)
   }
 }
@@ -94,19 +94,19 @@ const tellNoMatch = (wanted: string, { tasks }: Overview, { err }: Output): void
     wanted,
     tasks.map(({ task }) => task),
   )
-  const hint =
-    near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `To see the ${tasks.length} there are: pshub tasks`
+  const hint = near.length > 0 ? `Did you mean ${near.join(' or ')}?` : `To list all ${tasks.length} tasks: pshub tasks`
   err.line(printable(`No task has '${wanted}' in its name. ${hint}`))
 }
 
 export const tasksCommand: Command = {
   name: 'tasks',
   usage: 'tasks [part of a name]',
-  summary: 'list the tasks that can be called, and how they fare',
+  summary: 'list the tasks and their figures',
   about: [
-    'Lists the declared tasks with their queue, their live workers, what they did lately, the time a call gets by default, ' +
-      "and whether running one twice does no harm. 'none' are tasks whose workers died, and 'retired' those whose workers " +
-      'have left: calling them fails with NoWorkers, and a day later they are forgotten (see pshub help forget). The full name of a task (name:1.0) shows all of it, schemas included.',
+    'Lists the declared tasks with their queue, live workers, recent figures, default timeout, and whether they are ' +
+      "idempotent. 'none' means that all workers of the task crashed; 'retired' means that they stopped normally. " +
+      'Calls to both fail with NoWorkers, and the registry deletes them after a day (see pshub help forget). The full ' +
+      'name of a task (name:1.0) shows everything about it, including schemas.',
     aboutLoad,
   ],
   arity: { min: 0, max: 1 },
@@ -116,10 +116,10 @@ export const tasksCommand: Command = {
     { line: 'pshub tasks', about: 'all of them' },
     { line: 'pshub tasks image', about: "those with 'image' in their names" },
     { line: 'pshub tasks resize_image:1.0', about: 'everything about one' },
-    { line: "pshub tasks --json | jq -r '.[] | select(.workers == []) | .task'", about: 'those that nobody serves' },
+    { line: "pshub tasks --json | jq -r '.[] | select(.workers == []) | .task'", about: 'those without workers' },
     {
       line: "pshub tasks --json | jq '.[] | {task, p99: .load.us.exec.p99}'",
-      about: 'one figure of each, microseconds',
+      about: 'one figure of each, in microseconds',
     },
   ],
   run,

@@ -100,7 +100,7 @@ interface Frame {
 const statusOf = ({ overview, ageMs, awayBecause }: OverviewWatch, paint: Sink['paint']): string => {
   if (awayBecause === undefined) return overview ? '' : 'connecting'
   const age = overview ? `; figures are ${formatDuration(ageMs)} old` : ''
-  return paint('red', `Redis is away: ${printable(awayBecause)}${age}; trying again`)
+  return paint('red', `Redis is unreachable: ${printable(awayBecause)}${age}; reconnecting`)
 }
 
 interface Drawing {
@@ -121,7 +121,7 @@ const linesOf = ({ settings, frame: { overview, at }, sort, status, paint, width
   const foot = paint('dim', `q quit, p pause, s sort (by ${sort})`)
   if (!overview) return [...lines, status, '', foot]
   lines.push(status === '' ? summaryOf(overview) : status, '')
-  if (overview.queues.length === 0) lines.push('No worker runs yet. Start one: pshub worker ./tasks.mjs')
+  if (overview.queues.length === 0) lines.push('No worker is running. Start one: pshub worker ./tasks.mjs')
   else writeOverviewTables(sink, overview, sort, height - lines.length - 2)
   return [...lines.slice(0, height - 2), '', foot]
 }
@@ -131,11 +131,11 @@ export const topCommand: Command = {
   usage: 'top',
   summary: 'watch queues, tasks and workers live',
   about: [
-    'Shows queues, tasks and workers in one view, those with the most load first, read anew every second. Keys: q or Ctrl-C ' +
-      "quits, p pauses and goes on, s changes the order: load (slots' time; of queues: what waits), calls, errors, waits, name. " +
-      'While Redis is away the last figures stay, with their age, and it goes on when Redis is back.',
+    'Shows queues, tasks and workers in one view, the busiest first, updated every second. q or Ctrl-C quits, p ' +
+      'pauses and resumes, s changes the order: load (slot time; for queues: waiting requests), calls, errors, waits, ' +
+      'name. While Redis is unreachable, the last figures stay with their age.',
     aboutLoad,
-    'Where the output is no terminal, or with --once or --json, it prints one reading and ends.',
+    'If the output is not a terminal, or with --once or --json, it prints one reading and ends.',
   ],
   arity: { min: 0, max: 0 },
   options: [
@@ -144,7 +144,7 @@ export const topCommand: Command = {
     jsonOption,
   ],
   examples: [
-    { line: 'pshub top', about: 'until q' },
+    { line: 'pshub top', about: 'until you press q' },
     { line: 'pshub top --once --sort errors | head -20', about: 'one reading' },
     { line: "pshub top --json | jq '[.queues[].backlog] | add'", about: 'for programs' },
   ],
@@ -152,7 +152,7 @@ export const topCommand: Command = {
     0: 'q, Ctrl-C, or one reading was printed',
     1: 'Redis refused',
     2: 'the command line or a setting is wrong',
-    3: 'Redis could not be reached (one reading; the live view waits for it)',
+    3: 'Redis could not be reached (for one reading; the live view reconnects)',
     143: 'SIGTERM',
   },
   run,

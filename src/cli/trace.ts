@@ -38,7 +38,7 @@ const run = async (invocation: Invocation): Promise<number> => {
       if (!job && !place && failures.length === 0 && slow.length === 0)
         throw new HubError(
           'NoSuchJob',
-          `Nothing is known of ${id}: it neither waits nor runs, and what has ended well is not kept, unless it was slow (5 minutes) or a tracked job. Failures are kept for an hour; the log of the worker has its id.`,
+          `There is no record of ${id}: it neither waits nor runs. Successful calls are kept only if they were slow (5 minutes), successful jobs only if they are tracked, failures for an hour. Search the logs of the workers for the id.`,
           { id },
         )
       if (flags.json !== undefined) output.json({ id, job, place, failures, slow })
@@ -86,7 +86,7 @@ const write = (id: string, { nowMs, job, place, failures, slow }: Traced, sink: 
     if (place.worker)
       line(
         'is held',
-        `by worker ${place.worker.id} (${place.worker.host}/${place.worker.pid}) of queue ${place.queue}, ${place.worker.live ? 'which is live; what it does: pshub inspect' : 'which is gone; another one takes over'}`,
+        `by worker ${place.worker.id} (${place.worker.host}/${place.worker.pid}) of queue ${place.queue}, ${place.worker.live ? 'which is live; to see what it runs: pshub inspect' : 'which is lost; another worker takes over'}`,
       )
     else line('waits', `in queue ${place.queue}, ${place.ahead} before it`)
   }
@@ -122,25 +122,27 @@ const write = (id: string, { nowMs, job, place, failures, slow }: Traced, sink: 
 export const traceCommand: Command = {
   name: 'trace',
   usage: 'trace <id>',
-  summary: 'show all that is known of one call or job',
+  summary: 'show everything about one call or job',
   about: [
-    'Looks for an id, as errors, logs and pshub enqueue tell it, in all places: where it waits and how many before it, which worker holds it, how a job ' +
-      'fares and failed, and how it ended with its phases, if it is among the failures of the last hour (the last ten of a task on each worker) or the slowest calls of the last five minutes.',
-    'A call that ended well and quickly leaves nothing behind. A job that is not tracked is found while it waits, runs, or is dead.',
+    'Searches everywhere for an id from an error, a log or pshub enqueue. It shows where the request waits and how ' +
+      'many are before it, which worker holds it, the state and failures of a job, and how it ended with its phases, ' +
+      'if it is among the failures of the last hour (the last ten of a task on each worker) or the slowest calls of ' +
+      'the last five minutes.',
+    'A call that succeeded quickly leaves no trace. An untracked job is found while it waits, runs, or is dead.',
   ],
   arity: { min: 1, max: 1, missing: 'the id of a call or a job' },
   takesIds: true,
   options: [jsonOption],
   examples: [
-    { line: 'pshub trace hAx4WmHgRkt9nVrqo0bLmQ', about: 'what became of it?' },
+    { line: 'pshub trace hAx4WmHgRkt9nVrqo0bLmQ', about: 'how did it end?' },
     { line: "pshub trace hAx4WmHgRkt9nVrqo0bLmQ --json | jq '.failures[].message'", about: 'for a program' },
   ],
   exitCodes: {
-    0: 'it is shown',
+    0: 'shown',
     1: 'Redis refused, or another failure',
     2: 'the command line or a setting is wrong',
     3: 'Redis could not be reached',
-    4: 'nothing is known of it: NoSuchJob',
+    4: 'there is no record of it: NoSuchJob',
   },
   run,
 }

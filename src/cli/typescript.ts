@@ -19,7 +19,7 @@ export const prepareTypeScript = async (name: string, folder: string): Promise<v
     tsx = createRequire(join(folder, 'index.js')).resolve('tsx')
   } catch {
     const todo = 'Install tsx (npm install --save-dev tsx), use Node 22.18 or newer, or compile it.'
-    throw new ConfigError(`${name} is TypeScript, which Node ${process.versions.node} does not run. ${todo}`)
+    throw new ConfigError(`${name} is TypeScript, which Node ${process.versions.node} cannot run. ${todo}`)
   }
   // Registers its hooks as it is imported, once for the process.
   await import(pathToFileURL(tsx).href)

@@ -20,7 +20,7 @@ export const unreadableOf = ({ unreadable }: Overview): string | undefined => {
   if (!first) return undefined
   const more = others.length === 0 ? '' : ` ${others.length} more: pshub check`
   const where = first.field === undefined ? first.key : `${first.field} of ${first.key}`
-  return `${where} cannot be read and counts as absent: ${first.reason}.${more}`
+  return `${where} cannot be read and is ignored: ${first.reason}.${more}`
 }
 
 export const warn = (err: Sink, text: string | undefined): void => {

@@ -27,7 +27,7 @@ const run = async (invocation: Invocation): Promise<number> => {
   })
   lastWords = loaded.lastWords
   if (loaded.passedOver.length > 0)
-    log.info({ contracts: loaded.passedOver }, 'contracts are passed over: what their handler returned is served')
+    log.info({ contracts: loaded.passedOver }, 'skipping contracts: only tasks with a handler are served')
   const onStart = async () => {
     for (const hook of loaded.onStart) await orStuck('onStart', async () => hook())
   }
@@ -43,15 +43,15 @@ export const workerCommand: Command = {
   usage: 'worker <module...>',
   summary: 'serve the tasks that modules export',
   about: [
-    'Imports the modules and serves every task they export: what defineTask returned, by itself, in an array or in a ' +
-      'plain object. A module is a path, a file URL or the name of a package.',
-    'Ctrl-C or SIGTERM stop it gracefully: it takes no more work, lets what runs finish within the grace, and puts the ' +
-      'rest back for other workers. A second one ends it at once. While Redis is away it goes on trying. A rejected ' +
-      'promise that nobody awaits is logged and hurts no other task; an exception that nothing caught stops the worker. ' +
-      'The log is lines of JSON on stderr.',
-    'A module may also export functions: onStart, awaited before the first task is run, and lastWords, which is told of an error ' +
-      'outside of any task and has two seconds then. kill -TTIN <pid> has the worker write to stderr what it runs (see pshub ' +
-      'help inspect).',
+    'Imports the modules and serves every task that they export: the return value of defineTask, alone, in an array ' +
+      'or in a plain object. A module is a path, a file URL or the name of a package.',
+    'Ctrl-C or SIGTERM stops the worker gracefully: it claims no more requests, running tasks finish within the ' +
+      'grace period, and the rest returns to the queue. A second signal stops it at once. While Redis is unreachable, ' +
+      'it keeps reconnecting. An unhandled promise rejection is logged and affects no other task; an uncaught ' +
+      'exception stops the worker. The log is JSON lines on stderr.',
+    'A module may also export functions: onStart, awaited before the first task runs, and lastWords, which receives ' +
+      'an error outside of any task and has two seconds to finish. kill -TTIN <pid> makes the worker write its running ' +
+      'tasks to stderr (see pshub help inspect).',
   ],
   arity: {
     min: 1,
@@ -64,32 +64,41 @@ export const workerCommand: Command = {
       value: 'name',
       isList: true,
       about:
-        "queue to serve; several by --queue again, the first one first, or by weight: high:3; '*' for all there are",
+        "queue to serve; repeat --queue for several, in order of priority or by weight: high:3; '*' for all queues",
       setting: 'queue',
       fallback: "'default'",
     },
-    { flag: 'slots', value: 'n', about: 'calls to run at once', setting: 'slots' },
-    { flag: 'job-slots', value: 'n', about: 'how many of these may run jobs', setting: 'jobSlots', fallback: 'half' },
+    { flag: 'slots', value: 'n', about: 'requests to run at once', setting: 'slots' },
+    {
+      flag: 'job-slots',
+      value: 'n',
+      about: 'how many of the slots may run jobs',
+      setting: 'jobSlots',
+      fallback: 'half',
+    },
     {
       flag: 'max-blocked',
       value: 'time',
-      about: 'a task that blocks the event loop keeps the worker alive for this long',
+      about: 'how long a blocked event loop keeps its lease',
       setting: 'maxBlockedMs',
       isDuration: true,
       fallback: '1m',
     },
-    ...servingOptions('what runs'),
+    ...servingOptions('running tasks'),
   ],
   examples: [
     { line: 'pshub worker ./tasks.mjs', about: 'serve the queue default with 4 slots' },
-    { line: 'pshub worker ./images.mjs ./mail.mjs --queue media --slots 16 --grace 30s', about: 'more of everything' },
-    { line: 'pshub worker ./tasks.mjs --queue high:3 --queue default:1', about: 'two queues, one of them more often' },
+    {
+      line: 'pshub worker ./images.mjs ./mail.mjs --queue media --slots 16 --grace 30s',
+      about: 'two modules, another queue, more slots',
+    },
+    { line: 'pshub worker ./tasks.mjs --queue high:3 --queue default:1', about: 'two queues, one preferred' },
   ],
   exitCodes: {
     0: 'stopped gracefully',
-    1: 'a module failed while it was loaded, or an exception was not caught',
+    1: 'a module failed while loading, or an exception was not caught',
     2: 'the command line, a setting, a module without tasks, or a Redis that cannot keep the promises',
-    130: 'ended at once by a second Ctrl-C (143 by a second SIGTERM)',
+    130: 'stopped at once by a second Ctrl-C (143 by a second SIGTERM)',
   },
   run,
 }

@@ -75,19 +75,20 @@ const run = async (invocation: Invocation): Promise<number> => {
 export const workersCommand: Command = {
   name: 'workers',
   usage: 'workers',
-  summary: 'list the workers and what they do',
+  summary: 'list the workers and their load',
   about: [
-    "Lists the workers with their slots in use, the SHARE of their slots' time that was used, how late their event loop was " +
-      '(99th percentile and longest, both of the last minute), their memory and number of tasks, the calls they ended well and ' +
-      "failed since their start, the build of their program where they were told one (pshub worker --build), and when they last gave a sign. A worker is 'live', 'paused' (its queue is: pshub pause), 'draining' (told to stop, finishing what runs) or 'lost' (its lease " +
-      'ended without a goodbye: it died, or is cut off from Redis).',
+    'Lists the workers with their busy slots, the SHARE of slot time used, the delay of their event loop (99th ' +
+      'percentile and maximum, both of the last minute), memory, number of tasks, succeeded and failed calls since ' +
+      "their start, their build (pshub worker --build), and their last heartbeat. A worker is 'live', 'paused' (its " +
+      "queue is paused), 'draining' (stopping, finishing its running tasks) or 'lost' (its lease expired: it crashed, " +
+      'or is cut off from Redis).',
     aboutLoad,
   ],
   arity: { min: 0, max: 0 },
   options: [jsonOption],
   examples: [
     { line: 'pshub workers', about: 'all of them' },
-    { line: "pshub workers --json | jq '[.[] | select(.live)] | length'", about: 'how many live' },
+    { line: "pshub workers --json | jq '[.[] | select(.live)] | length'", about: 'how many are live' },
   ],
   run,
 }

@@ -60,7 +60,7 @@ export class Batcher {
     this.#timer = undefined
     // What was cancelled, or belongs to others by now, need not go.
     const entries = this.#waiting.filter(({ signal }) => !signal.aborted)
-    for (const { signal, reject } of this.#waiting) if (signal.aborted) reject(new NotTaken('it was given up'))
+    for (const { signal, reject } of this.#waiting) if (signal.aborted) reject(new NotTaken('it was cancelled'))
     this.#waiting = []
     if (entries.length === 0) return
     this.#busy += entries.length
@@ -75,10 +75,10 @@ export class Batcher {
   async #send(entries: readonly Entry[]): Promise<void> {
     const { target, timeoutMs } = this.#options
     const controller = new AbortController()
-    const tooSlow = new Error(`the other side did not confirm it within ${timeoutMs} ms`)
+    const tooSlow = new Error(`the target did not confirm it within ${timeoutMs} ms`)
     const timer = setTimeout(() => controller.abort(tooSlow), timeoutMs)
     const onAbort = () => {
-      if (entries.every(({ signal }) => signal.aborted)) controller.abort(new Error('the forwarder leaves'))
+      if (entries.every(({ signal }) => signal.aborted)) controller.abort(new Error('the forwarder is shutting down'))
     }
     for (const { signal } of entries) signal.addEventListener('abort', onAbort)
     // One that ignores its signal must not keep its slots.
@@ -115,12 +115,12 @@ const isOutcome = (outcome: Iterable<string> | ForwardOutcome): outcome is Forwa
   typeof outcome === 'object' && outcome !== null && 'taken' in outcome
 
 const notTaken = (known: NotForwarded | undefined): NotTaken => {
-  if (!known) return new NotTaken('the other side did not take it')
+  if (!known) return new NotTaken('the target did not accept it')
   const { reason, isFinal = false, retryAfterMs = 0, status } = known
   try {
     return new NotTaken(String(reason), { isFinal, retryAfterMs, status })
   } catch (error) {
     // What is wrong with one must not reach the others, which may have been taken.
-    return new NotTaken(`${reason} (and what the target says of it is wrong: ${messageOf(error)})`)
+    return new NotTaken(`${reason} (and the target gave an invalid verdict: ${messageOf(error)})`)
   }
 }

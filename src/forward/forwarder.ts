@@ -71,7 +71,7 @@ export class Forwarder {
       throw new ConfigError(`'name' must be 1 to 56 letters, digits, and _ . -; it is ${shown(name)}.`)
     for (const given of ['queue', 'jobSlots'])
       if (given in options)
-        throw new ConfigError(`A forwarder has no option '${given}': its queue is that of its name.`)
+        throw new ConfigError(`A forwarder has no option '${given}': its name determines its queue.`)
     checkForwardTarget(target)
     checkNumber('batch', batch ?? 1, 1, 1000)
     checkNumber('waitMs', waitMs, 0, maxWaitMs)

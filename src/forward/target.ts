@@ -82,7 +82,7 @@ export const checkedFormat = (target: string, format: ForwardFormat = messageTex
   return job => {
     const text: unknown = format(job)
     if (typeof text === 'string') return text
-    throw new Error(`'format' must return a text, not ${shown(text)}`)
+    throw new Error(`'format' must return a string, not ${shown(text)}`)
   }
 }
 

@@ -63,9 +63,9 @@ export const wrongCall = (called: string, options: CallOptions): HubError | unde
   const wrongly = wrongWait(options)
   if (wrongly !== undefined) return refusal(called, 'InvalidArgs', `call ${called}: ${wrongly}`)
   // A nested call whose time is up comes here with 0; it certainly was not sent.
-  if (timeoutMs !== undefined && timeoutMs <= 0) return refusal(called, 'Expired', `No time was left for ${called}.`)
+  if (timeoutMs !== undefined && timeoutMs <= 0) return refusal(called, 'Expired', `No time is left to call ${called}.`)
   if (signal?.aborted)
-    return refusal(called, 'Aborted', `The signal had fired before ${called} was called.`, {
+    return refusal(called, 'Aborted', `The signal was aborted before ${called} was called.`, {
       ran: 'no',
       cause: signal.reason,
     })

@@ -119,7 +119,7 @@ export class Call implements Parcel, Timed {
   handleEvent(): void {
     this.abandoned = true
     const ran = this.#mayRun || this.#earlier ? 'maybe' : 'no'
-    this.refused('Aborted', `The caller gave up waiting for ${this.task}.`, { ran, cause: this.spec.signal?.reason })
+    this.refused('Aborted', `The caller stopped waiting for ${this.task}.`, { ran, cause: this.spec.signal?.reason })
   }
 
   /** Its hub was closed: nobody waits for the answer any more. */
@@ -143,7 +143,7 @@ export class Call implements Parcel, Timed {
     else if (this.inDoubt) this.refused('OutcomeUnknown', `Redis did not confirm the request within ${waited} ms.`)
     else {
       const reason = explained(this.setback ?? outbox.whyDown ?? 'it did not answer')
-      this.refused('NotEnqueued', `Redis could not be given the request for ${waited} ms: ${reason}.`)
+      this.refused('NotEnqueued', `Redis did not accept the request within ${waited} ms: ${reason}.`)
     }
   }
 

@@ -129,7 +129,7 @@ export class Enqueuing {
     if (!Array.isArray(entries) || entries.length > mostAtOnce)
       throw new HubError(
         'InvalidArgs',
-        `Jobs are given as a list of at most ${mostAtOnce} entries; send more in several calls.`,
+        `Pass jobs as a list of at most ${mostAtOnce} entries; split longer lists into several calls.`,
       )
     refuseHubOptions('enqueue', options, enqueueOptionNames)
     const end = monotonicMs() + timeoutOf('many', options)
@@ -157,7 +157,7 @@ export class Enqueuing {
         if (!(error instanceof HubError)) throw error
         const { code, message, task = called(entry), data } = error
         const details = { task, data: { index, ...(data as object | undefined) }, cause: error }
-        throw new HubError(code, `Nothing is enqueued. Entry ${index}: ${message}`, details)
+        throw new HubError(code, `Nothing was enqueued. Entry ${index}: ${message}`, details)
       }
     }
     return steps
@@ -196,7 +196,7 @@ export class Enqueuing {
     const failed = outcomes.find(outcome => outcome.status === 'rejected')
     if (!failed) return { ids, twins }
     const { code, message } = failed.reason as HubError
-    const told = `${enqueued} of ${steps.length} jobs are enqueued, the first ones of each queue; then: ${message}`
+    const told = `${enqueued} of ${steps.length} jobs were enqueued (the first of each queue), then it failed: ${message}`
     // Who called it again would enqueue those twice.
     const begun = enqueued > 0 ? ({ ran: 'maybe', retryable: false } as const) : {}
     throw new HubError(code, told, { ...begun, data: { enqueued }, cause: failed.reason })
@@ -213,8 +213,8 @@ export class Enqueuing {
     refuseHubOptions('job', options, jobOptionNames)
     const { queue } = options
     const where = queue === undefined ? '' : ` in queue ${queue}`
-    const why = 'it was not tracked, or its record has gone'
-    const unknown = new HubError('NoSuchJob', `Nothing is known of job ${String(id).slice(0, 80)}${where}: ${why}.`)
+    const why = 'it was not tracked, or the record has expired'
+    const unknown = new HubError('NoSuchJob', `There is no record of job ${String(id).slice(0, 80)}${where}: ${why}.`)
     if (!isId(id)) throw unknown
     if (queue !== undefined) checkQueue(queue)
     const { host, keys } = this.#options

@@ -63,7 +63,7 @@ const passOf = (entry: unknown, at: number): string | undefined => {
   if (unfit !== undefined) throw wrong(unfit)
   const { pass } = own
   if (pass === undefined) return undefined
-  if (at === 0) throw wrong('no step is before the first one, so pass gets nothing.')
+  if (at === 0) throw wrong('no step comes before the first one, so it cannot have pass.')
   if (typeof pass !== 'string' || pass === '' || pass === '__proto__') throw wrong('pass must be the name of a field.')
   const [, args] = entry as unknown as ChainEntry
   if (args !== undefined && (typeof args !== 'object' || args === null || Array.isArray(args)))
@@ -90,7 +90,7 @@ const untilKnown = async <T>(host: JobHost, isBegun: boolean, act: (client: Redi
       doubt ||= code === 'OutcomeUnknown'
       if (!doubt || code === 'HubClosed') throw thrown
       if (monotonicMs() > end)
-        throw new HubError('OutcomeUnknown', `The batch is only half there: ${message}`, { cause: thrown })
+        throw new HubError('OutcomeUnknown', `The batch was enqueued only in part: ${message}`, { cause: thrown })
       await sleep(retryMs, host.closing)
     }
   }
@@ -110,12 +110,12 @@ export const startBatch = async (
   const [after] = await enqueuing.prepare(then ? [then] : [], following)
   const [otherwise] = await enqueuing.prepare(failed ? [failed] : [], following)
   if (after && otherwise && after.queue !== otherwise.queue)
-    throw new HubError('InvalidArgs', 'What follows a batch, well or not, must be in one queue.')
+    throw new HubError('InvalidArgs', 'The jobs that follow a batch must all be in one queue.')
   const prepared = await enqueuing.prepare(entries, options)
   if (prepared.some(({ job }) => job?.merged))
     throw new HubError('InvalidArgs', 'A merged job cannot be one of a batch: it has no end of its own.')
   const home = after?.queue ?? otherwise?.queue ?? prepared[0]?.queue
-  if (home === undefined) throw new HubError('InvalidArgs', 'A batch needs jobs, or something that follows.')
+  if (home === undefined) throw new HubError('InvalidArgs', 'A batch needs at least one job, in it or after it.')
   const id = newId()
   const queue = host.queueOf(home)
   // Its own place is that of a whole queue, which goes on being served whatever becomes of shards.

@@ -96,8 +96,8 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
     this.jobHost = {
       bigints: this.#settings.bigint,
       hubId: this.id,
-      ask: asked => this.ask(asked, 'Redis could not be asked about the job'),
-      change: asked => this.change(asked, 'It could not be done'),
+      ask: asked => this.ask(asked, 'Redis could not be queried about the job'),
+      change: asked => this.change(asked, 'The command could not be run'),
       hear: (ticket, onReply) => {
         this.#blocking.open()
         return this.#dispatch.hear(ticket, onReply)

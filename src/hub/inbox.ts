@@ -166,7 +166,7 @@ export class Inbox {
       longest = Math.max(longest, text.length)
       const reply = decodeReply(text, this.#options.bigints)
       if (reply) this.#options.onReply(reply, again)
-      else this.#options.onProblem('a reply that is not one was dropped')
+      else this.#options.onProblem('dropped an invalid reply')
     }
     // Twice as many at the most: a page is asked for before anybody knows how large its replies are.
     if (longest > 0) this.#page = Math.max(1, Math.min(maxPage, this.#page * 2, Math.floor(maxBatchBytes / longest)))

@@ -176,7 +176,7 @@ export abstract class Onlooker {
     } catch (cause) {
       const why = explained(messageOf(cause))
       if (isChange && cause instanceof ConnectionLost)
-        throw new HubError('OutcomeUnknown', `${otherwise}, or it was and its answer is lost: ${why}.`, { cause })
+        throw new HubError('OutcomeUnknown', `${otherwise}, or it was and the reply was lost: ${why}.`, { cause })
       throw new HubError('NotEnqueued', `${otherwise}: ${why}.`, { cause })
     }
   }

@@ -250,10 +250,10 @@ export class Outbox {
       length >= this.maxLength
         ? `${length} requests wait in queue ${name}, and its limit is ${maxLength}.`
         : waitMs > patienceMs
-          ? `About ${waitMs} ms of work waits in queue ${name}, and this call could wait ${patienceMs} ms.`
-          : `More is called than queue ${name} serves: ${length} requests wait, and while that is so no more than ${maxLength} may.`
+          ? `About ${waitMs} ms of work waits in queue ${name}, and this call can wait only ${patienceMs} ms.`
+          : `Calls to queue ${name} arrive faster than its workers serve them: ${length} requests wait, and the limit is now ${maxLength}.`
     const data = { length, maxLength, waitMs }
-    parcel.refused('Overloaded', `${reason} Add workers or slots, or try later.`, { data })
+    parcel.refused('Overloaded', `${reason} Add workers or slots, or retry later.`, { data })
   }
 }
 
@@ -264,7 +264,7 @@ const refuse = (parcels: Parcel[], error: unknown): void => {
 }
 
 const giveUp = (parcels: Parcel[]): void => {
-  const message = 'The connection broke during the push, and Redis cannot tell any more whether it had arrived.'
+  const message = 'The connection broke while the request was sent, and Redis can no longer tell whether it arrived.'
   for (const parcel of parcels) parcel.refused('OutcomeUnknown', message)
 }
 

@@ -106,7 +106,7 @@ export class Placement {
       if (monotonicMs() >= end)
         throw new HubError(
           'NotEnqueued',
-          `The shards of queue ${queue} are being changed, and not all of them know yet.`,
+          `The shards of queue ${queue} are changing, and not all of them know the new number yet.`,
           { task },
         )
       await sleep(lookAgainMs)

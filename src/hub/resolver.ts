@@ -84,7 +84,7 @@ export class Resolver {
 
   /**
    * Looks a name up, in all queues or in one. Of several queues with live workers the one counts that had the task first, then
-   * the first by name. A job goes to a queue without any, too: to the one that had the task first, or to the one that is named.
+   * the first by name. A job goes to a queue without any, too: to first queue of the task, or to the one that is named.
    * Rejects with NoSuchTask, NoWorkers, NotEnqueued for a task that has just gone missing, or the connection's error.
    */
   async resolve(called: string, queue: string | undefined, purpose: Purpose = 'hub'): Promise<Route> {
@@ -122,8 +122,7 @@ export class Resolver {
       await this.#checkRights(card, 'jobs')
       return this.#spreadRoute(this.#routeOf(card, 0), queue)
     }
-    if (queue === undefined)
-      throw noSuchTask(called, name, known, ' Name its queue, to have the job wait there for one.')
+    if (queue === undefined) throw noSuchTask(called, name, known, ' To let the job wait for a worker, pass the queue.')
     if (minor === undefined)
       throw new HubError('NoSuchTask', `Queue ${queue} has no ${called} yet: write the version in full, ${name}:1.0.`, {
         task: called,
@@ -220,7 +219,7 @@ export class Resolver {
     const elsewhere = await this.#liveOf(cards, undefined, 'hub')
     const where = elsewhere
       ? `It is served in queue ${elsewhere.queue}.`
-      : `Nor does one elsewhere; known in: ${all('queue')}.`
+      : `No other queue has a live worker for it either; it is known in: ${all('queue')}.`
     return new HubError('NoWorkers', `No live worker of queue ${queue} provides ${called}. ${where}`, details)
   }
 
@@ -241,7 +240,7 @@ export class Resolver {
     if (missing === 'untold') return
     if (missing?.isNeeded) {
       const what = purpose === 'hub' ? 'call tasks of' : 'enqueue jobs in'
-      const message = `The Redis user may not ${what} queue ${queue}: it lacks ${missing.what}. What grants it: ${missing.grant}`
+      const message = `The Redis user may not ${what} queue ${queue}: it lacks ${missing.what}. To grant it: ${missing.grant}`
       throw new HubError('NotEnqueued', message, { task })
     }
     if (this.#allowed.size >= maxKept) this.#allowed.clear()
@@ -289,8 +288,8 @@ const noSuchTask = (called: string, name: string, known: string[], hint = ''): H
 
 const whyUnknown = (called: string, name: string, tasks: string[]): string => {
   if (tasks.includes(called)) {
-    const what = `The registry has no card of ${called} that can be read; or it came in this moment, then call again.`
-    return `${what} Workers of the task write it when they start.`
+    const what = `The registry has no readable card of ${called}. If a worker has just started, call again.`
+    return `${what} Its workers write the card when they start.`
   }
   const versions = tasks.filter(task => task.startsWith(`${name}:`)).sort()
   if (versions.length > 0) return `There is no ${called}. Known versions: ${versions.join(', ')}.`
@@ -299,7 +298,7 @@ const whyUnknown = (called: string, name: string, tasks: string[]): string => {
     near.length > 0
       ? `Did you mean ${near.join(' or ')}?`
       : tasks.length > 0
-        ? "See 'pshub tasks' for those that are."
+        ? "'pshub tasks' lists all tasks."
         : 'No worker has declared any task in this namespace yet.'
   return `No worker ever declared ${called}. ${hint}`
 }

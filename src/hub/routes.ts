@@ -175,7 +175,7 @@ export class Routes {
     const { closing, connection } = this.#options
     if (closing.aborted) return new HubError('HubClosed', undefined, { task: called })
     if (signal?.aborted) {
-      const message = `The caller gave up before ${called} was sent.`
+      const message = `The caller stopped waiting before ${called} was sent.`
       return new HubError('Aborted', message, { task: called, ran: 'no', cause: signal.reason })
     }
     return miss ?? route ?? unasked(called, connection.downReason?.message ?? setback ?? 'no answer in time')
@@ -183,7 +183,7 @@ export class Routes {
 }
 
 const unasked = (called: string, reason: string): HubError =>
-  new HubError('NotEnqueued', `Redis could not be asked where ${called} runs: ${explained(reason)}.`, { task: called })
+  new HubError('NotEnqueued', `The hub could not look up ${called} in Redis: ${explained(reason)}.`, { task: called })
 
 /** No name of a task has a line break, so nothing that is called is taken for a task in a queue. */
 const keyOf = (called: string, queue: string | undefined, purpose: Purpose): string =>

@@ -69,13 +69,13 @@ export const checkBulk = (action: BulkAction | undefined, query: BulkQuery): voi
   const { state } = query
   const isDead = state === 'dead'
   if ((state as string) === 'done')
-    throw new HubError('InvalidArgs', 'jobs: what is done cannot be changed or counted.')
-  if (state === undefined) throw new HubError('InvalidArgs', 'jobs: say which state.')
+    throw new HubError('InvalidArgs', 'jobs: jobs that are done cannot be changed or counted.')
+  if (state === undefined) throw new HubError('InvalidArgs', 'jobs: pass a state.')
   if (action === undefined || actionsOf(state).includes(action)) return
   const rule = isDead
-    ? 'dead jobs are tried again or deleted'
+    ? 'dead jobs can be retried or deleted'
     : `jobs that are ${state} can be cancelled${isPostponed(state) ? ' or run at once' : ''}`
-  throw new HubError('InvalidArgs', `jobs: ${rule}; ${action} is for others.`)
+  throw new HubError('InvalidArgs', `jobs: ${rule}; ${action} is not possible.`)
 }
 
 const isPostponed = (state: string): boolean => state === 'scheduled' || state === 'retrying'

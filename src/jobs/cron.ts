@@ -49,13 +49,13 @@ export const checkTimes = (name: string, times: ScheduleTimes): void => {
   if (!isQueueName(name)) throw wrong('its name must be 1 to 64 letters, digits, dots, dashes and underscores')
   refuseHubOptions(`schedule ${name}`, times, timesNames)
   const { cron, timezone, missed } = times
-  if (typeof cron !== 'string') throw wrong("cron must be a text like '0 3 * * *'")
+  if (typeof cron !== 'string') throw wrong("cron must be a string like '0 3 * * *'")
   if (missed !== undefined && missed !== 'once' && missed !== 'skip') throw wrong("missed must be 'once' or 'skip'")
   try {
     // Any worker must be able to keep it up, and other languages look for a file of that name, in just these letters.
     if (timezone !== undefined && !(isZone(timezone) && isZoneName(timezone)))
-      throw new Error('there is no such time zone; it is named as Europe/Berlin is')
-    if (nextOf(times, wallMs()) === undefined) throw new Error('it has no time in the future')
+      throw new Error('there is no such time zone; use a name such as Europe/Berlin')
+    if (nextOf(times, wallMs()) === undefined) throw new Error('it has no run time in the future')
   } catch (error) {
     throw wrong(
       `cron '${cron.slice(0, 80)}'${timezone === undefined ? '' : ` in ${String(timezone).slice(0, 80)}`}: ${messageOf(error).replace(/\.$/, '')}`,

@@ -105,7 +105,7 @@ export type ScheduleOptions = Omit<EnqueueOptions, 'delayMs' | 'at' | 'durable'>
 export const refuseTimes = (schedule: string, options: EnqueueOptions): void => {
   const given = (['delayMs', 'at'] as const).find(name => options?.[name] !== undefined)
   if (given === undefined) return
-  const message = `schedule ${schedule}: ${given} is no option of a schedule, whose times say when its jobs are due. Leave it out.`
+  const message = `schedule ${schedule}: ${given} is not an option of schedules: the cron entry says when jobs are due. Leave it out.`
   throw new HubError('InvalidArgs', message)
 }
 
@@ -192,10 +192,7 @@ export const placeOf = (
   if (forward === undefined) {
     const forwarder = typeof queue === 'string' ? forwarderOf(queue) : undefined
     if (forwarder !== undefined)
-      throw wrong(
-        called,
-        `queue ${shown(queue)} is that of a forwarder: give forward in its place, ${shown(forwarder)}`,
-      )
+      throw wrong(called, `queue ${shown(queue)} belongs to a forwarder: use forward instead, ${shown(forwarder)}`)
     return { queue, purpose: 'jobs' }
   }
   if (queue !== undefined) throw wrong(called, 'give queue or forward, not both: a forwarder has a queue of its own')
@@ -217,17 +214,17 @@ const checkKey = (task: string, { key, priority }: EnqueueOptions, keyed: Keyed 
   if (keyed === undefined)
     throw wrong(
       task,
-      `it was given a key, but no worker declared the task as keyed: 'ordered' or 'merged'. Declare it so, or leave out the key`,
+      `it has a key, but no worker declared the task as keyed: 'ordered' or 'merged'. Declare it so, or leave out the key`,
     )
   checkKeyText(task, key)
   if (priority !== undefined && priority !== 'normal')
-    throw wrong(task, 'jobs with a key have no priority: they go in their order. Leave it out')
+    throw wrong(task, 'jobs with a key have no priority: they run in order. Leave it out')
 }
 
 /** @throws HubError InvalidArgs */
 export const checkKeyText = (task: string, key: unknown): void => {
   if (typeof key !== 'string' || key === '' || Buffer.byteLength(key) > maxKeyBytes)
-    throw wrong(task, `key must be a text of 1 to ${maxKeyBytes} bytes, not ${shown(key)}`)
+    throw wrong(task, `key must be a string of 1 to ${maxKeyBytes} bytes, not ${shown(key)}`)
 }
 
 /** What is said of one job has no meaning where several become one. */
@@ -236,16 +233,13 @@ const unmergeable = ['retries', 'backoff', 'expiresMs', 'tracked', 'keepResultMs
 const checkMerged = (task: string, options: EnqueueOptions): void => {
   for (const name of unmergeable)
     if (options[name] !== undefined && options[name] !== false)
-      throw wrong(
-        task,
-        `${name} cannot be said of a merged job, which becomes part of a run with others. ${adviceFor(name)}`,
-      )
+      throw wrong(task, `${name} is not allowed for a merged job, which runs together with others. ${adviceFor(name)}`)
 }
 
 const adviceFor = (name: (typeof unmergeable)[number]): string => {
-  if (name === 'retries' || name === 'backoff') return 'Say it of the task'
+  if (name === 'retries' || name === 'backoff') return 'Set it on the task'
   if (name !== 'tracked') return 'Leave it out'
-  return 'Leave it out; nor can it be a step of a chain, or what follows a batch'
+  return 'Leave it out; a merged job also cannot be a step of a chain or follow a batch'
 }
 
 const mergedPart = ({ score }: EnqueueOptions, scores: 'first' | undefined): Partial<JobPart> => ({
@@ -281,7 +275,7 @@ const uniqueOf = (
   refuseHubOptions(`enqueue ${task}, unique`, options, uniqueNames)
   const { id, until = 'ended', forMs } = options
   if (id !== undefined && !(typeof id === 'string' && id.length > 0 && id.length <= maxUniqueId))
-    throw wrong(task, `a unique id must be a text of 1 to ${maxUniqueId} characters, not ${shown(id)}`)
+    throw wrong(task, `a unique id must be a string of 1 to ${maxUniqueId} characters, not ${shown(id)}`)
   if (until !== 'ended' && until !== 'started')
     throw wrong(task, `unique.until must be 'ended' or 'started', not ${shown(until)}`)
   needWait(task, { 'unique.forMs': forMs })

@@ -117,8 +117,8 @@ export const readJobDetails = async (host: JobHost, keys: Keys, id: string, plac
 
 export const unknownJob = (id: string, { queue }: JobPlace): HubError => {
   const where =
-    queue === undefined ? 'it was not tracked, or its record has gone' : `it is not in queue ${queue} any more`
-  return new HubError('NoSuchJob', `Nothing is known of job ${String(id).slice(0, 80)}: ${where}.`)
+    queue === undefined ? 'it was not tracked, or the record has expired' : `it is not in queue ${queue} any more`
+  return new HubError('NoSuchJob', `There is no record of job ${String(id).slice(0, 80)}: ${where}.`)
 }
 
 /** Record and message. One that ended well has no message any more. */

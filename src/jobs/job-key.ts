@@ -185,11 +185,12 @@ export class JobKey {
     refuseHubOptions('skip', what, skipNames)
     const count = await this.#act('skip', String(what.id ?? what.score ?? ''))
     const nothing = `${this.task}, key ${JSON.stringify(this.key)}: nothing is skipped`
-    if (count === -1) throw new HubError('InvalidArgs', `${nothing}, because it runs now. Wait for the end of its run.`)
+    if (count === -1)
+      throw new HubError('InvalidArgs', `${nothing}, because it is running now. Wait until the run ends.`)
     if (count === -2)
       throw new HubError(
         'InvalidArgs',
-        `${nothing}, because a batch of another queue waits for its first job. Cancel that.`,
+        `${nothing}, because a batch of another queue waits for its first job. Cancel that job.`,
       )
     return count > 0
   }

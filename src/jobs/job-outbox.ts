@@ -178,11 +178,11 @@ export class JobOutbox {
 
   #expire(parcel: Parcel): void {
     if (parcel.inDoubt) {
-      parcel.refuse('OutcomeUnknown', 'Redis did not confirm the job in time; it may be enqueued.')
+      parcel.refuse('OutcomeUnknown', 'Redis did not confirm the job in time; it may have been enqueued.')
       return
     }
     const reason = explained(parcel.setback ?? this.#options.connection.downReason?.message ?? 'it did not answer')
-    parcel.refuse('NotEnqueued', `Redis could not be given the job in time: ${reason}.`)
+    parcel.refuse('NotEnqueued', `Redis did not accept the job in time: ${reason}.`)
   }
 }
 
@@ -192,5 +192,5 @@ const unconfirmed = (error: Error): number => {
   return 0
 }
 
-const unreplicated = `The job is in Redis, and no replica confirmed it within ${replicaMs} ms: it is lost if its master is lost before one has it.`
-const doubt = 'The connection broke while the job was sent, and Redis cannot tell any more whether it had arrived.'
+const unreplicated = `The job is in Redis, but no replica confirmed it within ${replicaMs} ms. If the master fails before a replica has it, the job is lost.`
+const doubt = 'The connection broke while the job was sent, and Redis can no longer tell whether it arrived.'

@@ -76,7 +76,7 @@ export class Job<R = unknown> {
 
   /**
    * Where it is.
-   * @throws HubError NoSuchJob when it was not tracked or its record has gone, NotEnqueued when Redis is away
+   * @throws HubError NoSuchJob when it was not tracked or the record has expired, NotEnqueued when Redis is away
    */
   async status(): Promise<JobStatus> {
     let progress: Progress | undefined
@@ -130,9 +130,9 @@ export class Job<R = unknown> {
         if (answer) return this.#outcomeOf(answer)
         if (closing.aborted) throw new HubError('HubClosed')
         if (signal?.aborted)
-          throw this.#error('Aborted', `The caller gave up waiting for job ${this.id}.`, signal.reason)
+          throw this.#error('Aborted', `The caller stopped waiting for job ${this.id}.`, signal.reason)
         if (monotonicMs() >= end)
-          throw this.#error('Timeout', `Job ${this.id} of ${this.task} did not end in time; it goes on.`)
+          throw this.#error('Timeout', `Job ${this.id} of ${this.task} did not end in time. The job continues.`)
       }
     } finally {
       deaf()
@@ -216,7 +216,7 @@ export class Job<R = unknown> {
   #ended({ status: { state, error }, result }: JobRecord): R {
     if (state === 'done') return (result === undefined || result === '' ? undefined : this.#read(result)) as R
     if (state === 'dead' && error) throw fromWire(error, { task: this.task, id: this.id })
-    if (state === 'expired') throw this.#error('Expired', `Job ${this.id} of ${this.task} was not run in time.`)
+    if (state === 'expired') throw this.#error('Expired', `Job ${this.id} of ${this.task} expired before it ran.`)
     throw this.#error('Aborted', `Job ${this.id} of ${this.task} was cancelled.`)
   }
 
@@ -234,8 +234,8 @@ export class Job<R = unknown> {
   }
 
   #unknown(): HubError {
-    const why = 'It was not tracked (enqueue it with tracked: true), or its record has gone'
-    return this.#error('NoSuchJob', `Nothing is known of job ${this.id} in queue ${this.queue}. ${why}.`)
+    const why = 'It was not tracked (enqueue it with tracked: true), or the record has expired'
+    return this.#error('NoSuchJob', `There is no record of job ${this.id} in queue ${this.queue}. ${why}.`)
   }
 
   #error(code: 'Aborted' | 'Timeout' | 'Expired' | 'NoSuchJob', message: string, cause?: unknown): HubError {
@@ -295,7 +295,7 @@ export class Chain<R = unknown> {
   async status(): Promise<StepStatus[]> {
     const states = await this.statusWith(undefined)
     if (states) return states
-    const message = `Nothing is known of chain ${this.id}. It was not tracked, or its records have gone.`
+    const message = `There is no record of chain ${this.id}. It was not tracked, or the records have expired.`
     throw new HubError('NoSuchJob', message, { id: this.id })
   }
 

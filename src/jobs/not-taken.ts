@@ -1,7 +1,7 @@
 import { ConfigError, shown, TaskError } from '../wire/errors.ts'
 import { longestWaitMs } from '../wire/job-part.ts'
 
-/** What a forwarder's job fails with: the other side did not take it. */
+/** What a forwarder's job fails with: the target did not accept it. */
 export class NotTaken extends TaskError {
   /** It would tell each log where it was noticed here, and nothing of the other side. */
   override readonly stack = ''

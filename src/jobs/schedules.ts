@@ -75,7 +75,7 @@ export class Schedules {
     return this.#change(name, (entry, nowMs) => ({ ...entry, pausedMs: entry.pausedMs ?? nowMs }))
   }
 
-  /** It goes on with its next time; those that passed meanwhile are not made up for. */
+  /** It continues with its next time; missed times are skipped. */
   resume(name: string): Promise<boolean> {
     return this.#change(name, entry => ({ ...entry, pausedMs: undefined }))
   }

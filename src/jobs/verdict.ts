@@ -133,5 +133,5 @@ export const answerOf = ({ outcome, text }: JobEnd, ticket: string, worker: stri
 const errorOf = (outcome: JobEnd['outcome'], text: string): string => {
   if (outcome === 'dead') return `{${text}}`
   if (outcome === 'cancelled') return JSON.stringify({ code: 'Aborted', message: 'The job was cancelled.' })
-  return JSON.stringify({ code: 'Expired', message: 'The job was not run in time.' })
+  return JSON.stringify({ code: 'Expired', message: 'The job expired before it ran.' })
 }

@@ -31,29 +31,29 @@ const prettyTo = (stderr: { write(text: string): unknown }): { write(line: strin
 /** Level and words of the lines that say no more than their event. */
 const lines = {
   'call:settled': ['debug', 'call settled'],
-  'call:retried': ['debug', 'a failed try is followed by another one'],
-  'request:expired': ['debug', 'its time was up, so it was not started'],
-  'request:redelivered': ['debug', 'its worker was lost; another one will run it'],
+  'call:retried': ['debug', 'retrying a failed call'],
+  'request:expired': ['debug', 'request expired before it started'],
+  'request:redelivered': ['debug', 'worker lost; another worker will run the request'],
   'jobs:enqueued': ['debug', 'jobs enqueued'],
-  'job:retried': ['info', 'a job failed; it is tried again'],
-  'job:putoff': ['debug', 'it was not the time for a job; it was put off'],
-  'schedule:tick': ['debug', 'the time of a schedule came'],
-  'reply:late': ['info', 'a reply came after its call was over'],
+  'job:retried': ['info', 'job failed; it will be retried'],
+  'job:putoff': ['debug', 'job delayed: it cannot run now'],
+  'schedule:tick': ['debug', 'schedule is due'],
+  'reply:late': ['info', 'late reply: its call had already ended'],
   'worker:started': ['info', 'worker started'],
   'worker:stopped': ['info', 'worker stopped'],
-  'queue:paused': ['info', 'the queue is paused; what is held is finished, nothing is taken'],
-  'queue:resumed': ['info', 'the queue is served again'],
+  'queue:paused': ['info', 'queue paused; running requests finish, no new ones are claimed'],
+  'queue:resumed': ['info', 'queue resumed'],
   'redis:up': ['info', 'connected to Redis'],
-  'schema:unused': ['warn', 'a schema of the registry is not used here; the worker judges'],
-  'registry:unreadable': ['warn', 'something in Redis cannot be read and counts as absent'],
+  'schema:unused': ['warn', 'a schema from the registry cannot be checked here; only the worker checks it'],
+  'registry:unreadable': ['warn', 'ignoring an unreadable record in Redis'],
   'task:conflict': ['warn', 'live workers declare this task with different schemas'],
-  'request:malformed': ['warn', 'something in the list is not a request and was dropped'],
-  'request:handedback': ['warn', 'handed back: only another worker of this queue has this task'],
-  'lease:lost': ['warn', 'the lease ended; going on under a new id'],
-  'loop:blocked': ['warn', 'the event loop was blocked; nothing else ran meanwhile'],
-  'worker:lost': ['warn', 'a worker was lost; what it held was taken over'],
-  'request:unserved': ['error', 'a request without a deadline for a task that nobody here provides; it was ended'],
-  'job:dead': ['error', 'a job was given up; it is kept with the dead ones'],
+  'request:malformed': ['warn', 'dropped a list entry that is not a request'],
+  'request:handedback': ['warn', 'returned to the queue: only another worker has this task'],
+  'lease:lost': ['warn', 'lease expired; continuing under a new worker id'],
+  'loop:blocked': ['warn', 'event loop was blocked; nothing else could run'],
+  'worker:lost': ['warn', 'worker lost; took over its requests'],
+  'request:unserved': ['error', 'ended a request without a deadline: no worker of this queue provides its task'],
+  'job:dead': ['error', 'job is dead; to list dead jobs: pshub dead'],
   problem: ['error', 'problem'],
 } as const satisfies Partial<Record<EventName, readonly [level: 'debug' | 'info' | 'warn' | 'error', message: string]>>
 
@@ -74,13 +74,13 @@ export const subscribeLog = (events: Events, log: Logger): (() => void) => {
     events.on('task:elsewhere', fields =>
       log.warn(
         fields,
-        `Task ${fields.task} is served in queue ${fields.first} too, which had it first: callers go there while it has live workers. They reach this worker only by naming queue ${fields.queue}.`,
+        `Task ${fields.task} is also served in queue ${fields.first}, which had it first: calls go there while it has live workers. To reach this worker, callers must pass queue ${fields.queue}.`,
       ),
     ),
     events.on('redis:down', event => {
       const fields = { ...event, reason: explained(event.reason) }
-      if (isAboutRights(event.reason)) log.error(fields, 'Redis does not let us in; trying again')
-      else log.warn(fields, 'lost Redis; trying again')
+      if (isAboutRights(event.reason)) log.error(fields, 'Redis denies access; reconnecting')
+      else log.warn(fields, 'lost the connection to Redis; reconnecting')
     }),
   ]
   // What only a verbose log says must not cost the others an event.
@@ -99,9 +99,9 @@ export interface BlockedLines {
 }
 
 export const blockedLines = (log: Logger): BlockedLines => ({
-  stuck: log.isLevelEnabled('warn') ? rawLine(40, 'the event loop is blocked now') : undefined,
+  stuck: log.isLevelEnabled('warn') ? rawLine(40, 'event loop is blocked') : undefined,
   givenUp: log.isLevelEnabled('error')
-    ? rawLine(50, 'the event loop is blocked for too long; the lease ends, others take over')
+    ? rawLine(50, 'event loop is blocked for too long; the lease ends, other workers take over')
     : undefined,
 })
 

@@ -104,7 +104,7 @@ export const prometheusMetrics = {
   ),
   pshub_unanswered_total: metric(
     'counter',
-    "Calls that ended in a hub without the answer of a worker, by outcome ('rejected', 'failed') and code.",
+    "Calls that ended in a hub without a reply from a worker, by outcome ('rejected', 'failed') and code.",
     ['queue', 'task', 'hub', 'outcome', 'code'],
     ({ unanswered }) =>
       unanswered.map(({ queue = '', task, hub, code, count }) => [
@@ -113,7 +113,7 @@ export const prometheusMetrics = {
       ]),
   ),
   pshub_wait_seconds: ofTasks(
-    'How long calls of the last minute took, by phase: backlog (in Redis), queue (in a worker with a blocked event loop), exec (the handler). Quantile 1 is the longest.',
+    'Duration of calls of the last minute by phase: backlog (in Redis), queue (in a worker with a blocked event loop), exec (the handler). Quantile 1 is the longest.',
     ['queue', 'task', 'phase', 'quantile'],
     waitsOf,
   ),
@@ -128,44 +128,43 @@ export const prometheusMetrics = {
     ['queue', 'task'],
     ({ queue, task, conflict }) => [[[queue, task], conflict]],
   ),
-  pshub_queue_backlog: ofQueues('Requests that wait in Redis.', ({ backlog }) => backlog),
+  pshub_queue_backlog: ofQueues('Requests waiting in Redis.', ({ backlog }) => backlog),
   pshub_queue_oldest_seconds: ofQueues(
-    'How long the oldest of them has waited; 0 when none waits.',
+    'Wait of the oldest waiting request; 0 when none waits.',
     // Where something waits that does not say since when, nothing is known; 0 would be a lie.
     ({ backlog, oldestMs }) => seconds(oldestMs ?? (backlog > 0 ? undefined : 0)),
   ),
   pshub_queue_paused: ofQueues('1 while the queue is paused.', ({ pausedMs }) => pausedMs !== undefined),
-  pshub_queue_jobs: ofQueues('Jobs that wait in Redis.', ({ jobs }) => jobs),
+  pshub_queue_jobs: ofQueues('Jobs waiting in Redis.', ({ jobs }) => jobs),
   pshub_queue_oldest_job_seconds: ofQueues(
-    'How long the first of them has been due; 0 when none is.',
+    'Time since the first waiting job was due; 0 when none is due.',
     ({ jobs, oldestJobMs }) => seconds(oldestJobMs ?? (jobs > 0 ? undefined : 0)),
   ),
-  pshub_queue_scheduled_jobs: ofQueues('Jobs that wait for their time.', ({ scheduled }) => scheduled),
-  pshub_queue_retrying_jobs: ofQueues('Jobs that failed and wait for their next try.', ({ retrying }) => retrying),
-  pshub_queue_dead_jobs: ofQueues('Jobs that were given up.', ({ dead }) => dead),
+  pshub_queue_scheduled_jobs: ofQueues('Jobs scheduled for later.', ({ scheduled }) => scheduled),
+  pshub_queue_retrying_jobs: ofQueues('Jobs that failed and will be retried.', ({ retrying }) => retrying),
+  pshub_queue_dead_jobs: ofQueues('Dead jobs.', ({ dead }) => dead),
   // Of a queue without keys there are none of these.
-  pshub_queue_waiting_keys: ofQueues('Keys of jobs that wait, due or for their time.', ({ keys }) => keys?.waiting),
-  pshub_queue_running_keys: ofQueues('Keys of jobs of which one runs.', ({ keys }) => keys?.running),
-  pshub_queue_key_lag_seconds: ofQueues(
-    'How long the first of those has been due that are; 0 when none is.',
-    ({ keys }) => seconds(keys?.lagMs),
+  pshub_queue_waiting_keys: ofQueues('Keys with waiting jobs, due or scheduled.', ({ keys }) => keys?.waiting),
+  pshub_queue_running_keys: ofQueues('Keys with a running job.', ({ keys }) => keys?.running),
+  pshub_queue_key_lag_seconds: ofQueues('Time since the first due key was due; 0 when none is due.', ({ keys }) =>
+    seconds(keys?.lagMs),
   ),
   pshub_queue_longest_key_seconds: ofQueues(
-    'How long the one has run that runs for the longest; 0 when none does.',
+    'Run time of the longest-running key; 0 when none is running.',
     ({ keys }) => seconds(keys?.longestMs),
   ),
-  pshub_queue_held: ofQueues('Requests that workers hold: claimed, not settled yet.', ({ held }) => held),
-  pshub_queue_workers: ofQueues('Live workers that take requests.', ({ workers }) => workers),
-  pshub_queue_slots: ofQueues('Their slots.', ({ slots }) => slots),
+  pshub_queue_held: ofQueues('Requests held by workers: claimed, not settled yet.', ({ held }) => held),
+  pshub_queue_workers: ofQueues('Live workers that claim requests.', ({ workers }) => workers),
+  pshub_queue_slots: ofQueues('Slots of these workers.', ({ slots }) => slots),
   pshub_queue_busy: ofQueues('Slots in use.', ({ busy }) => busy),
   pshub_queue_busy_ratio: ofQueues(
     "Share of the slots' time that was used in the last minute, 0 to 1.",
     ({ busyShare }) => busyShare,
   ),
-  pshub_worker_up: ofWorkers('gauge', '1 while its lease holds; 0 when it died or is cut off.', ({ live }) => live),
+  pshub_worker_up: ofWorkers('gauge', '1 while its lease holds; 0 when it crashed or is cut off.', ({ live }) => live),
   pshub_worker_draining: ofLiveWorkers(
     'gauge',
-    '1 while it was told to stop and finishes what runs.',
+    '1 while it is stopping and finishes its running requests.',
     ({ draining }) => draining,
   ),
   pshub_worker_slots: ofWorkers('gauge', 'Requests it runs at once.', ({ live, slots }) => (live ? slots : undefined)),
@@ -177,36 +176,36 @@ export const prometheusMetrics = {
   ),
   pshub_worker_loop_delay_seconds: metric(
     'gauge',
-    'How late its event loop was in the last minute. Quantile 1 is the latest.',
+    'Delay of its event loop in the last minute. Quantile 1 is the longest.',
     [...workerLabels, 'quantile'],
     ({ workers }) => workers.flatMap(loopDelayOf),
   ),
   pshub_worker_resident_memory_bytes: ofLiveWorkers('gauge', 'Memory of its process.', ({ rssBytes }) => rssBytes),
   pshub_worker_last_beat_timestamp_seconds: ofWorkers(
     'gauge',
-    "When it last gave a sign, on Redis' clock, since 1970.",
+    'Last heartbeat, on the clock of Redis, since 1970.',
     ({ stats }) => seconds(stats?.seen),
   ),
   pshub_worker_jobs_total: metric(
     'counter',
-    "Jobs since it started, by what became of them: each try 'ran'; some were 'retried', are 'dead', or were 'put_off' instead.",
+    "Jobs since it started, by outcome: each try 'ran'; some were 'retried', 'put_off' (delayed) or are 'dead'.",
     ['queue', 'worker', 'outcome'],
     ({ workers }) => workers.flatMap(jobsOf),
   ),
   pshub_worker_job_lateness_seconds: metric(
     'gauge',
-    'How long after they were due its jobs of the last minute were started. Quantile 1 is the latest.',
+    'Delay between due time and start of its jobs of the last minute. Quantile 1 is the longest.',
     [...workerLabels, 'quantile'],
     ({ workers }) => workers.flatMap(latenessOf),
   ),
   pshub_worker_malformed_total: ofLiveWorkers(
     'counter',
-    'List elements that it dropped, because they were no requests.',
+    'List entries that it dropped because they were not requests.',
     ({ counters }) => counters.malformed,
   ),
   pshub_worker_unserved_total: ofLiveWorkers(
     'counter',
-    'Requests without a deadline that it ended, because no worker has their task.',
+    'Requests without a deadline that it ended because no worker has their task.',
     ({ counters }) => counters.unserved,
   ),
 } as const satisfies Record<string, Metric>

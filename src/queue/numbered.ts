@@ -8,7 +8,7 @@ export type Delivered<T> =
   | { answer: T }
   /** Redis answered with an error, so none of the batch is there. */
   | { refused: Error }
-  /** Its answer was lost, and Redis cannot tell any more whether it had arrived. */
+  /** Its answer was lost, and Redis can no longer tell whether it arrived. */
   | 'unknown'
   /** Nobody waits for it any more, or this process ends. */
   | 'over'

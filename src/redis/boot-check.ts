@@ -39,7 +39,7 @@ export const bootCheck = async (client: Redis, purposes: Purpose[]): Promise<Fin
       checkServer(server, purposes).catch((error: Error): Finding[] => {
         if (!isAway(error)) throw error
         away.set(server.node, error)
-        return [{ what: reachable, level: 'error', message: `it is away: ${error.message}` }]
+        return [{ what: reachable, level: 'error', message: `it is unreachable: ${error.message}` }]
       }),
     ),
   )
@@ -101,35 +101,35 @@ const checks: Record<string, (info: Info) => Verdict> = {
     const valkey = info.get('valkey_version')
     if (valkey) return ['ok', `Valkey ${valkey}`]
     const version = info.get('redis_version')
-    if (!version) return ['warning', 'the server does not tell its version; 7.0 or newer is needed']
+    if (!version) return ['warning', 'the server does not report its version; 7.0 or newer is required']
     if (Number(version.split('.')[0]) >= 7) return ['ok', `Redis ${version}`]
-    return ['error', `Redis ${version} is too old; 7.0 or newer is needed`]
+    return ['error', `Redis ${version} is too old; 7.0 or newer is required`]
   },
   role: info => {
     const role = info.get('role')
-    if (role === undefined) return ['warning', 'the server does not tell its role; it must be a master']
+    if (role === undefined) return ['warning', 'the server does not report its role; it must be a master']
     if (role === 'master') return ['ok', 'master']
     return ['error', `this server is a ${role}, which refuses writes; connect to its master`]
   },
   eviction: info => {
     const policy = info.get('maxmemory_policy')
     if (policy === undefined)
-      return ['warning', "the server does not tell its maxmemory-policy; it must be 'noeviction'"]
+      return ['warning', "the server does not report its maxmemory-policy; it must be 'noeviction'"]
     if (policy === 'noeviction') return ['ok', 'noeviction']
     const wrong = `maxmemory-policy is ${policy}: a full server would silently drop requests`
     return ['error', `${wrong}. Set it with: redis-cli config set maxmemory-policy noeviction`]
   },
   mode: info => {
     const mode = info.get('redis_mode') ?? info.get('server_mode')
-    if (mode === 'sentinel') return ['error', 'this is a sentinel; name it as redis+sentinel://host:26379/name']
-    return ['ok', mode ?? 'the server does not tell its mode']
+    if (mode === 'sentinel') return ['error', 'this is a sentinel; use redis+sentinel://host:26379/name']
+    return ['ok', mode ?? 'the server does not report its mode']
   },
   persistence: info => {
     const aof = info.get('aof_enabled')
     if (aof === '1') return ['ok', 'append-only file on']
-    const lost = 'requests that wait are lost when Redis restarts (callers get a Timeout)'
+    const lost = 'waiting requests are lost when Redis restarts (callers get a Timeout)'
     if (aof !== undefined) return ['warning', `append-only file off: ${lost}`]
-    return ['warning', `the server does not tell whether its append-only file is on; without it ${lost}`]
+    return ['warning', `the server does not report whether its append-only file is on; without it ${lost}`]
   },
 }
 
@@ -146,7 +146,7 @@ const checkLibrary = async (client: Redis, purposes: Purpose[]): Promise<Verdict
     const { name, message } = error as Error
     if (name !== 'ReplyError') throw error
     // Who may not run it is told so with its rights, and an old server is named above.
-    return ['warning', `it cannot be found out whether pshub's library is there: ${explained(message)}`]
+    return ['warning', `it is unknown whether pshub's library is there: ${explained(message)}`]
   }
 }
 
@@ -165,12 +165,12 @@ const checkRights = async (client: Redis, { role, keys, queue }: Purpose): Promi
   try {
     const missing = await missingRights(client, role, keys, queue)
     if (!missing) return ['ok', `this user may ${purpose}`]
-    const lacks = `it lacks ${missing.what}. What grants it: ${missing.grant}`
+    const lacks = `it lacks ${missing.what}. To grant it: ${missing.grant}`
     if (missing.isNeeded) return ['error', `this user may not ${purpose}: ${lacks}`]
-    return ['warning', `this user may ${purpose}, but not all that helps: ${lacks}`]
+    return ['warning', `this user may ${purpose}, but with limits: ${lacks}`]
   } catch (error) {
     const { name, message } = error as Error
     if (name !== 'ReplyError') throw error
-    return ['warning', `it cannot be found out whether this user may ${purpose}: ${explained(message)}`]
+    return ['warning', `it is unknown whether this user may ${purpose}: ${explained(message)}`]
   }
 }

@@ -1,15 +1,15 @@
 /** What Redis' error answers mean and what to do about them, by their first word; the one place that words it. */
 const advice: readonly [RegExp, string][] = [
-  [/^WRONGPASS/, 'Redis does not accept this user or password; correct them in its URL, redis://user:password@host'],
-  [/^NOAUTH/, 'Redis wants a password; give it in its URL, redis://user:password@host'],
+  [/^WRONGPASS/, 'Redis rejected this user or password; correct them in the URL, redis://user:password@host'],
+  [/^NOAUTH/, 'Redis requires a password; put it into the URL, redis://user:password@host'],
   [
     /^ERR Function not found/,
-    "this Redis does not have pshub's library, and this user may not load it; run 'pshub install' as one who may",
+    "this Redis does not have pshub's library, and this user may not load it; run 'pshub install' as a user who may",
   ],
-  [/unknown command.{0,3}\bFCALL\b/i, 'this server is too old, or is none; Redis 7.0 or newer is needed'],
+  [/unknown command.{0,3}\bFCALL\b/i, 'this server is too old, or is not Redis; Redis 7.0 or newer is required'],
   [
     /unknown command.{0,3}\b(TIME|H[A-Z]+)\b/i,
-    'this is a sentinel, or no Redis; sentinels are named as redis+sentinel://host:26379/name',
+    'this is a sentinel, or not Redis at all; for sentinels use redis+sentinel://host:26379/name',
   ],
   [/No such master with that name/, 'these sentinels know no master of that name'],
   // The second is what a function hears in Redis 7.0, the third in newer ones and in Valkey.
@@ -18,14 +18,14 @@ const advice: readonly [RegExp, string][] = [
     "the Redis user lacks a right; 'pshub check' names it, and the rule that grants it",
   ],
   [/^READONLY/, 'this server is a replica, which refuses writes; connect to its master'],
-  [/^(MOVED|ASK|TRYAGAIN)\b/, 'a slot of the Cluster is on its way to another node'],
-  [/^CLUSTERDOWN/, 'nobody serves that slot of the Cluster'],
+  [/^(MOVED|ASK|TRYAGAIN)\b/, 'a slot of the Cluster is moving to another node'],
+  [/^CLUSTERDOWN/, 'no node of the Cluster serves that slot'],
   [/^OOM/, 'Redis is full'],
   [/^MISCONF/, 'Redis cannot write to its disk'],
   // Of servers that speak Redis' language and are none.
-  [/acl_check_cmd/, 'this server cannot tell what its users may do'],
+  [/acl_check_cmd/, 'this server cannot report what its users may do'],
   // What its parser says to an answer that begins with anything but a type of RESP.
-  [/^Unknown RESP type/, 'what answers there is no Redis'],
+  [/^Unknown RESP type/, 'the server at this address is not Redis'],
   [/^LOADING/, 'Redis is still loading its data'],
 ]
 

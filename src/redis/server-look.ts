@@ -29,7 +29,7 @@ const settings = async (server: Redis): Promise<Finding[]> => {
   const flat = await allowed(() => command(server, 'config', 'get', 'timeout'))
   const alive = await allowed(() => command(server, 'config', 'get', 'tcp-keepalive'))
   if (flat === undefined || alive === undefined)
-    return [{ what, level: 'ok', message: 'not looked at timeout and tcp-keepalive: this user may not read them' }]
+    return [{ what, level: 'ok', message: 'timeout and tcp-keepalive not checked: this user may not read them' }]
   const timeout = Number((flat as string[])[1])
   const keepalive = Number((alive as string[])[1])
   const findings: Finding[] = []
@@ -61,7 +61,7 @@ const clock = async (server: Redis): Promise<Finding[]> => {
     {
       what: 'clock',
       level: 'warning',
-      message: `${told}. pshub counts by that of Redis; jobs that are given a date come that much off. Let NTP set both`,
+      message: `${told}. pshub uses the clock of Redis, so jobs with a date run early or late by that much. Synchronize both with NTP`,
     },
   ]
 }
@@ -70,7 +70,7 @@ const slowLog = async (server: Redis, prefix: string): Promise<Finding[]> => {
   const what = 'slow log'
   const entries = await allowed(() => command(server, 'slowlog', 'get', 128))
   if (!Array.isArray(entries))
-    return [{ what, level: 'ok', message: 'not looked at: this user may not read it (SLOWLOG GET)' }]
+    return [{ what, level: 'ok', message: 'not checked: this user may not read it (SLOWLOG GET)' }]
   const slow = entries.flatMap(entry => {
     const [, , us, args] = entry as [unknown, unknown, unknown, unknown]
     const [name = '', called = ''] = Array.isArray(args) ? args.map(String) : []
@@ -84,7 +84,7 @@ const slowLog = async (server: Redis, prefix: string): Promise<Finding[]> => {
     {
       what,
       level: 'warning',
-      message: `${count} of pshub's functions took up to ${Math.round(longest.us / 1000)} ms (${longest.called}), in which Redis did nothing else. Look for swapping, a fork for saving, a busy machine; and for very large arguments: redis-cli slowlog get`,
+      message: `${count} of pshub's functions took up to ${Math.round(longest.us / 1000)} ms (${longest.called}), and Redis did nothing else meanwhile. Check for swapping, a fork for saving, a busy machine and very large arguments: redis-cli slowlog get`,
     },
   ]
 }

@@ -84,9 +84,9 @@ const own: Record<string, unknown> = {
 const refusals: [names: string[], why: string][] = [
   [['db'], "use database 0 and the option 'namespace' to keep things apart"],
   [['keyPrefix'], "use the option 'namespace' to keep things apart"],
-  [['stringNumbers'], 'numbers in the answers of Redis are read here as numbers'],
-  [['readOnly', 'role', 'preferredSlaves'], 'everything here is written to a master'],
-  [['monitor'], 'a connection that monitors takes no commands'],
+  [['stringNumbers'], 'pshub expects numbers in replies as numbers'],
+  [['readOnly', 'role', 'preferredSlaves'], 'pshub always uses the master'],
+  [['monitor'], 'a monitoring connection accepts no commands'],
   [
     ['commandTimeout', 'blockingTimeout', 'blockingTimeoutGrace', 'socketTimeout'],
     "Redis is waited for with time limits of pshub's own; that of a call is 'timeoutMs'",
@@ -136,7 +136,7 @@ export const withPassword = async (target: RedisTarget): Promise<RedisTarget> =>
   const password: unknown = await target.password()
   if (typeof password === 'string') return { ...target, password }
   throw new Error(
-    `the function that was given as redis.password returned ${password === null ? 'null' : `a value of type ${typeof password}`}, and no text`,
+    `the function in redis.password returned ${password === null ? 'null' : `a value of type ${typeof password}`}, not a string`,
   )
 }
 
@@ -162,7 +162,7 @@ export const checkTarget = (target: unknown): void => {
 const checkOption = (name: string, value: unknown): void => {
   if (value === undefined || value === null) return
   if (ownNames.includes(name)) return
-  if (!knownOptions.includes(name)) throw new ConfigError(`redis.${name} is no option of ioredis that is known here.`)
+  if (!knownOptions.includes(name)) throw new ConfigError(`redis.${name} is not a known option of ioredis.`)
   const why = refusals.find(([names]) => names.includes(name))?.[1]
   if (why !== undefined && String(value) !== String(own[name]))
     throw new ConfigError(`redis.${name} cannot be ${shown(value)}: ${why}.`)
@@ -204,7 +204,7 @@ const wrongUrl = (url: string): string | undefined => {
     const known = [...(kind === 'sentinel' ? sentinelOptions : []), 'family', 'tls']
     if ([...options.keys()].every(name => known.includes(name)) && /^[046]?$/.test(options.get('family') ?? ''))
       return undefined
-    return `has an option after ? that cannot stand there; ${known.join(', ')} can, and an object of ioredis' options takes the others`
+    return `has an unsupported option after ?; it may have ${known.join(', ')}, and an object of ioredis options takes the others`
   } catch (error) {
     if (error instanceof WrongUrl) return error.message
     throw error

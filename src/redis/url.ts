@@ -96,7 +96,7 @@ const checkDatabase = (text: string): void => {
 const nameOf = (path: string): string => {
   const name = decoded(path.slice(1))
   if (name === '' || name.includes('/'))
-    throw new WrongUrl(`must say how the sentinels call the master, as in ${example.sentinel}`)
+    throw new WrongUrl(`must name the master as the sentinels do, as in ${example.sentinel}`)
   return name
 }
 
@@ -108,7 +108,7 @@ const socketOf = (hosts: string, path: string): string => {
 const addressesOf = (hosts: string, kind: RedisUrl['kind']): Address[] => {
   const texts = hosts.split(',')
   if (kind === 'one' && texts.length > 1)
-    throw new WrongUrl(`must say what its hosts are, as in ${example.sentinel} or ${example.cluster}`)
+    throw new WrongUrl(`must list its hosts, as in ${example.sentinel} or ${example.cluster}`)
   return texts.map(text => {
     const [, six, four, port = kind === 'sentinel' ? '26379' : '6379'] = node.exec(text) ?? []
     const host = six ?? four

@@ -67,7 +67,7 @@ class Comparison implements Comparing {
   tell(pointer: string, effect: Effect, text: string) {
     if (this.changes.length > limits.changes) return
     if (this.changes.length === limits.changes)
-      this.changes.push({ pointer: '', kind: 'unclear', text: 'There are more changes than are told here.' })
+      this.changes.push({ pointer: '', kind: 'unclear', text: 'More changes exist than are listed here.' })
     else this.changes.push({ pointer, kind: kindOf(effect, this.direction), text })
   }
 
@@ -78,8 +78,8 @@ class Comparison implements Comparing {
     if (typeof before === 'boolean' && typeof after === 'boolean' && before === after) return
     if (this.isKnown(before, after)) return
     this.documentation(pointer, before, after)
-    if (before === false) return this.tell(pointer, 'more', 'Nothing was let through here, and something is now.')
-    if (after === false) return this.tell(pointer, 'fewer', 'Nothing is let through here any more.')
+    if (before === false) return this.tell(pointer, 'more', 'No value was allowed here; some are now.')
+    if (after === false) return this.tell(pointer, 'fewer', 'No value is allowed here any more.')
     if (!this.followed(pointer, before, after)) this.keywords(pointer, before, after)
   }
 
@@ -97,7 +97,7 @@ class Comparison implements Comparing {
     if (old === undefined && now === undefined) return false
     const [target, newTarget] = [this.target(this.documents.before, before), this.target(this.documents.after, after)]
     if (target === undefined || newTarget === undefined)
-      this.tell(pointer, 'unclear', `What ${shown(old ?? now)} refers to is not followed.`)
+      this.tell(pointer, 'unclear', `The reference ${shown(old ?? now)} is not followed.`)
     else this.compare(pointer, target, newTarget)
     const isBeside = old !== undefined && now !== undefined
     if (isBeside) this.keywords(pointer, before, after)
@@ -141,11 +141,10 @@ class Comparison implements Comparing {
       else if (keyword(after, name) === undefined) this.tell(pointer, 'more', `${name} was removed.`)
       else this.branches(pointer, name, keyword(before, name), keyword(after, name))
     }
-    if (!conditions.every(isSame))
-      this.tell(pointer, 'unclear', 'What holds under conditions (if, then, else) changed.')
+    if (!conditions.every(isSame)) this.tell(pointer, 'unclear', 'The conditions (if, then, else) changed.')
     const changed = entangled.filter(name => keyword(before, name) !== undefined || keyword(after, name) !== undefined)
     if (changed.length > 0 && !areSame(this.documents, before, after))
-      this.tell(pointer, 'unclear', `What ${changed.join(' and ')} does to the change is not worked out.`)
+      this.tell(pointer, 'unclear', `The effect of ${changed.join(' and ')} on this change was not analysed.`)
     if (isObject(before) && isObject(after) && this.isNested(before, after))
       this.tell(pointer, 'unclear', 'A part with a $id of its own is not compared.')
   }

@@ -33,9 +33,9 @@ const compareFields = (to: Comparing, pointer: string, before: Schema, after: Sc
   }
   const [oldOthers, newOthers] = [othersOf(before), othersOf(after)]
   if (isOpen(oldOthers) && newOthers === false)
-    to.tell(pointer, 'fewer', 'Fields that are not named were let through, and are refused now.')
+    to.tell(pointer, 'fewer', 'Unnamed fields were allowed and are now rejected.')
   else if (oldOthers === false && isOpen(newOthers))
-    to.tell(pointer, 'more', 'Fields that are not named were refused, and are let through now.')
+    to.tell(pointer, 'more', 'Unnamed fields were rejected and are now allowed.')
   else to.compare(`${pointer}/*`, oldOthers, newOthers)
 }
 
@@ -48,27 +48,27 @@ const addedField = (to: Comparing, pointer: string, before: Schema, after: Schem
     // That it is required, too, is told elsewhere.
     if (field === false || (to.direction === 'args' && namesIn(after, 'required').includes(name))) return
     if (to.direction === 'args') return to.tell(pointer, 'more', 'New field, which may be left out.')
-    return to.tell(pointer, 'unclear', 'New field. It harms only who refuses fields that he does not know.')
+    return to.tell(pointer, 'unclear', 'New field. It breaks only callers that reject unknown fields.')
   }
   if (!isOpen(others)) return to.compare(pointer, others, field)
   if (isOpen(field)) return to.tell(pointer, 'docs', 'The field is described now.')
   if (to.direction === 'result')
-    return to.tell(pointer, 'fewer', 'New field; under this name anything could come before.')
-  const text = `New field. It harms only who already sent something else as ${JSON.stringify(name)}, which was let through.`
+    return to.tell(pointer, 'fewer', 'New field; any value was possible under this name before.')
+  const text = `New field. It breaks only callers that already sent something else as ${JSON.stringify(name)}, which was allowed.`
   to.tell(pointer, 'unclear', text)
 }
 
 const removedField = (to: Comparing, pointer: string, field: Schema, others: Schema) => {
   if (others === false) {
     if (field === false) return
-    if (to.direction === 'args') return to.tell(pointer, 'fewer', 'The field was removed, and is refused now.')
-    return to.tell(pointer, 'unclear', 'The field was removed: it does not come any more.')
+    if (to.direction === 'args') return to.tell(pointer, 'fewer', 'The field was removed and is now rejected.')
+    return to.tell(pointer, 'unclear', 'The field was removed: results no longer have it.')
   }
   if (!isOpen(others)) return to.compare(pointer, field, others)
   if (isOpen(field)) return to.tell(pointer, 'docs', 'The field is not described any more.')
   if (to.direction === 'args')
-    return to.tell(pointer, 'unclear', 'The field was removed. It is still let through, and may be ignored.')
-  to.tell(pointer, 'unclear', 'The field was removed: it may not come any more, or as anything.')
+    return to.tell(pointer, 'unclear', 'The field was removed. It is still allowed and may be ignored.')
+  to.tell(pointer, 'unclear', 'The field was removed: it may be absent or hold any value.')
 }
 
 const namesIn = (schema: Schema, name: string): string[] => {

@@ -45,5 +45,5 @@ export const namedQueues = (entries: readonly QueueEntry[]): [string, ...string[
 export const refuseForwarders = (entries: readonly QueueEntry[], tasks: Iterable<Task>): void => {
   const taken = entries.find(({ name }) => forwarderOf(name) !== undefined)
   if (taken && [...tasks].some(isDeclared))
-    throw new ConfigError(`Queue ${taken.name} is that of a forwarder: pshub forward ${forwarderOf(taken.name)}.`)
+    throw new ConfigError(`Queue ${taken.name} belongs to a forwarder: pshub forward ${forwarderOf(taken.name)}.`)
 }

@@ -205,7 +205,7 @@ export const settingsTable: { [K in keyof Settings]: Setting<Settings[K]> } = {
   name: {
     users: ['hub', 'worker'],
     fallback: () => hostname().slice(0, 64),
-    ...text(/^.{1,64}$/s, 'must be a text of 1 to 64 characters'),
+    ...text(/^.{1,64}$/s, 'must be a string of 1 to 64 characters'),
   },
   queue: { users: worker, fallback: defaultQueue, ...queues },
   slots: { users: worker, fallback: 4, ...integer(1, 256) },
@@ -221,7 +221,7 @@ export const settingsTable: { [K in keyof Settings]: Setting<Settings[K]> } = {
   build: {
     users: worker,
     fallback: undefined,
-    ...text(isBuild, 'must be a text of 1 to 64 characters without control characters'),
+    ...text(isBuild, 'must be a string of 1 to 64 characters without control characters'),
   },
   statsd: { users: all, fallback: undefined, ...statsdAddress },
   statsdPrefix: { users: all, fallback: 'pshub.', ...metricPrefix },

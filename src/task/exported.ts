@@ -30,7 +30,7 @@ export const checkTasks = (tasks: unknown): ReadonlyMap<string, Task> => {
   for (const task of tasks) {
     if (isContract(task)) throw new ConfigError(withoutHandler([task.name.full]))
     if (!isTask(task)) throw new ConfigError("'tasks' holds something that defineTask did not return.")
-    if (byName.has(task.name.full)) throw new ConfigError(`The task ${task.name.full} is given twice.`)
+    if (byName.has(task.name.full)) throw new ConfigError(`The task ${task.name.full} is listed twice.`)
     byName.set(task.name.full, task)
   }
   return byName

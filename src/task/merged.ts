@@ -71,7 +71,7 @@ export const checkMergedOptions = (
     throw wrong(`'maxPayloads' must be a whole number from 1 to ${mostPayloads}.`)
   if (scores !== undefined && scores !== 'first' && scores !== 'last')
     throw wrong("'scores' must be 'first' or 'last'.")
-  if (result !== undefined) throw wrong("'result' is of no use: nobody is told what a run of merged jobs returns.")
+  if (result !== undefined) throw wrong("'result' has no effect: nobody receives what a run of merged jobs returns.")
   if (yields !== undefined) throw unreadYields(fullName)
   if (onFailure !== undefined)
     throw wrong("'onFailure' is for keyed: 'ordered': a key that failed keeps its payloads together.")

@@ -160,5 +160,5 @@ export const checkLength = (
 
 /** What to do about contracts that were given to be served. */
 export const withoutHandler = (names: readonly string[]): string =>
-  `${names.join(', ')}: a contract without its handler cannot be served. Add one, and give the worker what that returns: ` +
+  `${names.join(', ')}: a contract without a handler cannot be served. Add one, and pass its return value to the worker: ` +
   'contract.handler(async (args, ctx) => ...).'

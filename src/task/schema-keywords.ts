@@ -52,7 +52,7 @@ const required: Rule = value => {
 const exclusive =
   (plain: string): Rule =>
   value =>
-    isNumber(value) ? undefined : `must be a number; in place of true, give it the number of '${plain}'`
+    isNumber(value) ? undefined : `must be a number; instead of true, pass the number of '${plain}'`
 
 const drafts = /^https?:\/\/json-schema\.org\/(draft-0[467]\/schema|draft\/(2019-09|2020-12)\/schema)#?$/
 /** Drafts in which a reference hides what stands beside it. */
@@ -126,7 +126,7 @@ const never =
 
 /** What some validator understands, or an older draft did: it would hold in one language, and say nothing in another. */
 const refused: [string, Rule][] = [
-  ['$async', never('is an extension of ajv; leave it out, and check in the handler what takes time')],
+  ['$async', never('is an extension of ajv; leave it out, and run slow checks in the handler')],
   ['$dynamicRef', never("is not supported; use '$ref'")],
   ['$recursiveRef', never("is not supported; use '$ref'")],
   ['dependencies', never("is of an older draft; use 'dependentRequired' or 'dependentSchemas'")],

@@ -12,13 +12,13 @@ export const wrongPattern = (pattern: string): string | undefined => {
 }
 
 const adviceFor = (pattern: string): string => {
-  if (pattern.includes('(?P<')) return '; write (?< in place of (?P<'
+  if (pattern.includes('(?P<')) return '; write (?< instead of (?P<'
   for (const [part] of pattern.matchAll(/\[(?:\\.|[^\]\\])*\]|\\./gsu)) {
     const isClass = part.startsWith('[')
     for (const [escaped] of isClass ? part.matchAll(/\\./gsu) : [[part]]) {
       const char = escaped!.slice(1)
       const plain = meant[char] ?? (/[-!"#%&',:;<=>@_`~ ]/.test(char) && !(isClass && char === '-') ? char : undefined)
-      if (plain !== undefined) return `; write ${plain} in place of ${escaped}`
+      if (plain !== undefined) return `; write ${plain} instead of ${escaped}`
     }
   }
   return ''

@@ -23,7 +23,7 @@ const toProblems = (error: ErrorObject, value: unknown): Problem[] => {
     case 'items':
       return surplus(error, value)
     case 'propertyNames':
-      return of(params.propertyName, 'is not a fitting name')
+      return of(params.propertyName, 'is not an allowed name')
     // What the chosen side says against the value is told already.
     case 'if':
       return []

@@ -50,7 +50,7 @@ class Reading {
     for (const { from, part } of this.#references) this.#follow(from, part)
     for (const { from } of this.#references)
       if (this.#meetsItself(from.pointer))
-        throw new SchemaProblem(`${from.pointer}/$ref`, 'leads back to itself without end')
+        throw new SchemaProblem(`${from.pointer}/$ref`, 'refers to itself endlessly')
     return { schema, pointers: this.#pointers, targets: this.#targets }
   }
 
@@ -112,7 +112,7 @@ class Reading {
     if (pointer === undefined || !this.#places.has(pointer))
       throw new SchemaProblem(
         pointerTo(from, '$ref'),
-        "leads to no schema within this one; put what it needs under '$defs'",
+        "refers to no schema within this one; put the schema under '$defs'",
       )
     this.#link(from.pointer, pointer)
     part.$ref = `#${encoded(pointer)}`

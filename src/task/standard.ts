@@ -44,7 +44,7 @@ export const isStandard = (schema: unknown): schema is StandardSchema =>
 const spokenBy = (schema: StandardSchema): Spoken => schema['~standard'] as unknown as Spoken
 
 const wayOut =
-  'With valibot wrap it: toStandardJsonSchema(schema) of @valibot/to-json-schema. zod speaks it since 4.2, arktype since 2.1.28. Or give a JSON Schema.'
+  'For valibot, wrap it: toStandardJsonSchema(schema) of @valibot/to-json-schema. zod has it since 4.2, arktype since 2.1.28. Or pass a JSON Schema.'
 
 /**
  * The JSON Schema of what travels: for arguments what the schema takes, for a result what comes out of it.
@@ -55,7 +55,7 @@ export const jsonSchemaOf = (schema: unknown, side: 'input' | 'output', what: st
   const { jsonSchema } = spokenBy(schema)
   if (typeof jsonSchema?.[side] !== 'function')
     throw new ConfigError(
-      `${what} is a schema that gives no JSON Schema (~standard.jsonSchema), which callers are told. ${wayOut}`,
+      `${what} is a schema that offers no JSON Schema (~standard.jsonSchema), which callers need. ${wayOut}`,
     )
   try {
     const ask = (libraryOptions?: object) => jsonSchema[side]({ target: 'draft-2020-12', libraryOptions })
@@ -63,9 +63,9 @@ export const jsonSchemaOf = (schema: unknown, side: 'input' | 'output', what: st
   } catch (error) {
     const hint =
       side === 'output'
-        ? ' What a result is made into travels as JSON: let the handler do that, and describe what it returns.'
-        : ' Describe what travels as JSON, and let the schema transform that.'
-    throw new ConfigError(`${what} cannot be told as a JSON Schema: ${messageOf(error)}.${hint}`)
+        ? ' A result travels as JSON: transform it in the handler, and describe what the handler returns.'
+        : ' Describe the JSON that travels, and let the schema transform it.'
+    throw new ConfigError(`${what} cannot be converted to JSON Schema: ${messageOf(error)}.${hint}`)
   }
 }
 

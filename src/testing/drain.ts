@@ -43,7 +43,7 @@ const emptied = async ({ redis, clock, runs }: DrainParts, timeoutMs: number): P
     if (performance.now() > end) {
       const what = [...left].map(([name, count]) => `${count} in ${name}`).join(', ')
       throw new Error(
-        `drain() gave up after ${timeoutMs} ms: ${runs.running} handlers run; left are ${what || 'none'}.`,
+        `drain() timed out after ${timeoutMs} ms: ${runs.running} handlers run; left are ${what || 'none'}.`,
       )
     }
     // Handlers end by themselves; what only lies there waits for a beat, a release or a rest.

@@ -26,9 +26,9 @@ export class NotEnqueuedAsExpected extends Error {
     const wanted = expected === undefined ? '' : ` with ${JSON.stringify(expected)}`
     const lies =
       actual.length > 0
-        ? `Enqueued were, of this task:${actual.map(({ args }) => of(args)).join('')}`
+        ? `Enqueued jobs of this task:${actual.map(({ args }) => of(args)).join('')}`
         : others.length > 0
-          ? `Enqueued were: ${others.join(', ')}.`
+          ? `Enqueued jobs: ${others.join(', ')}.`
           : 'Nothing was enqueued.'
     super(`No job of ${task} was enqueued${wanted}. ${lies}`)
     this.expected = expected

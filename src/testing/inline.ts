@@ -27,7 +27,7 @@ export const runInline = (hub: Hub, { clock, runs, record, serving }: InlinePart
     const end = await runs.endOf(job.id, timeoutMs)
     if (!end)
       throw new Error(
-        `The job ${job.id} of ${enqueued.task} has not run to its end within ${timeoutMs} ms. Does it wait for another job of its key, or for this one?`,
+        `The job ${job.id} of ${enqueued.task} did not end within ${timeoutMs} ms. Does it wait for another job of its key, or for this one?`,
       )
     // Until that is known in Redis, too: status() and result() tell of it.
     await clock.quiet({ isPatient: false })

@@ -28,7 +28,7 @@ export class TestWorker {
   /** The worker itself. @throws ConfigError when none runs */
   get worker(): Worker {
     if (this.#present) return this.#present.worker
-    throw new ConfigError('This worker is stopped or dead; start() makes a new one.')
+    throw new ConfigError('This worker is stopped or killed; start() makes a new one.')
   }
 
   /** What happens in it. @throws ConfigError when none runs */
@@ -52,7 +52,7 @@ export class TestWorker {
 
   /** Starts one, also after die() and stop(): it is a new one, as a process that was started again. @throws ConfigError, StartFailed */
   async start(): Promise<void> {
-    if (this.#present) throw new ConfigError('This worker runs already.')
+    if (this.#present) throw new ConfigError('This worker is already running.')
     const line = new Line(this.#redis)
     const worker = new Worker({ logLevel: 'silent', leaseMs, maxBlockedMs: 0, ...this.#options, redis: line.target })
     worker.use(this.#runs.middleware)
@@ -74,7 +74,7 @@ export class TestWorker {
    */
   die(): void {
     const { worker, line } = this.#present ?? {}
-    if (!worker || !line) throw new ConfigError('This worker is stopped or dead already.')
+    if (!worker || !line) throw new ConfigError('This worker is already stopped or killed.')
     this.#present = undefined
     const ids = worker.look().map(look => look.worker)
     line.cut()

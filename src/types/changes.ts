@@ -18,7 +18,7 @@ export const changesOf = (before: TaskSchemas, after: TaskSchemas): TaskChange[]
     const unusable = [earlier, later].find(schema => schema !== undefined && whyUnusable(schema))
     if (unusable !== undefined) return unclear(`It cannot be compared: ${whyUnusable(unusable)}.`)
     // Not everything that tells of tasks tells of chunks.
-    if (of === 'yields' && earlier && !later) return unclear('It is not said any more what it yields.')
+    if (of === 'yields' && earlier && !later) return unclear('Its chunks are no longer described.')
     return compareSchemas(earlier, later, of === 'args' ? 'args' : 'result').map(told)
   })
 
@@ -36,8 +36,8 @@ export const changesOfAll = (before: readonly TaskSchemas[], after: readonly Tas
   return [
     ...before.flatMap(old => {
       const found = now.get(old.task)
-      return found ? changesOf(old, found) : [whole(old.task, 'breaks', 'It is not there any more.')]
+      return found ? changesOf(old, found) : [whole(old.task, 'breaks', 'The task no longer exists.')]
     }),
-    ...after.filter(({ task }) => !known.has(task)).map(({ task }) => whole(task, 'fits', 'It is new.')),
+    ...after.filter(({ task }) => !known.has(task)).map(({ task }) => whole(task, 'fits', 'New task.')),
   ]
 }

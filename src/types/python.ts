@@ -23,7 +23,7 @@ const reserved = [
   'Unpack',
 ]
 
-const heading = `# Written by \`pshub types --python\`: do not change it by hand. \`pshub types --check\` says whether it still is true.
+const heading = `# Written by \`pshub types --python\`: do not edit it. \`pshub types --check\` says whether it is still up to date.
 from typing import Any, Literal, Protocol, overload
 
 from pshub import AsyncHubStream, AsyncJob, HubStream, Job

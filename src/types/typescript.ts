@@ -25,7 +25,7 @@ export const typescriptOf = (tasks: readonly TaskSchemas[]): string => {
   for (const [alias, task] of aliasesOf(tasks.map(({ task }) => task)))
     entries.push(`  ${JSON.stringify(alias)}: Tasks[${JSON.stringify(task)}]\n`)
   return [
-    '// Written by `pshub types`: do not change it by hand. `pshub types --check` says whether it still is true.',
+    '// Written by `pshub types`: do not edit it. `pshub types --check` says whether it is still up to date.',
     '',
     '/** For `new Hub<Tasks>()`. */',
     `export interface Tasks {\n${entries.join('')}}`,

@@ -11,37 +11,47 @@ export const errorTable = {
   NotEnqueued: { ran: 'no', retryable: true, status: 503, meaning: 'The request did not reach Redis.' },
   NoSuchTask: { ran: 'no', retryable: false, status: 404, meaning: 'No worker ever declared this task.' },
   NoWorkers: { ran: 'no', retryable: true, status: 503, meaning: 'The task is known, but no live worker provides it.' },
-  Overloaded: { ran: 'no', retryable: true, status: 429, meaning: 'The backlog is longer than the call can wait for.' },
+  Overloaded: {
+    ran: 'no',
+    retryable: true,
+    status: 429,
+    meaning: 'The queue is full, or too long for the call to finish before its deadline.',
+  },
   Expired: { ran: 'no', retryable: true, status: 504, meaning: 'The deadline passed while the request was waiting.' },
   InvalidArgs: {
     ran: 'no',
     retryable: false,
     status: 400,
-    meaning: 'The arguments do not fit the schema of the task.',
+    meaning: 'The arguments do not match the schema of the task.',
   },
   PayloadTooLarge: { ran: 'no', retryable: false, status: 413, meaning: 'The arguments are larger than allowed.' },
   HubClosed: { ran: 'no', retryable: false, status: 503, meaning: 'The hub was closed before the request was sent.' },
   Timeout: { ran: 'maybe', retryable: false, status: 504, meaning: 'No reply came before the deadline.' },
-  WorkerLost: { ran: 'maybe', retryable: false, status: 502, meaning: 'The worker that held the request died.' },
+  WorkerLost: {
+    ran: 'maybe',
+    retryable: false,
+    status: 502,
+    meaning: 'The worker crashed or lost its lease while it held the request.',
+  },
   OutcomeUnknown: {
     ran: 'maybe',
     retryable: false,
     status: 502,
-    meaning: 'The connection to Redis broke before it was known whether the request arrived.',
+    meaning: 'The connection to Redis broke, and it is unknown whether the request arrived.',
   },
   NoSuchJob: {
     ran: 'maybe',
     retryable: false,
     status: 404,
-    meaning: 'No job of this id is known: it was not tracked, or its record has gone.',
+    meaning: 'There is no record of a job with this id: it was not tracked, or the record has expired.',
   },
-  Aborted: { ran: 'maybe', retryable: false, status: 499, meaning: 'The caller gave up waiting.' },
+  Aborted: { ran: 'maybe', retryable: false, status: 499, meaning: 'The caller stopped waiting.' },
   TaskFailed: { ran: 'yes', retryable: false, status: 500, meaning: 'The handler of the task failed.' },
   InvalidResult: {
     ran: 'yes',
     retryable: false,
     status: 500,
-    meaning: 'The handler returned something that is not JSON, too large, or against its result schema.',
+    meaning: 'The result is not JSON, is too large, or does not match the result schema.',
   },
 } as const satisfies Record<
   string,
@@ -166,7 +176,7 @@ export class TaskError extends Error {
     const { code = 'TaskFailed', status } = options
     if (code !== 'TaskFailed' && !isOwnCode(code)) throw new ConfigError(whyNotOwn(code))
     if (status !== undefined && !isFailedStatus(status))
-      throw new ConfigError(`The status of a TaskError is a whole number from 400 to 599, not ${shown(status)}.`)
+      throw new ConfigError(`The status of a TaskError must be a whole number from 400 to 599, not ${shown(status)}.`)
     this.code = code
     this.status = status
     this.retryable = options.retryable ?? false
@@ -184,10 +194,10 @@ export class PutOff extends Error {
   readonly delayMs: number
 
   /** @throws ConfigError for a delay that is no number of milliseconds from 0 to ten years */
-  constructor(delayMs: number, message = 'It is not the time for it.') {
+  constructor(delayMs: number, message = 'The task cannot run now; try again later.') {
     super(message)
     if (!(delayMs >= 0 && delayMs <= longestPutOffMs))
-      throw new ConfigError(`A request is put off for 0 to ${longestPutOffMs} ms, not for ${delayMs}.`)
+      throw new ConfigError(`The delay of a PutOff must be 0 to ${longestPutOffMs} ms, not ${delayMs}.`)
     this.delayMs = delayMs
   }
 }
@@ -224,8 +234,8 @@ export const isOwnCode = (code: unknown): code is OwnCode =>
 
 const whyNotOwn = (code: unknown): string =>
   isErrorCode(code)
-    ? `${code} is a code of pshub itself, and says something else than a handler can: choose another one, as NoSuchCity.`
-    : `The code of a TaskError begins with a capital and has at most 64 letters and digits, as NoSuchCity; this is ${shown(code)}.`
+    ? `${code} is a code that pshub itself uses. Choose another one, such as NoSuchCity.`
+    : `The code of a TaskError must start with a capital letter and have at most 64 letters and digits, such as NoSuchCity; it is ${shown(code)}.`
 
 /** What somebody gave in the place of something else: a text in quotes, cut where it is long. */
 export const shown = (given: unknown): string => {
@@ -251,7 +261,7 @@ export const fromWire = (wire: WireError, details: HubErrorDetails): HubError =>
 
 /** Why a keyed task takes no calls. */
 export const whyKeyed = (task: string): string =>
-  `${task} is keyed, and what comes without a key would run beside the jobs of its key. Enqueue a job with one, as in 'pshub enqueue ${task} --key order-17'.`
+  `${task} is keyed and takes no calls: a call would run beside the jobs of its key. Enqueue a job with a key, as in 'pshub enqueue ${task} --key order-17'.`
 
 /** Any thrown value as one sentence; a handler may throw strings, undefined, or objects whose message itself throws. */
 export const messageOf = (thrown: unknown): string => {

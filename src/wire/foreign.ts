@@ -38,7 +38,7 @@ export const objectOf = (text: string, maxLength: number, bigints: Bigints = 'nu
   } catch {
     throw new Unreadable('it is not JSON')
   }
-  if (!isObject(value)) throw new Unreadable('it is no JSON object')
+  if (!isObject(value)) throw new Unreadable('it is not a JSON object')
   return value
 }
 
@@ -71,7 +71,7 @@ export const textOf = (value: unknown, maxLength: number): string =>
 export const nameOf = (record: Record<string, unknown>, member: string): string => {
   const name = record[member]
   if (typeof name === 'string' && name !== '' && name.length <= maxNameLength) return name
-  throw new Unreadable(`its ${member} is not a text of 1 to ${maxNameLength} characters`)
+  throw new Unreadable(`its ${member} is not a string of 1 to ${maxNameLength} characters`)
 }
 
 /** Longer than any valid name, so that a name that is not valid can be shown as it is. */

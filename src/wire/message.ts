@@ -188,7 +188,7 @@ export const errorReply = (
 /** What its caller is told of an error: never that a request was certainly not run which an earlier worker may have started. */
 export const told = ({ task, mayHaveRun }: Pick<Request, 'task' | 'mayHaveRun'>, error: WireError): WireError => {
   if (!mayHaveRun || errorTable[kindOf(error.code)].ran !== 'no') return error
-  const message = `An earlier worker may have run ${task} before it left or died. It was not run again: ${error.message}`
+  const message = `An earlier worker may have run ${task} before it stopped or crashed. It was not run again: ${error.message}`
   return { ...error, code: 'WorkerLost', message, retryable: false }
 }
 
@@ -225,7 +225,7 @@ const readReply = (text: string, bigints: Bigints): Reply | StreamPart | undefin
   } catch (error) {
     // Whose reply it is may still be read; its caller need not wait for the deadline.
     const id = /^\{"id":"([\w-]+)"/.exec(text)?.[1]
-    const message = `The reply cannot be used: ${(error as Error).message}.`
+    const message = `The reply is invalid: ${(error as Error).message}.`
     return id === undefined ? undefined : { id, ok: false, error: { code: 'InvalidResult', message } }
   }
   if (typeof value !== 'object' || value === null) return undefined

@@ -10,7 +10,7 @@ export const namesOf = <T>(names: Record<keyof T, true>): ReadonlySet<string> =>
  */
 export const wrongOptions = (options: unknown, known: ReadonlySet<string>, what = 'option'): string | undefined => {
   if (typeof options !== 'object' || options === null)
-    return `${what}s are given as an object, not as ${options === null ? 'null' : `a ${typeof options}`}.`
+    return `${what}s must be an object, not ${options === null ? 'null' : `a ${typeof options}`}.`
   for (const name in options) if (!known.has(name)) return unknownName(name, known, what)
   return undefined
 }
@@ -18,7 +18,7 @@ export const wrongOptions = (options: unknown, known: ReadonlySet<string>, what 
 /** `what` says what kind of name it is. */
 export const unknownName = (name: string, known: ReadonlySet<string>, what: string): string => {
   const near = nearNames(name, known).map(each => `'${each}'`)
-  const hint = near.length > 0 ? `; did you mean ${near.join(' or ')}?` : `. Known are ${[...known].join(', ')}.`
+  const hint = near.length > 0 ? `; did you mean ${near.join(' or ')}?` : `. Known: ${[...known].join(', ')}.`
   return `there is no ${what} '${name.slice(0, 80)}'${hint}`
 }
 
@@ -39,7 +39,7 @@ export const wrongWait = ({ timeoutMs, signal }: { timeoutMs?: unknown; signal?:
   if (timeoutMs !== undefined && (typeof timeoutMs !== 'number' || Number.isNaN(timeoutMs)))
     return `timeoutMs must be a number of milliseconds, not ${shown(timeoutMs)}.`
   if (!signal || isSignal(signal)) return undefined
-  const hint = isSignal((signal as Partial<AbortController>).signal) ? '; give the signal of the controller' : ''
+  const hint = isSignal((signal as Partial<AbortController>).signal) ? '; pass the signal of the controller' : ''
   return `signal must be an AbortSignal, not ${shown(signal)}${hint}.`
 }
 

@@ -98,6 +98,6 @@ export const checkProgress = (given: Progress): Progress => {
     if (!isAmount(value) && (name === 'done' || value !== undefined))
       throw new ConfigError(`ctx.progress: ${name} must be a number of at least 0, not ${shown(value)}.`)
   if (message !== undefined && typeof message !== 'string')
-    throw new ConfigError(`ctx.progress: message must be a text, not ${shown(message)}.`)
+    throw new ConfigError(`ctx.progress: message must be a string, not ${shown(message)}.`)
   return readProgress(given)!
 }

@@ -92,7 +92,7 @@ export const makeCrew = (common: CommonParts, queueName: string, onGone: () => v
     crew.show.onBeat(beat)
     crew.streams.onBeat()
     crew.progress.onBeat()
-    for (const id of beat.cancelled) executor.abort(id, new HubError('Aborted', 'The caller gave up waiting.'))
+    for (const id of beat.cancelled) executor.abort(id, new HubError('Aborted', 'The caller stopped waiting.'))
     if (!isServing()) return
     common.sharding.onBeat(queue.name, beat.shards).catch(crew.problem('shards'))
     if (held) reconcile.look(held, beat.nowUs, crew.beat.sentAt, fetch.arrivingSince(crew)).catch(() => undefined)

@@ -206,7 +206,7 @@ export class Executor {
       if (run) return
       throw new Abandoned('InvalidArgs', whyKeyed(name))
     }
-    if (job?.run) throw new Abandoned('InvalidArgs', `${name} does not merge its jobs any more, and these were.`)
+    if (job?.run) throw new Abandoned('InvalidArgs', `${name} is no longer declared as merged, but these jobs were.`)
     const { maxPayloadBytes } = this.#options
     const isLong = exceeds(text, maxPayloadBytes + maxEnvelopeBytes)
     // A job carries its failures and the steps that follow it, too.

@@ -46,7 +46,7 @@ export class Health {
     const server = createServer((request, response) => {
       const answer = this.#answers[request.url!.split('?', 1)[0]!]?.()
       const status = answer === undefined ? 404 : answer.isWell ? 200 : 503
-      const said = answer?.said ?? { error: 'There are /livez and /readyz here.' }
+      const said = answer?.said ?? { error: 'Only /livez and /readyz exist here.' }
       // Each probe is a connection: one that stays open would hold up the end.
       response.writeHead(status, { 'content-type': 'application/json', connection: 'close' })
       response.end(`${JSON.stringify(said)}\n`)
@@ -94,7 +94,7 @@ export class Health {
     if (now !== 'serving') return now
     const without = crews.filter(({ beat }) => !beat.isCertain)
     if (without.length === 0) return undefined
-    if (!isConnected()) return 'Redis is away'
+    if (!isConnected()) return 'Redis is unreachable'
     return `no lease in ${without.map(({ queue }) => queue.name).join(', ')}`
   }
 }
@@ -102,7 +102,7 @@ export class Health {
 const whyNot = (port: number, error: NodeJS.ErrnoException): string => {
   const because =
     error.code === 'EADDRINUSE'
-      ? 'something else listens there; give each worker of a machine its own'
+      ? 'another program listens there; give each worker on a machine its own port'
       : messageOf(error)
-  return `Probes cannot be answered on port ${port} (healthPort, --health-port or PSHUB_HEALTH_PORT): ${because}.`
+  return `The worker cannot answer probes on port ${port} (healthPort, --health-port or PSHUB_HEALTH_PORT): ${because}.`
 }

@@ -20,7 +20,7 @@ export class StartFailed extends Error {
   override readonly name = 'StartFailed'
 
   constructor(cause: unknown) {
-    super(`onStart failed, so nothing is served: ${messageOf(cause)}`, { cause })
+    super(`onStart failed, so the worker serves nothing: ${messageOf(cause)}`, { cause })
   }
 }
 

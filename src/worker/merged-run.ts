@@ -89,7 +89,7 @@ export const refusedRun = (
 }
 
 const problemOf = (task: Task, payload: unknown, bigints: Bigints): string | undefined => {
-  if (payload === unreadable) return 'It is no JSON that can be used.'
+  if (payload === unreadable) return 'The payload is not valid JSON.'
   const large = bigints === 'exact' ? undefined : largeIn(payload)
   const plain = rounded(payload)
   const problems = large ? [large] : task.checkArgs?.(plain, JSON.stringify(plain).length)

@@ -98,7 +98,7 @@ export class Run implements TaskContext, Timed, Draining {
   progress(given: Progress): void {
     const progress = checkProgress(given)
     const { done, total } = progress
-    this.#note(`told its progress: ${done}${total === undefined ? '' : ` of ${total}`}`)
+    this.#note(`reported progress: ${done}${total === undefined ? '' : ` of ${total}`}`)
     if (!this.#isOver) this.#options.onProgress(this.request, progress)
   }
 
@@ -152,7 +152,7 @@ export class Run implements TaskContext, Timed, Draining {
     this.#note(`waits for its call of ${task}`)
     return call.finally(() => {
       release()
-      this.#note(`went on after its call of ${task}`)
+      this.#note(`continued after its call of ${task}`)
     })
   }
 
@@ -183,7 +183,7 @@ export class Run implements TaskContext, Timed, Draining {
   }
 
   abort(reason: HubError): void {
-    if (!this.#reason) this.#note(`was told to stop: ${reason.message}`)
+    if (!this.#reason) this.#note(`was asked to stop: ${reason.message}`)
     this.#reason ??= reason
     const fire = () => this.#controller?.abort(this.#reason)
     if (this.#context) this.#context.runInAsyncScope(fire)

@@ -68,7 +68,7 @@ describe('whoever is known to a provider', () => {
     const page = await browser.page()
     await page.goto(registry.at('queues?q=a'))
     await page.getByRole('button', { name: 'Log in at the provider' }).click()
-    await page.getByText('The provider of log-ins cannot be asked at the moment.').waitFor()
+    await page.getByText('The log-in provider is unreachable.').waitFor()
     await judge(page, 'login-provider', browser)
     await start()
     await page.goto(registry.at('queues?q=a'))

@@ -44,7 +44,7 @@ describe('no rule of accessibility is broken', () => {
     for (const [path, text] of [
       ['', /^Calls per second/],
       ['tasks', 'always_fails'],
-      ['tasks?q=zebra', 'No task fits.'],
+      ['tasks?q=zebra', 'No matching tasks.'],
       ['workers', `pid ${process.pid}`],
       ['api-reference?q=2.0', 'Errors'],
       ['queues', 'images'],
@@ -70,7 +70,7 @@ describe('no rule of accessibility is broken', () => {
     await page.getByRole('dialog').waitFor()
     await judge(page, 'pause asked')
     await page.getByRole('button', { name: 'Pause the queue' }).click()
-    await page.getByText(/is paused: its workers take nothing/).waitFor()
+    await page.getByText(/is paused: its workers claim nothing/).waitFor()
     await judge(page, 'queue paused')
     await hub.resume('images')
   })
@@ -104,15 +104,15 @@ describe('no rule of accessibility is broken', () => {
     const page = await openPage(browser, registry, 'jobs?state=dead', wide)
     await page.getByText('no such page').first().waitFor()
     await judge(page, 'dead jobs')
-    await page.getByRole('button', { name: 'Try all again' }).click()
+    await page.getByRole('button', { name: 'Retry all' }).click()
     await page.getByRole('dialog').waitFor()
     await judge(page, 'bulk')
     await page.keyboard.press('Escape')
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0)
     await page.getByRole('row').nth(1).getByRole('link').nth(1).click()
     await heading(page, 'Arguments').waitFor()
-    await page.getByRole('button', { name: 'Edit the arguments and try again' }).click()
-    await page.getByRole('button', { name: 'Try again with these arguments' }).waitFor()
+    await page.getByRole('button', { name: 'Edit and retry' }).click()
+    await page.getByRole('button', { name: 'Retry with these arguments' }).waitFor()
     await judge(page, 'job edited')
     for (const [path, text] of [
       ['jobs?state=scheduled', 'print:1.0'],

@@ -24,14 +24,14 @@ describe('the form of a task', () => {
     await page.getByRole('button', { name: 'Enqueue' }).click()
     await page.getByText(/^Enqueued as/).waitFor()
     await page.getByRole('button', { name: 'Enqueue' }).click()
-    await page.getByText(/^It was there already, as/).waitFor()
+    await page.getByText(/^A duplicate of/).waitFor()
     await page.locator('summary', { hasText: 'Schedule' }).click()
     await page.getByText('This needs the role admin; yours is run.').waitFor()
     await page.getByRole('link', { name: /^job / }).click()
     await heading(page, /^Job /)
     await expect
       .poll(() => textOf(page.locator('.facts')))
-      .toMatch(/Failed never of 3 tries Priority high .* \(in \d+ min.* Only one of print:1\.0:once/)
+      .toMatch(/Failed never of 3 tries Priority high .* \(in \d+ min.* Unique for print:1\.0:once/)
     await expect.poll(() => textOf(page.locator('.job-value'))).toContain('"page": 4')
   })
 

@@ -128,7 +128,7 @@ describe('the palette', () => {
     await page.getByRole('searchbox').fill('always')
     await page.getByRole('button', { name: 'Save this filter' }).click()
     await page.getByLabel('Name').fill('  what fails <i>  ')
-    await page.getByRole('button', { name: 'Save what is shown' }).click()
+    await page.getByRole('button', { name: 'Save filter' }).click()
     await page.getByRole('button', { name: 'Saved filters (1)' }).waitFor()
     await page.goto(registry.at('queues'))
     await title(page, 'Queues')
@@ -144,7 +144,7 @@ describe('the palette', () => {
     await dialog.getByRole('link', { name: 'what fails <i>' }).waitFor()
     await dialog.getByRole('button', { name: 'Remove what fails <i>' }).click()
     await dialog.getByLabel('Name').fill('again')
-    await dialog.getByRole('button', { name: 'Save what is shown' }).click()
+    await dialog.getByRole('button', { name: 'Save filter' }).click()
     await page.getByRole('button', { name: 'Saved filters (1)' }).waitFor()
     const kept = () =>
       page.evaluate<string[]>('Object.keys(localStorage).filter(name => name.startsWith("pshub-filters"))')

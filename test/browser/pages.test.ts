@@ -98,7 +98,7 @@ it('workers are listed by host, and the page of one says what it is, provides an
   await expect.poll(() => textOf(failures.getByRole('row').nth(1))).toContain('the printer is on fire 1')
   browser.allow(/status of 404/)
   await worker.stop()
-  await page.getByText('It has left; this is what was known last.').waitFor()
+  await page.getByText('The worker is gone; this is its last known state.').waitFor()
 })
 
 it('a queue shows its tasks, workers and backlog; the page asks before it pauses it, and shows a refusal', async () => {
@@ -127,9 +127,9 @@ it('a queue shows its tasks, workers and backlog; the page asks before it pauses
   await page.getByRole('button', { name: 'Pause images' }).click()
   await dialog.getByRole('button', { name: 'Pause the queue' }).click()
   await page.goto(registry.at('tasks/always_fails:1.0'))
-  await page.getByText(/It is paused: its workers take nothing\. Nothing waits\. Resume it/).waitFor()
+  await page.getByText(/It is paused: its workers claim nothing\. Nothing waits\. If you resume it/).waitFor()
   await page.getByRole('button', { name: /^Run/ }).click()
-  await page.getByText(/Queue images is paused: nothing would take the call\./).waitFor()
+  await page.getByText(/Queue images is paused: no worker would claim the call\./).waitFor()
   await fixture.hub().resume('images')
   await page.getByText(/It is paused/).waitFor({ state: 'detached' })
 })

@@ -50,7 +50,7 @@ describe('a description', () => {
     const markdown = page.locator('.markdown')
     await markdown.getByText('The beginning.').waitFor()
     expect(((await markdown.textContent()) ?? '').length).toBeLessThan(5_000)
-    const more = markdown.getByRole('button', { name: 'Show more of it' })
+    const more = markdown.getByRole('button', { name: 'Show more' })
     for (let left = 10; left > 0 && (await more.count()) > 0; left--) await more.click()
     await markdown.getByText('The end.').waitFor()
     expect(await markdown.locator('p').count()).toBeGreaterThan(3)

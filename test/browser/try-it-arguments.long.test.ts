@@ -81,7 +81,7 @@ it('a call goes to the queue that is chosen, with the trace that is given', asyn
   await expect
     .poll(() => queue.locator('option').allInnerTexts())
     .toEqual([
-      'the one that had the task first',
+      'first queue of the task',
       expect.stringMatching(/^near: .+ pid \d+ alone$/),
       expect.stringMatching(/^far: .+ pid \d+ alone$/),
     ])

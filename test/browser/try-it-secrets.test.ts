@@ -51,7 +51,7 @@ it('keeps runs and shares arguments, both without secrets', async () => {
   const snippet = page.locator('pre.snippet')
   await expect.poll(() => snippet.textContent()).toContain('<secret>')
   expect(await snippet.textContent()).not.toContain('hush')
-  await page.getByLabel('write what is, or may be, secret').check()
+  await page.getByLabel('fill in values that may be secret').check()
   await expect.poll(() => snippet.textContent()).toContain('hush')
 
   await page.goto('about:blank')
@@ -81,7 +81,7 @@ it('keeps nothing of arguments that cannot be judged, and nothing at all after a
   await run(page).click()
   await heading(page, 'Result').waitFor()
   await page.getByRole('button', { name: 'Share link' }).click()
-  await page.getByText('These arguments may be secret, so there is no link to them.').waitFor()
+  await page.getByText('These arguments may be secret, so they cannot be shared by link.').waitFor()
   expect(await kept()).toContain('beyond:1.0')
   expect(await kept()).not.toContain('hush')
 

@@ -72,7 +72,7 @@ it('a dangerous task says so, and is run, enqueued and repeated only once its na
   await page.getByRole('button', { name: 'Repeat', exact: true }).click()
   await dialog.getByRole('textbox').fill('wipe:1.0')
   await dialog.getByRole('button', { name: 'Run it 3 times' }).click()
-  await page.getByText('3 runs are over.').waitFor()
+  await page.getByText('3 runs are finished.').waitFor()
   expect(runs).toBe(5)
 })
 

@@ -166,9 +166,10 @@ export class JobsActors {
     await this.redis.zadd(leases, '1', lost)
     // What comes out of a hash has no order: it is put back in the order in which the model has it.
     const order = [...model.heldBy(queue, lost).values()]
+    const holders = new Map(model.queues[queue]!.locks)
     for (let done = false; !done; ) done = (await this.#lists[queue]!.adopt(this.redis, lost, heir))!.done
     model.passOn(queue, lost, heir)
-    await this.#reorder(model, queue, order)
+    await this.#reorder(model, queue, order, holders)
   }
 
   /** Its process is gone. What it sent last never arrives: it would be under an identity that comes again here alone. */
@@ -183,9 +184,10 @@ export class JobsActors {
     this.#end(model, queue, worker)
     await this.#lists[queue]!.beat(this.redis, worker, 3_600_000, true)
     const order = [...model.heldBy(queue, worker).values()]
+    const holders = new Map(model.queues[queue]!.locks)
     await this.#lists[queue]!.leave(this.redis, worker, [...model.heldBy(queue, worker).keys()])
     model.passOn(queue, worker, undefined)
-    await this.#reorder(model, queue, order)
+    await this.#reorder(model, queue, order, holders)
   }
 
   async withdraw(model: JobsModel, job: ModelJob): Promise<void> {
@@ -268,13 +270,18 @@ export class JobsActors {
   }
 
   /**
-   * What was put back lies at the head of its list, and is put into this order. Behind it may be what followed a batch. Of two that were put
-   * back and that are the same, whichever came first holds its uniqueness.
+   * What was put back lies at the head of its list, and is put into this order. Behind it may be what followed a batch. Of two that are
+   * the same, whichever comes first holds its uniqueness; if one of them is dead now, the other holds it only if it came behind.
+   * @param holders of each uniqueness before
    */
-  async #reorder(model: JobsModel, queue: string, order: string[]): Promise<void> {
-    for (const [lock, holder] of model.queues[queue]!.locks) {
-      const real = await this.redis.get(this.queues[queue]!.keys.unique(lock))
-      if (real && order.includes(real) && order.includes(holder)) model.queues[queue]!.locks.set(lock, real)
+  async #reorder(model: JobsModel, queue: string, order: string[], holders: Map<string, string>): Promise<void> {
+    const { locks } = model.queues[queue]!
+    const wasHere = (id: string | undefined) => id !== undefined && order.includes(id)
+    for (const lock of new Set([...locks.keys(), ...holders.keys()])) {
+      const real = (await this.redis.get(this.queues[queue]!.keys.unique(lock))) ?? undefined
+      const [found, expected] = [wasHere(real), wasHere(locks.get(lock))]
+      if (found && (expected || (wasHere(holders.get(lock)) && !locks.has(lock)))) locks.set(lock, real!)
+      else if (real === undefined && expected && wasHere(holders.get(lock))) locks.delete(lock)
     }
     const { jobs, jobsHigh, jobsLow } = this.queues[queue]!.keys
     for (const key of [jobs, jobsHigh, jobsLow]) {

@@ -52,7 +52,7 @@ export const run = async (redis: Redis, steps: Iterable<Step>, options: Faults =
   return model
 }
 
-/** All workers died but one, which is new: it adopts, runs and answers everything, and leaves. */
+/** All workers died but one, which is new: it adopts, runs and answers everything, and stops. */
 const end = async (model: Model, actors: Actors): Promise<void> => {
   const { redis } = actors
   await redis.config('SET', 'maxmemory', 0)

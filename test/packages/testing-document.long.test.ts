@@ -34,7 +34,7 @@ describe('docs/testing.md', () => {
   })
 
   it('has code for two runners', () => {
-    expect([isOf('node:test').length, isOf('vitest').length]).toEqual([4, 1])
+    expect([isOf('node:test').length, isOf('vitest').length]).toEqual([2, 1])
     expect(isOf('node:test').length + isOf('vitest').length).toBe(tests.length)
   })
 

@@ -130,6 +130,16 @@ const shown = (): Record<string, string> => {
   return Object.fromEntries([...files, ...examples])
 }
 
+/** Guides' TypeScript, which uses zod. README's and the tutorial's has files of its own. */
+const shownWithZod = (): Record<string, string> =>
+  Object.fromEntries(
+    codeBlocks()
+      .filter(
+        ({ document, language, isOutline }) => language === 'ts' && !isOutline && !/README|tutorial/.test(document),
+      )
+      .map(({ document, line, text }) => [`${document.replaceAll('/', '-')}-${line}.mts`, text]),
+  )
+
 /** Uses of the package whose types the compiler can judge without those of schema libraries. */
 export const plainUses = (): Record<string, string> => ({
   'uses.mts': usesIn('typed-uses'),
@@ -139,7 +149,10 @@ export const plainUses = (): Record<string, string> => ({
   'given.mts': usesIn('given-to-snippets'),
   ...shown(),
 })
-export const usesOfLibraries = (): Record<string, string> => ({ 'libraries.mts': usesIn('typed-libraries') })
+export const usesOfLibraries = (): Record<string, string> => ({
+  'libraries.mts': usesIn('typed-libraries'),
+  ...shownWithZod(),
+})
 
 /** Each mistake is an error whose message is about it and points at it, and there is no other error. */
 export const expectOnlyMistakes = (said: string[]): void => {

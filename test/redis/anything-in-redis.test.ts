@@ -119,7 +119,7 @@ describe('a record that is not what it should be', () => {
       { key: tasks, field: 'junk:1.0', reason: 'it is not JSON' },
       { key: tasks, field: 'long:1.0', reason: 'it is longer than 262144 characters' },
       { key: workers, field: 'junk', reason: 'it is nested deeper than 1024 levels' },
-      { key: queue('zz').calls, reason: 'it is of another type (WRONGTYPE)' },
+      { key: queue('zz').calls, reason: 'it has another type (WRONGTYPE)' },
     ]
     const { unreadable } = await hub.overview()
     expect(unreadable, JSON.stringify(unreadable)).toHaveLength(expected.length)
@@ -155,7 +155,7 @@ describe('a record that is not what it should be', () => {
     const { stdout, stderr } = await run('tasks')
     expect(stdout).toMatch(/^healthy:1\.0/m)
     expect(stderr).toMatch(
-      /^Warning: \w+:1\.0 of \S+:tasks cannot be read and counts as absent: it is not JSON\. 1 more: pshub check\n$/,
+      /^Warning: \w+:1\.0 of \S+:tasks cannot be read and is ignored: it is not JSON\. 1 more: pshub check\n$/,
     )
     expect((await run('check')).stdout.match(/^warning +registry .*it is not JSON$/gm)).toHaveLength(2)
   })

@@ -22,7 +22,7 @@ describe('a handler that blocks the event loop for three leases', () => {
     expect(await keepaliveConnections()).toBe(0)
     await eventually(async () => (await keepaliveConnections()) === 1)
     // Said while it lasts, and by name.
-    const stuck = await eventually(() => logged(worker, /is blocked now/)[0])
+    const stuck = await eventually(() => logged(worker, /event loop is blocked"/)[0])
     expect(worker.lines).not.toContain('unblocked')
     expect(stuck).toMatchObject({
       level: 40,
@@ -79,7 +79,7 @@ describe('a loop that is blocked for good', () => {
     expect(adoptions(other)).toMatchObject([{ worker: id, adopted: 1 }])
     expect(logged(worker, /blocked for too long/)).toMatchObject([{ level: 50, tasks: ['block:1.0'] }])
     expect(await keepaliveConnections()).toBe(0)
-    await eventually(() => logged(worker, /going on under a new id/).length === 1)
+    await eventually(() => logged(worker, /continuing under a new worker id/).length === 1)
     const newId = await eventually(() => idOf(worker))
     expect(newId).not.toBe(id)
 

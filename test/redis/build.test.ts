@@ -46,7 +46,7 @@ describe('the build of a worker', () => {
     }
     for (const [build, shown] of Object.entries(wrong))
       expect((await failure(redis.worker(tasks, { build }))).message).toBe(
-        `option 'build' must be a text of 1 to 64 characters without control characters; it is ${shown}.`,
+        `option 'build' must be a string of 1 to 64 characters without control characters; it is ${shown}.`,
       )
   })
 })

@@ -142,13 +142,13 @@ describe('all that match', () => {
   })
 
   it.each([
-    [{ state: 'dead' }, 'cancel', 'dead jobs are tried again or deleted'],
+    [{ state: 'dead' }, 'cancel', 'dead jobs can be retried or deleted'],
     [{ state: 'waiting' }, 'retry', 'jobs that are waiting can be cancelled; retry'],
     [{ state: 'waiting' }, 'run', 'jobs that are waiting can be cancelled; run'],
     [{ state: 'scheduled' }, 'retry', 'jobs that are scheduled can be cancelled or run at once; retry'],
     [{ state: 'running' }, 'delete', 'jobs that are running can be cancelled'],
-    [{ state: 'done' }, undefined, 'what is done cannot be changed or counted'],
-    [{}, undefined, 'say which state'],
+    [{ state: 'done' }, undefined, 'jobs that are done cannot be changed or counted'],
+    [{}, undefined, 'pass a state'],
     [{ state: 'dead', queue: 'a b' }, 'retry', 'queue must be the name of a queue'],
     [{ state: 'dead', from: '?' }, 'retry', 'from must be'],
   ])('are not %j for %s', async (query, action, told) => {

@@ -42,7 +42,7 @@ describe('what is refused at once', () => {
     await refused(hub.call('constructor', {}), 'NoSuchTask', /No worker ever declared/)
     await refused(hub.call(undefined as never), 'NoSuchTask', /must be a name/)
     await it_.redis.hset(`${it_.namespace}:tasks`, 'torn:1.0', '{"task":')
-    await refused(hub.call('torn:1.0', {}), 'NoSuchTask', /no card of torn:1\.0 that can be read/)
+    await refused(hub.call('torn:1.0', {}), 'NoSuchTask', /no readable card of torn:1\.0/)
   })
 
   it('a task whose workers are gone', async () => {
@@ -137,7 +137,7 @@ describe('what is refused at once', () => {
   it('a call with no time left or a bad time', async () => {
     await it_.worker([echo])
     const hub = it_.hub()
-    await refused(hub.call('echo:1.0', {}, { timeoutMs: 0 }), 'Expired', /No time was left/)
+    await refused(hub.call('echo:1.0', {}, { timeoutMs: 0 }), 'Expired', /No time is left/)
     await refused(hub.call('echo:1.0', {}, { timeoutMs: 'soon' as never }), 'InvalidArgs', /timeoutMs must be a number/)
   })
 })

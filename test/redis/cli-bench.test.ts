@@ -25,7 +25,10 @@ describe('pshub bench', () => {
   it('asks first where a task may not be run twice, and counts what fails by its code', async () => {
     await cli.worker()
     const refused = await run(['bench', 'echo'])
-    expect(refused).toMatchObject({ code: 2, err: expect.stringMatching(/^echo:1\.2 does not say .* --yes\n/) })
+    expect(refused).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/^echo:1\.2 is not declared idempotent, .* --yes\n/),
+    })
     expect(await run(['bench', 'fail', '--yes', '--duration', '200ms'])).toMatchObject({
       code: 1,
       err: expect.stringContaining('TaskFailed'),

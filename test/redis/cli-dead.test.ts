@@ -11,7 +11,7 @@ describe('pshub dead', () => {
     expect(await run(['dead'])).toMatchObject({ code: 0, out: '', err: expect.stringContaining('No dead job') })
     await someOfEach(cli)
     const listed = await run(['dead', 'list'])
-    expect(listed.out).toMatch(/^ *GIVEN UP {2}QUEUE +TASK +TRIES {2}CODE +FROM +ID +MESSAGE\n/)
+    expect(listed.out).toMatch(/^ *DEAD SINCE {2}QUEUE +TASK +TRIES {2}CODE +FROM +ID +MESSAGE\n/)
     expect(listed.out).toMatch(/ ago {2}default {2}fail:1\.0 +1 {2}TaskFailed .*no\\u001b\[31mluck\n/)
     expect((await run(['dead', '--limit', '1'])).err).toContain('There are more')
     const all = JSON.parse((await run(['dead', '--json'])).out)
@@ -19,21 +19,19 @@ describe('pshub dead', () => {
     expect(await run(['dead', 'delete'])).toMatchObject({
       code: 2,
       out: '',
-      err: expect.stringContaining('2 dead jobs match. Look with: pshub dead list. Then delete them all with --yes.'),
+      err: expect.stringContaining('2 dead jobs match. To see them: pshub dead list. To delete them all, pass --yes.'),
     })
     expect(await run(['dead', 'retry', '--args', '{}'])).toMatchObject({
       code: 2,
-      err: expect.stringContaining('--args are those of one job, and 2 match'),
+      err: expect.stringContaining('--args works for one job, but 2 match'),
     })
-    expect((await run(['dead', 'retry', '--dry-run'])).out).toBe(
-      '2 dead jobs would be tried again; nothing was changed.\n',
-    )
+    expect((await run(['dead', 'retry', '--dry-run'])).out).toBe('2 dead jobs would be retried; nothing was changed.\n')
     expect((await run(['dead', 'delete', '--dry-run', '--json'])).out).toBe('{"matching":2}\n')
     expect(await cli.redis.zcard(keys().dead)).toBe(2)
     const [first, second] = all.map(({ id }: { id: string }) => id)
     expect(await run(['dead', 'retry', '--id', first, '--args', '{"other":1}'])).toEqual({
       code: 0,
-      out: '1 dead job is tried again.\n',
+      out: '1 dead job is retried.\n',
       err: '',
     })
     const [again] = (await cli.redis.lrange(keys().jobs, 0, -1)).map(text => JSON.parse(text))
@@ -48,7 +46,7 @@ describe('pshub dead', () => {
   }, 60_000)
 
   it.each([
-    [['lsit'], "pshub dead does list, retry, delete; it is 'lsit'. Did you mean list?"],
+    [['lsit'], "pshub dead can do list, retry, delete, not 'lsit'. Did you mean list?"],
     [['retry', '--id', 'a b'], "'a b' is not the id of a job."],
     [['delete', '--args', '{}'], '--args belongs to: pshub dead retry'],
   ])('%j is refused', async (args, message) => {

@@ -10,7 +10,7 @@ it('says that a file does not load, here and to every page, and serves on with w
   const notice = await noticesOf(dev)
   dev.write('tasks.mjs', `${taskFile("() => 'second'")}\nexport const oops = {{\n`)
   await dev.shows(/The tasks do not load: tasks\.mjs could not be loaded: Unexpected token/)
-  await expect.poll(notice).toMatch(/do not load: tasks\.mjs.*Unexpected token.*\nWhat loaded before goes on serving/)
+  await expect.poll(notice).toMatch(/do not load: tasks\.mjs.*Unexpected token.*\nThe previous code keeps serving/)
   expect(await dev.hub().call('say:1.0', {})).toBe('first')
   dev.write('tasks.mjs', taskFile("() => 'third'"))
   await dev.shows(/The tasks load again\.[\s\S]*Reloaded/)
@@ -21,7 +21,7 @@ it('says that a file does not load, here and to every page, and serves on with w
 /** What the live stream says last, as the pages get it. */
 const noticesOf = async (dev: Dev): Promise<() => string | undefined> => {
   const [, address] = /Registry: (\S+)#token/.exec(dev.said())!
-  const [, token] = /until it stops: (\S+)/.exec(dev.said())!
+  const [, token] = /valid until it stops: (\S+)/.exec(dev.said())!
   const ending = new AbortController()
   onEnd(() => ending.abort())
   const { body } = await fetch(new URL('api/live?topics=summary', address), {

@@ -43,7 +43,7 @@ describe('pshub doctor', () => {
     await cli.redis.set(`${cli.namespace}:users:5`, 'x')
     await cli.redis.set(`${cli.namespace}x:else`, 'another namespace')
     expect(await of('keys')).toEqual([
-      expect.stringMatching(new RegExp(`^warning "${cli.namespace}:users:5" under this namespace`)),
+      expect.stringMatching(new RegExp(`^warning "${cli.namespace}:users:5" in this namespace`)),
     ])
     await cli.redis.del(`${cli.namespace}:users:5`, `${cli.namespace}x:else`)
   })
@@ -63,7 +63,7 @@ describe('pshub doctor', () => {
       JSON.stringify({ ...JSON.parse(card), client: client.replace(/[\d.]+$/, '0.0.1') }),
     )
     expect(await of('versions')).toEqual([
-      expect.stringMatching(/^warning workers of several versions are live: .*0\.0\.1 and .*start the older ones anew/),
+      expect.stringMatching(/^warning live workers run different versions: .*0\.0\.1 and .*restart the older ones/),
     ])
   }, 60_000)
 
@@ -138,7 +138,7 @@ describe('pshub trace', () => {
     expect(nothing).toMatchObject({
       code: 4,
       out: '',
-      err: expect.stringContaining('Nothing is known of hAx4WmHgRkt9nVrqo0bLmQ'),
+      err: expect.stringContaining('There is no record of hAx4WmHgRkt9nVrqo0bLmQ'),
     })
     expect((await run(['trace', 'no id'])).code).toBe(2)
   })

@@ -29,7 +29,7 @@ it('pshub enqueue --file shows a person how far it is, and stops at Ctrl-C betwe
   await eventually(() => / of 200000/.test(broken.output), 60_000)
   broken.type('\u0003')
   expect(await broken.ended).toBe(130)
-  const [, sent] = /^Aborted: (\d+) of 200000 jobs are enqueued, those of the first lines\./.exec(
+  const [, sent] = /^Aborted: (\d+) of 200000 jobs were enqueued, those of the first lines\./.exec(
     broken.output.split(taken)[1]!,
   )!
   expect(Number(sent) % 10_000).toBe(0)

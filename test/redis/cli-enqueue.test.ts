@@ -40,7 +40,7 @@ describe('pshub enqueue', () => {
   it('is confirmed by a replica where it is durable, and says so where there is none', async () => {
     const { code, out, err } = await run(['enqueue', 'report:1.0', '--queue', 'durable', '--durable'])
     expect({ code, out }).toEqual({ code: 4, out: '' })
-    expect(err).toMatch(/^OutcomeUnknown: The job is in Redis, and no replica/)
+    expect(err).toMatch(/^OutcomeUnknown: The job is in Redis, but no replica/)
     expect(await cli.redis.llen(keys('durable').jobs)).toBe(1)
   })
 
@@ -51,7 +51,7 @@ describe('pshub enqueue', () => {
     expect(twin).toEqual({
       code: 0,
       out: first.out,
-      err: `Nothing was enqueued: this is the twin of ${first.out.trim()}, which was there already.\n`,
+      err: `Nothing was enqueued: it is a duplicate of ${first.out.trim()}.\n`,
     })
     expect((await run(['enqueue', 'report:1.0', '--queue', 'later', '--unique=x'])).out).not.toBe(first.out)
     const json = await run([...unique, '--json'])
@@ -84,7 +84,7 @@ describe('pshub enqueue', () => {
     const good = ['["add:1.0",{"a":1}]', '', '["echo:1.2",[2],{"delayMs":60000}]', '["echo",3,{"unique":"x"}]']
     expect(await run(['enqueue', ...file(good), '--dry-run'])).toEqual({
       code: 0,
-      out: '3 jobs can be enqueued; nothing was.\n',
+      out: '3 jobs can be enqueued; nothing was enqueued.\n',
       err: '',
     })
     expect(await cli.redis.exists(keys().jobs)).toBe(0)
@@ -104,7 +104,7 @@ describe('pshub enqueue', () => {
     const wrong = await run(['enqueue', 'add', '--file', '-'], { input: many.join('\n') })
     expect(wrong).toMatchObject({ code: 3, out: '' })
     expect(wrong.err).toMatch(
-      /^Line 10101 is wrong, so nothing is enqueued\.\nInvalidArgs: The arguments of add:1\.0 do not fit:\n +\/a +must be number\n/,
+      /^Line 10101 is wrong, so nothing was enqueued\.\nInvalidArgs: The arguments of add:1\.0 do not match the schema:\n +\/a +must be number\n/,
     )
     const json = await run(['enqueue', ...file([good[0]!, '["add:1.0",{"c":1}]']), '--json'])
     expect([json.code, json.out]).toEqual([3, ''])
@@ -128,7 +128,7 @@ describe('pshub enqueue', () => {
     await declared(cli)
     expect(await run(['enqueue', 'add', '{"a":1}', '--dry-run'])).toEqual({
       code: 0,
-      out: '1 job can be enqueued; nothing was.\n',
+      out: '1 job can be enqueued; nothing was enqueued.\n',
       err: '',
     })
     expect(await run(['enqueue', 'add', '{"a":1}', '--dry-run', '--json'])).toMatchObject({ out: '{"checked":1}\n' })

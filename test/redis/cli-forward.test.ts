@@ -132,15 +132,15 @@ describe('pshub forward', () => {
 
   it.each<[string[], string]>([
     [[], 'the name of the forwarder'],
-    [['billing'], 'Say where jobs go'],
+    [['billing'], 'Pass a target'],
     [['billing', '--to', 'redis://u:geheim@127.0.0.1', '--list', 'a'], 'put the URL into PSHUB_FORWARD_TO'],
     [['billing', '--to', 'redis://u:ge/heim@127.0.0.1', '--list', 'a'], 'put the URL into PSHUB_FORWARD_TO'],
     [['billing', '--to', 'redis://x?password=geheim', '--list', 'a'], 'put the URL into PSHUB_FORWARD_TO'],
     [['billing', '--to', 'https://u:geheim@x'], "give the header 'authorization' instead"],
     [['billing', '--to', 'kafka://x'], '--to must begin with'],
-    [['billing', './tasks.mjs', '--to', 'https://x'], 'leave out --to'],
+    [['billing', './tasks.mjs', '--to', 'https://x'], 'omit --to'],
     [['billing', './tasks.mjs'], 'exports no target'],
-    [['billing', '--to', 'https://x', '--headers-file', 'tasks.mjs'], 'must hold an object of JSON'],
+    [['billing', '--to', 'https://x', '--headers-file', 'tasks.mjs'], 'must hold a JSON object'],
   ])('%j is a mistake', async (args, why) => {
     const { code, err } = await cli.run(['forward', ...args])
     expect(err).toContain(why)

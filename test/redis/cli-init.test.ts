@@ -22,7 +22,7 @@ describe('init', () => {
     expect([code, text('README.md')]).toEqual([0, 'mine'])
     expect(out.split('\n')).toEqual([
       'Written: tasks.ts, tasks.test.ts, tsconfig.json, package.json',
-      'Left alone, because it was there: README.md',
+      'Not changed, because it exists: README.md',
       'Next:',
       '  npm install',
       '  npx pshub dev tasks.ts',
@@ -93,7 +93,7 @@ export const say = defineTask('say:1.0', {}, (): string => word + Mark.end)
     const { code, err } = await cli.start(['worker', './say.ts']).ended
     expect(code).toBe(2)
     expect(err).toMatch(
-      /say\.ts is TypeScript, which Node 20\S* does not run\. Install tsx \(npm install --save-dev tsx\)/,
+      /say\.ts is TypeScript, which Node 20\S* cannot run\. Install tsx \(npm install --save-dev tsx\)/,
     )
   })
 })

@@ -43,14 +43,14 @@ describe('pshub jobs', () => {
     expect(await run(['jobs', '--state', 'dead', '--task', 'add:1.0'])).toEqual({
       code: 0,
       out: '',
-      err: 'No job of add:1.0 is dead. How many are in each state: pshub jobs\n',
+      err: 'No job of add:1.0 is dead. To count the jobs in each state: pshub jobs\n',
     })
     const [job] = JSON.parse((await run(['jobs', '--state', 'retrying', '--json'])).out)
     expect(job).toMatchObject({ state: 'retrying', tries: 1, error: { code: 'TaskFailed' }, deadMs: null })
   }, 60_000)
 
   it.each([
-    [['mail'], "pshub jobs takes no arguments; 'mail' is one too many. A queue is named by --queue."],
+    [['mail'], "pshub jobs takes no arguments; 'mail' is one too many. Pass a queue with --queue."],
     [['--state', 'running'], "--state must be waiting, scheduled, retrying, dead; it is 'running'."],
   ])('%j is refused', async (args, message) => {
     expect(await run(['jobs', ...args])).toMatchObject({ code: 2, out: '', err: expect.stringContaining(message) })
@@ -72,7 +72,7 @@ describe('pshub jobs', () => {
     ])
       expect(await run(args, { env }), args.join(' ')).toMatchObject({
         code: 1,
-        err: expect.stringMatching(/^Redis refused: the Redis user lacks a right; 'pshub check' names it/),
+        err: expect.stringMatching(/^Redis rejected: the Redis user lacks a right; 'pshub check' names it/),
       })
     await cli.redis.call('ACL', 'SETUSER', 'view', '-zcard')
     const old = await run(['jobs'], { env })
@@ -80,7 +80,7 @@ describe('pshub jobs', () => {
     expect(old.err).toContain('pshub check --for view')
     await remove()
     const jobs = await userOf('jobs')
-    expect(await run(['dead', 'retry'], jobs)).toMatchObject({ code: 0, out: '1 dead job is tried again.\n' })
+    expect(await run(['dead', 'retry'], jobs)).toMatchObject({ code: 0, out: '1 dead job is retried.\n' })
     expect(await run(['jobs'], jobs)).toMatchObject({ code: 0 })
     await jobs.remove()
   }, 60_000)
@@ -129,19 +129,19 @@ describe('pshub job', () => {
     const later = await enqueue('add', '{"a":1}', '--delay', '1h')
     expect(await run(['job', later, '--cancel'])).toEqual({
       code: 0,
-      out: `${later} is cancelled; it is not run.\n`,
+      out: `${later} is cancelled; it will not run.\n`,
       err: '',
     })
     expect(await run(['job', later, '--wait'])).toMatchObject({ code: 4, err: expect.stringMatching(/^Aborted: /) })
     const running = await enqueue('slow', '{"ms":20000}')
     await eventually(async () => (await cli.redis.hget(keys().job(running), 'state')) === 'running')
-    expect((await run(['job', running, '--cancel'])).out).toContain('its worker was told to end it')
+    expect((await run(['job', running, '--cancel'])).out).toContain('its abort signal fires')
     const done = await enqueue('add', '{"a":1}')
     await run(['job', done, '--wait'])
     expect(await run(['job', done, '--cancel'])).toEqual({
       code: 1,
       out: '',
-      err: `${done} had ended before: it is done.\n`,
+      err: `${done} has already ended: it is done.\n`,
     })
   }, 60_000)
 
@@ -151,13 +151,13 @@ describe('pshub job', () => {
     const later = await enqueue('--tracked')
     expect(await run(['job', later, '--run'])).toEqual({
       code: 0,
-      out: `${later} waits no longer: the next free slot takes it.\n`,
+      out: `${later} is due now: the next idle slot runs it.\n`,
       err: '',
     })
     expect(await run(['job', later, '--run'])).toEqual({
       code: 1,
       out: '',
-      err: `${later} does not wait for its time: it is waiting.\n`,
+      err: `${later} is not scheduled or retrying: it is waiting.\n`,
     })
     expect(JSON.parse((await run(['job', later, '--run', '--json'])).out)).toEqual({ id: later, run: false })
     const plain = await enqueue()
@@ -177,7 +177,7 @@ describe('pshub job', () => {
     for (const args of [[], ['--wait'], ['--cancel'], ['--run'], ['--queue', 'q']]) {
       const { code, out, err } = await run(['job', 'nobody', ...args])
       expect([code, out]).toEqual([4, ''])
-      expect(err).toMatch(/^NoSuchJob: Nothing is known of job nobody( in queue q)?: it was not tracked/)
+      expect(err).toMatch(/^NoSuchJob: There is no record of job nobody( in queue q)?: it was not tracked/)
     }
     const json = await run(['job', 'nobody', '--json'])
     expect(JSON.parse(json.err)).toMatchObject({ code: 'NoSuchJob', id: 'nobody' })

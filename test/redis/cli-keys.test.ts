@@ -36,7 +36,7 @@ describe('jobs with a key on the command line', () => {
     expect((await run(['jobs'])).out).toMatch(/\ndefault +1 +0 +0 +0\n$/)
     const listed = await run(['jobs', '--state', 'waiting'])
     expect(listed.out).toMatch(/QUEUE +TASK +KEY +PRIORITY .*\n.* default +sync:1\.0 +order-17 +normal /)
-    expect((await run(['tasks', 'sync:1.0'])).out).toContain('those with the same --key run one after the other')
+    expect((await run(['tasks', 'sync:1.0'])).out).toContain('jobs with the same --key run one at a time')
   })
 
   it('have their figures in the list of queues, where there are any', async () => {
@@ -62,7 +62,7 @@ describe('merged jobs on the command line', () => {
     expect(flat).toEqual(scores)
     const listed = await run(['jobs', '--state', 'waiting', '--key', 'order-17'])
     expect(listed.out).toMatch(/KEY +PAYLOADS +PRIORITY .*\n.* order-17 +4 +normal .* -\n$/)
-    expect((await run(['tasks', 'sync:1.0'])).out).toContain('merged: what waits with the same --key')
+    expect((await run(['tasks', 'sync:1.0'])).out).toContain('merged: payloads with the same --key')
   })
 })
 
@@ -90,7 +90,7 @@ describe('pshub key', () => {
       payloads: [{ score: -1, args: { version: 1 } }, { score: 2.5 }, { score: 3 }],
     })
     const busy = await key('skip')
-    expect([busy.code, busy.err]).toEqual([3, expect.stringContaining('because it runs now')])
+    expect([busy.code, busy.err]).toEqual([3, expect.stringContaining('because it is running now')])
   })
 
   it('skips the payload that it is stuck at, which is dead and can be put back', async () => {
@@ -98,24 +98,24 @@ describe('pshub key', () => {
     const skipped = await key('skip')
     expect([skipped.code, skipped.out]).toEqual([
       0,
-      'What key "order-17" of sync:1.0 was stuck at is dead now, and it goes on.\n',
+      'The first job of key "order-17" of sync:1.0 is dead now; the next one is due.\n',
     ])
-    expect((await key()).out).toMatch(/dead:\n +GIVEN UP +SCORE +CODE +ID +ARGUMENTS\n.* -1 .*{"version":1}\n$/)
+    expect((await key()).out).toMatch(/dead:\n +DEAD SINCE +SCORE +CODE +ID +ARGUMENTS\n.* -1 .*{"version":1}\n$/)
     await cli.redis.zadd(keysOf(cli).dead, 1, '{"id":"other","task":"sync:1.0","job":{"key":"b"}}')
     const listed = await run(['dead', '--key', 'order-17'])
     expect(listed.out).toMatch(/TASK +KEY +TRIES .*\n.* sync:1\.0 +order-17 /)
     expect(listed.out).not.toContain('other')
     expect((await key('retry')).out).toBe('1 dead job of key "order-17" of sync:1.0 waits again.\n')
     const again = await key('retry')
-    expect([again.code, again.err]).toEqual([1, 'Nothing of key "order-17" of sync:1.0 is dead.\n'])
+    expect([again.code, again.err]).toEqual([1, 'key "order-17" of sync:1.0 has no dead jobs.\n'])
     expect((await key('--json')).out).toContain('"waiting":3')
   })
 
   it('has a key run now that waits for its time', async () => {
     await declare('merged')
     await run(['enqueue', 'sync:1.0', '1', '--key', 'order-17', '--delay', '1h'])
-    expect((await key()).out).toMatch(/state +later: it waits for its time\n {2}due +2.*\(in (1h|59m 5\ds)\)/)
-    expect((await key('run')).out).toContain('is due now: what waits of it is taken as soon as a slot is idle.')
+    expect((await key()).out).toMatch(/state +later: its time has not come\n {2}due +2.*\(in (1h|59m 5\ds)\)/)
+    expect((await key('run')).out).toContain('is due now: it runs as soon as a slot is idle.')
     expect((await key()).out).toMatch(/state +due/)
     expect(JSON.parse((await key('run', '--json')).out)).toEqual({
       ...{ queue: 'default', task: 'sync:1.0', key: 'order-17', waiting: 1 },
@@ -125,11 +125,11 @@ describe('pshub key', () => {
   it('deletes payloads, and asks before it is more than one', async () => {
     await mergedKey()
     const asked = await key('delete')
-    expect([asked.code, asked.err]).toEqual([2, expect.stringContaining('Then delete them all with --yes.')])
+    expect([asked.code, asked.err]).toEqual([2, expect.stringContaining('To delete them all, pass --yes.')])
     const deleted = await key('delete', '--yes')
-    expect([deleted.code, deleted.out]).toEqual([0, '3 that waited of key "order-17" of sync:1.0 are deleted.\n'])
+    expect([deleted.code, deleted.out]).toEqual([0, 'Deleted 3 of key "order-17" of sync:1.0.\n'])
     const again = await key('delete')
-    expect([again.code, again.err]).toEqual([1, 'Nothing waits of key "order-17" of sync:1.0.\n'])
+    expect([again.code, again.err]).toEqual([1, 'Nothing waits in key "order-17" of sync:1.0.\n'])
     expect((await key()).out).toMatch(/state +empty: /)
     expect(await cli.redis.exists(keysOf(cli).lined)).toBe(0)
   })
@@ -140,7 +140,7 @@ describe('pshub key', () => {
     await run(['enqueue', 'sync:1.0', '4', '--key', 'other'])
     expect((await key()).out).toMatch(/jobs in line:\n +ENQUEUED +TRIES +ID +ARGUMENTS\n.* 1\n.* 2\n.* 3\n$/)
     const { code, out } = await key('delete', '--yes')
-    expect([code, out]).toEqual([0, '3 that waited of key "order-17" of sync:1.0 are deleted.\n'])
+    expect([code, out]).toEqual([0, 'Deleted 3 of key "order-17" of sync:1.0.\n'])
     expect((await key()).out).toMatch(/state +empty: /)
     expect(JSON.parse((await run(['jobs', '--state', 'waiting', '--json'])).out)).toMatchObject([{ key: 'other' }])
     expect(await cli.redis.hget(keysOf(cli).lined, 'sync:1.0')).toBe('1')

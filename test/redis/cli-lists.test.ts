@@ -128,7 +128,7 @@ describe('the lists', () => {
     expect(await run(['workers'], { env })).toMatchObject({
       code: 1,
       err: expect.stringMatching(
-        /^Redis refused: the Redis user lacks a right; 'pshub check' names it.*'hkeys' command/,
+        /^Redis rejected: the Redis user lacks a right; 'pshub check' names it.*'hkeys' command/,
       ),
     })
     await cli.redis.call('ACL', 'DELUSER', 'viewer')

@@ -13,25 +13,27 @@ describe('pshub pause and resume', () => {
     const paused = new Promise(resolve => events.on('queue:paused', resolve))
     expect(await run(['pause', 'default'])).toEqual({
       code: 0,
-      out: 'default is paused. What its workers hold is finished; the rest waits until: pshub resume default\n',
+      out: 'default is paused. Running requests finish; the rest waits until: pshub resume default\n',
       err: '',
     })
     await paused
     const since = new Date(Number(await cli.redis.get(pausedKey()))).toISOString()
     expect(await run(['pause', 'default'])).toMatchObject({
       code: 0,
-      out: `default was paused already, at ${since}.\n`,
+      out: `default was already paused, at ${since}.\n`,
     })
     const queues = await run(['queues'])
     expect(queues.out).toMatch(/^QUEUE {4}STATE {3}BACKLOG {2}.*\ndefault {2}paused {8}0 /)
-    expect(queues.err).toBe(`default is paused since ${since}; nothing is taken from it. Go on: pshub resume default\n`)
+    expect(queues.err).toBe(
+      `default is paused since ${since}; its workers claim nothing. To resume: pshub resume default\n`,
+    )
     expect((await run(['workers'])).out).toMatch(/ paused\n$/)
     const top = (await run(['top', '--once'])).out
     expect(top).toMatch(/^default {2}paused {2}/m)
     expect(top).toMatch(/ paused\n$/)
     const waited = await run(['call', 'add:1.0', '{"a":1,"b":2}', '--timeout', '300ms'])
     expect(waited).toMatchObject({ code: 4, err: expect.stringContaining('Timeout: ') })
-    expect(await run(['resume', 'default'])).toEqual({ code: 0, out: 'default is served again.\n', err: '' })
+    expect(await run(['resume', 'default'])).toEqual({ code: 0, out: 'default is resumed.\n', err: '' })
     expect(await run(['call', 'add:1.0', '{"a":1,"b":2}'])).toMatchObject({ code: 0, out: '3\n' })
     expect(await run(['resume', 'default'])).toMatchObject({ code: 0, out: 'default was not paused.\n' })
     expect((await run(['queues'])).out).not.toContain('STATE')
@@ -43,7 +45,7 @@ describe('pshub pause and resume', () => {
     for (const name of ['pause', 'resume']) {
       expect(await run([name, 'default'])).toMatchObject({
         code: 1,
-        err: expect.stringMatching(/^Redis refused: WRONGTYPE/),
+        err: expect.stringMatching(/^Redis rejected: WRONGTYPE/),
       })
       expect(await run([name, 'default', '--redis', 'redis://127.0.0.1:1'])).toMatchObject({
         code: 3,
@@ -63,12 +65,12 @@ describe('pshub pause and resume', () => {
     for (const name of ['pause', 'resume'])
       expect(await run([name, 'q'], { env })).toMatchObject({
         code: 1,
-        err: expect.stringMatching(/^Redis refused: the Redis user lacks a right; 'pshub check' names it/),
+        err: expect.stringMatching(/^Redis rejected: the Redis user lacks a right; 'pshub check' names it/),
       })
     const check = await run(['check', '--for', 'admin'], { env })
     expect(check.code).toBe(1)
     expect(check.out).toMatch(
-      /^error +admin rights .* it lacks HDEL on .*:tasks, GETEX SET on .*:paused, .* What grants it: ACL SETUSER admin /m,
+      /^error +admin rights .* it lacks HDEL on .*:tasks, GETEX SET on .*:paused, .* To grant it: ACL SETUSER admin /m,
     )
     await cli.redis.call('ACL', 'DELUSER', 'admin')
   })

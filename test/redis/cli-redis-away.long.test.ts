@@ -17,15 +17,15 @@ describe('while Redis is away', () => {
     await worker.shows('worker started')
     await password('other')
     await cli.redis.call('CLIENT', 'KILL', 'USER', 'server')
-    await worker.shows('"msg":"Redis does not let us in; trying again"')
-    await worker.shows('"reason":"Redis does not accept this user or password; correct them in its URL')
+    await worker.shows('"msg":"Redis denies access; reconnecting"')
+    await worker.shows('"reason":"Redis rejected this user or password; correct them in the URL')
     await password('secret')
     const call = () => run(['call', 'add', '{"a":1}'])
     await eventually(async () => (await call()).out === '1\n', 60_000)
     worker.signal('SIGTERM')
     const { code, err } = await worker.ended
     expect(code).toBe(0)
-    const refused = err.split('\n').filter(line => line.includes('does not let us in'))
+    const refused = err.split('\n').filter(line => line.includes('denies access'))
     expect(new Set(refused.map(line => JSON.parse(line).level))).toEqual(new Set([50]))
     expect(err).not.toContain('other')
     await cli.redis.call('ACL', 'DELUSER', 'server')
@@ -46,7 +46,7 @@ describe('while Redis is away', () => {
     const { code, err } = await worker.ended
     expect(code).toBe(0)
     // It says that it has started once Redis knows it, and not before.
-    const said = ['Trying until it is there', 'connected to Redis', 'worker started', 'worker stopped']
+    const said = ['Reconnecting.', 'connected to Redis', 'worker started', 'worker stopped']
     const places = said.map(text => err.indexOf(text))
     expect(places).toEqual([...places].sort((a, b) => a - b))
     expect(err.split('worker started')).toHaveLength(2)

@@ -33,11 +33,11 @@ describe('while Redis is away', () => {
     onTestFinished(() => locked.stop())
     const check = (url: string) => run(['check', '--redis', url])
     expect((await check(locked.url)).err).toMatch(
-      /does not let us in: Redis wants a password; give it in its URL, .*\(NOAUTH [^;]*[^.]\); set --redis/,
+      /denies access: Redis requires a password; put it into the URL, .*\(NOAUTH [^;]*[^.]\); set --redis/,
     )
     const wrong = await check(locked.url.replace('//', '//:guess@'))
     expect(wrong.code).toBe(3)
-    expect(wrong.err).toMatch(/does not let us in: Redis does not accept .*\(WRONGPASS [^;]*[^.]\); set --redis/)
+    expect(wrong.err).toMatch(/denies access: Redis rejected .*\(WRONGPASS [^;]*[^.]\); set --redis/)
     expect(wrong.err).not.toContain('guess')
     const right = await check(locked.url.replace('//', '//:secret@'))
     expect(right.code).toBe(0)
@@ -48,7 +48,7 @@ describe('while Redis is away', () => {
     await cli.redis.set(`${cli.namespace}:tasks`, 'not a hash')
     const { code, err } = await run(['tasks'])
     expect(code).toBe(1)
-    expect(err).toMatch(/^Warning: \S+:tasks cannot be read and counts as absent: .*WRONGTYPE/)
+    expect(err).toMatch(/^Warning: \S+:tasks cannot be read and is ignored: .*WRONGTYPE/)
   })
 
   it('a server that accepts and never answers is not waited for', async () => {

@@ -18,7 +18,7 @@ describe('pshub schedules', () => {
     expect(await add(...nightly)).toMatchObject({
       code: 0,
       out: expect.stringMatching(
-        /^nightly enqueues report:1\.0 in queue later; its next time is \d{4}-\S+T0[12]:00:00\.000Z\.\n$/,
+        /^nightly enqueues report:1\.0 in queue later; next run \d{4}-\S+T0[12]:00:00\.000Z\.\n$/,
       ),
     })
     const shown = await run(['schedules', '--queue', 'later'])
@@ -29,7 +29,7 @@ describe('pshub schedules', () => {
     expect((await run(['schedules', '--queue', 'later'])).out).toContain('paused')
     expect((await add(...nightly)).out).toContain('it is paused')
     expect(await run(['schedules', 'resume', 'nightly', '--queue', 'later'])).toMatchObject({
-      out: 'nightly goes on.\n',
+      out: 'nightly is resumed.\n',
     })
     const now = await run(['schedules', 'run', 'nightly', '--queue', 'later'])
     expect(now.out).toMatch(/^nightly is enqueued as job [\w-]{22}\.\n$/)

@@ -23,7 +23,7 @@ describe.each(['slow', 'failures'])('pshub %s', name => {
     expect(await run([name, 'image'])).toEqual({
       code: 0,
       out: '',
-      err: expect.stringMatching(/^No call of a task with 'image' in its name .* How they fare: pshub tasks\n$/),
+      err: expect.stringMatching(/^No call of a task with 'image' in its name .* For current figures: pshub tasks\n$/),
     })
     expect((await run([name, '--json'])).out).toBe('[]\n')
     expect(await run([name, '--limit', '0'])).toMatchObject({ code: 2, err: expect.stringContaining('above 0') })

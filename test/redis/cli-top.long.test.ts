@@ -32,9 +32,9 @@ describe('pshub top in a terminal', () => {
     const path = join(folder, 'redis.sock')
     const start = () => startServer({ args: ['--unixsocket', path] })
     const terminal = openTop(cli, { PSHUB_REDIS: `unix://${path}` })
-    await terminal.shows(/Redis is away: connect ENOENT [^;]*; trying again/)
+    await terminal.shows(/Redis is unreachable: connect ENOENT [^;]*; reconnecting/)
     const first = await start()
-    await terminal.shows(/No worker runs yet/)
+    await terminal.shows(/No worker is running/)
     await first.stop()
     const age = async () =>
       Number(/figures are (\d+(?:\.\d)?)s old/.exec(await terminal.shows(/figures are [\d.]+s old/))![1])
@@ -50,7 +50,7 @@ describe('pshub top in a terminal', () => {
 
   it('leaves the terminal as it was when a signal ends it', async () => {
     const terminal = openTop(cli)
-    await terminal.shows(/No worker runs yet/)
+    await terminal.shows(/No worker is running/)
     terminal.signal(15)
     expect(await terminal.ended).toBe(143)
     expectRestored(terminal)

@@ -28,7 +28,7 @@ describe('pshub types', () => {
     expect(await run(['types', '--check', 'types.d.ts'])).toEqual({
       code: 0,
       out: '',
-      err: 'types.d.ts is what the one task is now.\n',
+      err: 'types.d.ts is up to date with the one task.\n',
     })
     const python = await run(['types', '--python'])
     expect(python.out).toContain('class Size1_0Args(TypedDict):\n    width: NotRequired[int]')
@@ -43,7 +43,7 @@ describe('pshub types', () => {
     module('types.pyi', python.out)
     expect((await run(['types', '--check', 'types.pyi'])).code).toBe(1)
     await stop()
-    expect((await run(['types', '--check', 'types.d.ts'])).out).toContain('It is not there any more.')
+    expect((await run(['types', '--check', 'types.d.ts'])).out).toContain('The task no longer exists.')
   }, 60_000)
 
   it('writes what a task yields, as far as that is declared', async () => {

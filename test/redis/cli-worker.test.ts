@@ -49,7 +49,7 @@ describe('worker', () => {
   it('logs a rejection that nobody awaits and goes on; stops in order after an exception that nothing caught, and ends with 1', async () => {
     const worker = await startWorker()
     expect((await run(['call', 'stray'])).out).toBe('"done"\n')
-    await worker.shows('a promise that nobody awaits was rejected')
+    await worker.shows('unhandled promise rejection')
     await worker.shows('astray')
     const other = run(['call', 'slow', '{"ms":1000}'])
     await worker.shows('slow begins')
@@ -89,7 +89,7 @@ describe('worker', () => {
       ['no-such-package', 2, 'There is no module no-such-package: neither the file'],
       ['.', 2, '. is a directory'],
       [module('empty.mjs', 'export const a = 1, b = []'), 2, 'exports no task. It exports a (number), b (array).'],
-      [module('throws.mjs', boom), 1, './throws.mjs failed while it was loaded: boom (file:'],
+      [module('throws.mjs', boom), 1, './throws.mjs failed while loading: boom (file:'],
       [module('lost.mjs', 'import "./missing.mjs"'), 2, './lost.mjs could not be loaded: Cannot find module'],
     ]
     for (const [name, code, message] of cases) {
@@ -115,7 +115,7 @@ describe('worker', () => {
     module('other.mjs', `${importPshub}${contract}export const a = defineTask('a:1.0', {}, () => 1)\n`)
     for (const name of ['./contracts.mjs', './other.mjs'])
       await expect(loadTasks([name], cli.folder)).rejects.toThrow(
-        /resize:1\.0: a contract without its handler cannot be served\. Add one.*contract\.handler\(async \(args, ctx\) => /,
+        /resize:1\.0: a contract without a handler cannot be served\. Add one.*contract\.handler\(async \(args, ctx\) => /,
       )
     const { tasks, passedOver } = await loadTasks(['./both.mjs'], cli.folder)
     expect([tasks.length, passedOver]).toEqual([1, ['resize:1.0']])

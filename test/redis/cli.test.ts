@@ -55,7 +55,7 @@ describe('call', () => {
     expect(Object.keys(phases.phases)).toEqual(['backlog', 'queue', 'exec', 'reply', 'total'])
     expect(error.code).toBe('TaskFailed')
     const unknown = await run(['call', 'none:1.0', '--phases'])
-    expect(unknown.err).toContain('No worker told how long each part took.')
+    expect(unknown.err).toContain('No worker reported the time of each part.')
   })
 
   it('prints the result as one line of JSON to a pipe', async () => {
@@ -77,11 +77,11 @@ describe('call', () => {
     expect(failed).toEqual({
       code: 1,
       out: '',
-      err: 'TaskFailed: no\\u001b[31mluck\n  data: {"why":"chance"}\nWhere it failed is in the log of its worker.\n',
+      err: 'TaskFailed: no\\u001b[31mluck\n  data: {"why":"chance"}\nThe log of its worker has the stack.\n',
     })
     const wrong = await run(['call', 'wrong'])
     expect(wrong.code).toBe(1)
-    expect(wrong.err).toMatch(/^InvalidResult: The result of wrong:1\.0 does not fit:\n {2}\S.*must be string/)
+    expect(wrong.err).toMatch(/^InvalidResult: The result of wrong:1\.0 does not match the schema:\n {2}\S.*must be string/)
   })
 
   it('ends with 3 when the task certainly was not run', async () => {
@@ -91,7 +91,7 @@ describe('call', () => {
     expect(unknown.err).toMatch(/^NoSuchTask: No worker ever declared ad\. Did you mean add:1\.0/)
     const unfit = await run(['call', 'add', '{"c":1}'])
     expect(unfit.code).toBe(3)
-    expect(unfit.err).toMatch(/^InvalidArgs: The arguments of add:1\.0 do not fit:\n {2}\/\S+ {2}\w/)
+    expect(unfit.err).toMatch(/^InvalidArgs: The arguments of add:1\.0 do not match the schema:\n {2}\/\S+ {2}\w/)
     const large = await run(['call', 'echo', '-', '--max-payload-bytes', '1024'], { input: `"${'x'.repeat(2000)}"` })
     expect(large.code).toBe(3)
     expect(large.err).toContain('PayloadTooLarge: ')
@@ -107,7 +107,7 @@ describe('call', () => {
     const late = await run(['call', 'slow', '{"ms":50000}', '--timeout', '300ms'])
     expect(late.code).toBe(4)
     expect(late.err).toMatch(
-      /^Timeout: slow:1\.0 did not answer.*\nIt may have been run\.\n'pshub slow' and 'pshub queues' tell/,
+      /^Timeout: slow:1\.0 did not answer.*\nIt may have run\.\nTo see what it waited for: 'pshub slow' and 'pshub queues'/,
     )
   })
 })
@@ -135,13 +135,13 @@ describe('check', () => {
     const all = await run(['check'], { env })
     expect(all.code).toBe(0)
     expect(all.out).toMatch(/^ok {7}hub rights {7}this user may call tasks$/m)
-    const denied = 'this user may not serve a queue; what it lacks is shown by: pshub check --for worker'
+    const denied = 'this user may not serve a queue; to see what is missing: pshub check --for worker'
     expect(all.out).toContain(`warning  worker rights    ${denied}\n`)
     expect((await run(['check', '--for', 'hub'], { env })).code).toBe(0)
     const worker = await run(['check', '--for', 'worker'], { env })
     expect(worker.code).toBe(1)
     expect(worker.out).toMatch(
-      /^error {4}worker rights {2,3}.* it lacks CLIENT\|ID CLIENT\|UNBLOCK, FCALL SET on .*shards, FCALL HDEL HGET HSET on .* What grants it: ACL SETUSER/m,
+      /^error {4}worker rights {2,3}.* it lacks CLIENT\|ID CLIENT\|UNBLOCK, FCALL SET on .*shards, FCALL HDEL HGET HSET on .* To grant it: ACL SETUSER/m,
     )
     expect(worker.out).not.toContain('hub rights')
     const other = await run(['check', '--for', 'hub', '--queue', 'other'], { env })
@@ -157,7 +157,7 @@ describe('check', () => {
     const shown = await run(['check'], { env: { PSHUB_REDIS: cli.url.replace('//', '//bare:secret@') } })
     expect(shown.code, shown.err).toBe(1)
     expect(shown.out).toMatch(/^ok {7}reachable/m)
-    expect(shown.out).toMatch(/^error {4}view rights .* it lacks .*TIME.* What grants it: ACL SETUSER bare /m)
+    expect(shown.out).toMatch(/^error {4}view rights .* it lacks .*TIME.* To grant it: ACL SETUSER bare /m)
     await cli.redis.call('ACL', 'DELUSER', 'bare')
   })
 })

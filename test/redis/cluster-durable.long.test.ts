@@ -15,5 +15,5 @@ it('a durable job is confirmed by a replica of the node that has it, and not by 
   await hub.enqueue('job:1.0', 2, options)
   await it_.cluster.moveSlot(slotOf(makeKeys(it_.namespace).queue(queue!).jobs), it_.cluster.masters[1])
   const { code, message } = await failure(hub.enqueue('job:1.0', 3, options))
-  expect([code, message]).toEqual(['OutcomeUnknown', expect.stringMatching(/^The job is in Redis, and no replica/)])
+  expect([code, message]).toEqual(['OutcomeUnknown', expect.stringMatching(/^The job is in Redis, but no replica/)])
 })

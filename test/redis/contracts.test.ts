@@ -54,7 +54,7 @@ describe('a contract', () => {
   it('cannot be served by itself', () => {
     for (const tasks of [[resize], [resize.handler(() => ({ half: 1 })), resize]])
       expect(() => new Worker({ tasks: tasks as never })).toThrow(
-        /^resize:1\.0: a contract without its handler cannot be served\. Add one, .* contract\.handler\(/,
+        /^resize:1\.0: a contract without a handler cannot be served\. Add one, .* contract\.handler\(/,
       )
   })
 
@@ -108,7 +108,7 @@ export const astray = () =>
     const hub = it_.hub()
     expect(await hub.call('where:1.0', {}, { queue: 'q', timeoutMs: 60_000 })).toEqual({ isMainThread: false })
     expect((await failure(hub.call('where:1.0', {}, { queue: 'r', timeoutMs: 60_000 }))).message).toMatch(
-      /contracts\.mjs does not export where:1\.0, .* exports the contract alone: give \.handler\(\) the module that exports what it returns\.$/,
+      /contracts\.mjs does not export where:1\.0, .* exports only the contract: pass \.handler\(\) the module that exports its return value\.$/,
     )
   })
 })

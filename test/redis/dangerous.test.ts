@@ -32,7 +32,7 @@ describe('a task that is declared dangerous', () => {
       const document = openApiDocument(await hub.overview(), { server: '/', namespace: 'x' })
       const { paths } = document as { paths: Record<string, { post: Record<string, unknown> }> }
       expect(paths['/api/call/wipe:1.0']!.post['x-pshub-dangerous']).toBe('Deletes\u001b[31m everything.')
-      expect(paths['/api/call/drop:1.0']!.post.description).toMatch(/^Dangerous: running it by mistake does harm\./)
+      expect(paths['/api/call/drop:1.0']!.post.description).toMatch(/^Dangerous: it needs a confirmation\./)
       expect(Object.keys(paths['/api/call/look:1.0']!.post)).not.toContain('x-pshub-dangerous')
     } finally {
       await hub.close()
@@ -49,9 +49,7 @@ describe('a task that is declared dangerous', () => {
     await worker.shows('worker started')
     const refused = await cli.run(['call', 'wipe:1.0'])
     expect(refused).toMatchObject({ code: 2, out: '' })
-    expect(refused.err).toContain(
-      'wipe:1.0 is dangerous: Deletes\\u001b[31m everything. If it is meant, run it with --yes.',
-    )
+    expect(refused.err).toContain('wipe:1.0 is dangerous: Deletes\\u001b[31m everything. To run it anyway, pass --yes.')
     expect(await cli.run(['call', 'drop', '--yes'])).toEqual({ code: 0, out: '"dropped"\n', err: '' })
     const env = { PSHUB_REDIS: cli.url, PSHUB_NAMESPACE: cli.namespace, NO_COLOR: '1' }
     const answer = async (typed: string) => {

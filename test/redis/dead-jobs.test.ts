@@ -66,7 +66,7 @@ describe('dead jobs', () => {
     const { dead } = await dying(1)
     for (const act of ['count', 'list', 'retry', 'delete'] as const) {
       const unknown = await failure(dead[act]({ older: 5 } as never))
-      const message = "dead jobs: there is no filter 'older'. Known are ids, task, code, key, beforeMs."
+      const message = "dead jobs: there is no filter 'older'. Known: ids, task, code, key, beforeMs."
       expect(unknown).toMatchObject({ code: 'InvalidArgs', message })
       expect(await failure(dead[act]({ ids: 'a' } as never))).toMatchObject({ code: 'InvalidArgs' })
     }

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { transformSync } from 'esbuild'
 import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { defineTask } from '../../src/index.ts'
 import { onPath } from '../../tools/apt.mjs'
@@ -28,6 +29,7 @@ beforeAll(async () => {
   folder = packed.project('reader', nodeProject)
   const tarballs = await Promise.all((['pshub', 'pshub-registry'] as const).map(name => packed.tarball(name)))
   await install('npm', [...npmInstall, ...tarballs], { cwd: folder })
+  symlinkSync(join(root, 'node_modules/zod'), join(folder, 'node_modules/zod'))
 }, 180_000)
 afterEach(() => {
   for (const { pid } of children) if (pid !== undefined) process.kill(-pid, 'SIGKILL')
@@ -82,12 +84,15 @@ describe('code in README and docs', () => {
     expect((await served).status).toBe(0)
   }, 180_000)
 
-  const modules = ofLanguage('js', false)
+  const modules = [
+    ...ofLanguage('js', false),
+    ...ofLanguage('ts', false).filter(({ document }) => document !== 'README.md'),
+  ]
   it.each(modules.map(block => [place(block), block] as const))(
     '%s runs',
-    async (_, block) => {
+    async (_, { text, language }) => {
       fixture.allowLeftovers()
-      writeFileSync(join(folder, 'block.mjs'), here(block.text))
+      writeFileSync(join(folder, 'block.mjs'), transformSync(here(text), { loader: language as 'js' | 'ts' }).code)
       const runner = join(folder, 'run-snippet.mjs')
       writeFileSync(runner, read('test/support/run-snippet.mjs'))
       const { status, said } = await run(process.execPath, runner, join(folder, 'block.mjs'))

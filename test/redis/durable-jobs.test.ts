@@ -61,7 +61,7 @@ it('one that no replica confirms is told of, is in Redis, and holds up no other 
   await hub.enqueue('job:1.0', 3, { queue: 'q' })
   order.push('other')
   const { code, message } = await durable
-  expect([code, message]).toEqual(['OutcomeUnknown', expect.stringMatching(/^The job is in Redis, and no replica/)])
+  expect([code, message]).toEqual(['OutcomeUnknown', expect.stringMatching(/^The job is in Redis, but no replica/)])
   expect(order).toEqual(['other', 'durable'])
   expect(await ofMaster.llen('pshub:{q}:jobs')).toBe(3)
 })

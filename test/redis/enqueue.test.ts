@@ -30,7 +30,7 @@ describe('a job', () => {
   it('waits for a worker that comes later, in the queue that is named', async () => {
     const hub = it_.hub()
     const unnamed = await failure(hub.enqueue('flaky:1.0'))
-    expect(unnamed).toMatchObject({ code: 'NoSuchTask', message: expect.stringContaining('Name its queue') })
+    expect(unnamed).toMatchObject({ code: 'NoSuchTask', message: expect.stringContaining('pass the queue') })
     const half = await failure(hub.enqueue('flaky', {}, { queue: 'q' }))
     expect(half).toMatchObject({ code: 'NoSuchTask', message: expect.stringContaining('flaky:1.0') })
     const job = await hub.enqueue('flaky:1.0', {}, { queue: 'q', keepResultMs: 60_000 })
@@ -64,7 +64,7 @@ describe('a job', () => {
       [{ backoff: 'never' }, /backoff must be 'exponential'/],
       [{ backoff: [] }, /backoff must be/],
       [{ priority: 9 }, /priority must be 'high'/],
-      [{ unique: 7 }, /unique id must be a text/],
+      [{ unique: 7 }, /unique id must be a string/],
       [{ unique: { until: 'noon' } }, /unique\.until must be/],
       [{ queue: 'no queue' }, /queue must be the name of a queue/],
       [{ timeoutMs: 0 }, /timeoutMs must be/],
@@ -196,7 +196,7 @@ describe('many jobs', () => {
     expect(error).toMatchObject({
       code: 'InvalidArgs',
       data: { index: 1 },
-      message: expect.stringMatching(/^Nothing is enqueued\. Entry 1:/),
+      message: expect.stringMatching(/^Nothing was enqueued\. Entry 1:/),
     })
     expect(await failure(hub.enqueueMany([['strict:1.0', 1], 'x' as never]))).toMatchObject({ data: { index: 1 } })
     expect(await failure(hub.enqueueMany(Array(100_001).fill(['strict:1.0', 1])))).toMatchObject({

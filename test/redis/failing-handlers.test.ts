@@ -84,7 +84,7 @@ describe('handlers that fail', () => {
     expect(await failed('own_status:1.0')).toMatchObject({ ...own, code: 'TaskFailed', status: 503 })
     const wrong = await failed('wrong_code:1.0')
     expect(wrong).toMatchObject({ ...own, code: 'TaskFailed', status: 500 })
-    expect(wrong.message).toMatch(/Timeout is a code of pshub itself.*choose another one/)
+    expect(wrong.message).toMatch(/Timeout is a code that pshub itself uses.*Choose another one/)
     // What is said of the call itself stays true, whatever a handler assigns.
     expect(await failed('changed_code:1.0')).toMatchObject({ ...own, code: 'TaskFailed', status: 500 })
     expect(settled).toEqual(['NoSuchCity', ...Array(3).fill('TaskFailed')])
@@ -93,14 +93,16 @@ describe('handlers that fail', () => {
   it('that a handler cannot tell as it wants to are refused where it does', () => {
     const taskError = (options: object) => () => new TaskError('no', options)
     for (const code of ['', 'no', 'No such', 'N'.repeat(65), 5, null])
-      expect(taskError({ code }), String(code)).toThrow(/begins with a capital and has at most 64 letters and digits/)
+      expect(taskError({ code }), String(code)).toThrow(
+        /must start with a capital letter and have at most 64 letters and digits/,
+      )
     for (const status of [200, 399, 600, 404.5, '404', null])
       expect(taskError({ status }), String(status)).toThrow(/whole number from 400 to 599/)
     const ring: unknown[] = []
     ring.push(ring)
     for (const code of [5n, Symbol('N'), ring, Object.create(null)])
-      expect(taskError({ code }), typeof code).toThrow(/as NoSuchCity; this is (5|Symbol\(N\)||object)\.$/)
-    expect(taskError({ code: 'N'.repeat(10_000) })).toThrow(/this is "N{79}…\.$/)
+      expect(taskError({ code }), typeof code).toThrow(/such as NoSuchCity; it is (5|Symbol\(N\)||object)\.$/)
+    expect(taskError({ code: 'N'.repeat(10_000) })).toThrow(/it is "N{79}…\.$/)
     expect(taskError({ status: '404' })).toThrow(/to 599, not "404"\.$/)
     expect(taskError({ code: 'TaskFailed', status: 599 })().status).toBe(599)
   })

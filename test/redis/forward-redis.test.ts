@@ -70,7 +70,7 @@ describe('a Redis list', () => {
     expect(new Map(why as [string, string][])).toEqual(
       new Map([
         [ids[0], 'it has no order'],
-        [ids[1], "'format' must return a text, not undefined"],
+        [ids[1], "'format' must return a string, not undefined"],
       ]),
     )
     await dead.delete()
@@ -200,7 +200,7 @@ describe('what cannot be a target', () => {
       "'format' must be a function",
     ],
     [() => otherHub({ redis: 'redis://127.0.0.1:1', queue: 'a b' }), "otherHub: 'queue' must be"],
-    [() => otherHub({ redis: 'redis://127.0.0.1:1', queue: 'forward.a' }), 'is the queue of a forwarder'],
+    [() => otherHub({ redis: 'redis://127.0.0.1:1', queue: 'forward.a' }), 'belongs to a forwarder'],
     [() => otherHub({ redis: 'redis://127.0.0.1:1', rememberMs: 0 }), "'rememberMs' must be"],
     [() => amqp({ url: 'http://x' }), "'url' must be one of amqp://"],
     [() => amqp({ url: 'amqp://x:99999' }), "'url' must be one of amqp://"],

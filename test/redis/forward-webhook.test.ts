@@ -98,7 +98,7 @@ describe('a webhook', () => {
       ['NotTaken', 500],
       ['Refused', 400],
     ])
-    expect(given!.errors[0]!.message).toBe('the other side did not confirm it within 150 ms')
+    expect(given!.errors[0]!.message).toBe('the target did not confirm it within 150 ms')
     expect(given!.errors[3]!.message).toBe('HTTP 400: no "paid" here')
     await dead.delete()
     await server.close()
@@ -159,8 +159,8 @@ describe('a webhook', () => {
     [{ url: 'https://example.com', secret: [] }, 'a list of secrets must not be empty'],
     [{ url: 'https://example.com', format: 'json' }, "'format' must be a function"],
     [{ url: 'https://example.com', headers: { 'a b': '1' } }, "'headers' cannot be sent"],
-    [{ url: 'https://example.com', headers: { 'Webhook-Id': '1' } }, 'webhook-id is written for each job'],
-    [{ url: 'https://example.com', headers: { 'Content-Length': '1' } }, 'content-length is written for each job'],
+    [{ url: 'https://example.com', headers: { 'Webhook-Id': '1' } }, 'webhook-id is set by pshub for each job'],
+    [{ url: 'https://example.com', headers: { 'Content-Length': '1' } }, 'content-length is set by pshub for each job'],
     [{ url: 'https://example.com', secrets: [] }, "did you mean 'secret'"],
   ])('%o is refused', (options, why) => {
     expect(() => webhook(options as WebhookOptions)).toThrow(why)

@@ -29,7 +29,7 @@ describe('a job that is to be forwarded', () => {
     expect(await refused({ forward: 'billing', queue: 'q' })).toMatchObject({ code: 'InvalidArgs' })
     expect((await refused({ forward: 'billing', queue: 'q' })).message).toContain('give queue or forward, not both')
     expect((await refused({ queue: 'forward.billing' })).message).toContain(
-      'queue "forward.billing" is that of a forwarder: give forward in its place, "billing"',
+      'queue "forward.billing" belongs to a forwarder: use forward instead, "billing"',
     )
     expect((await refused({ forward: 'a b' })).message).toContain('forward must be the name of a forwarder')
     expect((await refused({ forward: 'x'.repeat(57) })).code).toBe('InvalidArgs')
@@ -113,7 +113,7 @@ describe('a job that is to be forwarded', () => {
     expect(seen).toEqual([1, 2, 3, 4, 5])
     expect(stacks).toEqual(['', '', '', ''])
     const { errors } = await fixture.hub().jobDetails(job.id)
-    expect(errors.at(-1)!.message).toBe('the other side did not confirm it within 200 ms')
+    expect(errors.at(-1)!.message).toBe('the target did not confirm it within 200 ms')
   })
 })
 
@@ -180,7 +180,7 @@ describe('a forwarder', () => {
     const { target, jobs } = notingTarget()
     const tasks = [defineTask('other:1.0', {}, () => 1)]
     await expect(fixture.worker(tasks, { queue: ['*', queue] })).rejects.toThrow(
-      'Queue forward.billing is that of a forwarder: pshub forward billing.',
+      'Queue forward.billing belongs to a forwarder: pshub forward billing.',
     )
     const other = await fixture.worker(tasks, { queue: '*' })
     const hub = fixture.hub()

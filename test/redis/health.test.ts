@@ -27,7 +27,7 @@ const probed = async (options: Partial<WorkerOptions> = {}) => {
     try {
       return await it_.worker([wait], { healthPort, leaseMs: 2000, ...options })
     } catch (error) {
-      if (tries > 0 && /something else listens/.test(String(error))) return start(tries - 1)
+      if (tries > 0 && /another program listens/.test(String(error))) return start(tries - 1)
       throw error
     }
   }
@@ -46,7 +46,7 @@ describe('probes of a worker', () => {
     expect([await at('/readyz'), await at('/livez?verbose'), await at('/')]).toEqual([
       ready,
       live,
-      [404, { error: 'There are /livez and /readyz here.' }],
+      [404, { error: 'Only /livez and /readyz exist here.' }],
     ])
   })
 
@@ -80,7 +80,7 @@ describe('probes of a worker', () => {
     process.kill(server.pid!, 'SIGSTOP')
     await eventually(async () => (await at('/readyz'))[0] === 503)
     expect(await at('/livez')).toEqual(live)
-    await eventually(async () => JSON.stringify(await at('/readyz')).includes('Redis is away'))
+    await eventually(async () => JSON.stringify(await at('/readyz')).includes('Redis is unreachable'))
     process.kill(server.pid!, 'SIGCONT')
     await eventually(async () => (await at('/readyz'))[0] === 200)
   })
@@ -106,8 +106,8 @@ describe('probes of a worker', () => {
     const error = await failure(it_.worker([defineTask('a:1.0', {}, () => 1)], { healthPort: port }))
     expect(error.name).toBe('ConfigError')
     expect(error.message).toBe(
-      `Probes cannot be answered on port ${port} (healthPort, --health-port or PSHUB_HEALTH_PORT): something else listens there; ` +
-        'give each worker of a machine its own.',
+      `The worker cannot answer probes on port ${port} (healthPort, --health-port or PSHUB_HEALTH_PORT): another program listens there; ` +
+        'give each worker on a machine its own port.',
     )
     const wrong = await failure(it_.worker([], { healthPort: 70_000 }))
     expect(wrong.message).toMatch(/'healthPort' must be .*65535/)

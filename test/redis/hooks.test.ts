@@ -40,7 +40,7 @@ describe('onStart', () => {
     const worker = make({ onStart })
     const error = await failure(worker.start())
     expect(error).toBeInstanceOf(StartFailed)
-    expect(error).toMatchObject({ message: 'onStart failed, so nothing is served: no licence', cause: why })
+    expect(error).toMatchObject({ message: 'onStart failed, so the worker serves nothing: no licence', cause: why })
     expect(await it_.keys()).toEqual([])
     await make({ onStart }).start()
     expect(tries).toBe(2)
@@ -82,7 +82,10 @@ export const lastWords = async error => { await new Promise(resolve => setTimeou
   it('keep it from serving when they fail at the start', async () => {
     const name = cli.module('failing.mjs', tasksWith(`export const onStart = () => { throw new Error('no licence') }`))
     const { code, err } = await cli.run(['worker', name])
-    expect([code, err]).toEqual([1, expect.stringContaining('onStart failed, so nothing is served: no licence')])
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining('onStart failed, so the worker serves nothing: no licence'),
+    ])
     expect(err).not.toContain('worker started')
   }, 60_000)
 })
@@ -103,7 +106,7 @@ export const onStart = () => new Promise(() => { process.stderr.write('starting 
 
   it('does not end it without a word where nothing can end it any more', async () => {
     const { code, err } = await cli.run(['worker', cli.module('lost.mjs', waiting(''))])
-    expect([code, err]).toEqual([1, expect.stringContaining('onStart waits for something that never comes.')])
+    expect([code, err]).toEqual([1, expect.stringContaining('onStart waits for something that never happens.')])
   })
 })
 

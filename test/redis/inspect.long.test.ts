@@ -30,7 +30,7 @@ describe('pshub inspect', () => {
     const worker = await startWorker()
     const [id] = await workerIds()
     const call = run(['call', 'blocks', '{"ms":15000}', '--timeout', '60s'])
-    await worker.shows('the event loop is blocked now')
+    await worker.shows('event loop is blocked')
     const { code, out } = await run(['inspect', id])
     expect(code).toBe(0)
     expect(out).toMatch(

@@ -127,12 +127,12 @@ describe('a listing', () => {
   })
 
   it.each([
-    [{ state: 'waiting', from: 'q' }, 'from must be the next of a listing before'],
+    [{ state: 'waiting', from: 'q' }, 'from must be the next value of an earlier listing'],
     [{ state: 'waiting', from: 'no queue!:1' }, 'from must be'],
     [{ state: 'done', from: 'q:1' }, 'from must be'],
     [{ from: 'q:1' }, 'from needs a state'],
     [{ text: 'x' }, 'text needs a state'],
-    [{ state: 'dead', text: 'x'.repeat(201) }, 'text must be a text of up to 200 characters'],
+    [{ state: 'dead', text: 'x'.repeat(201) }, 'text must be a string of up to 200 characters'],
   ])('is not made of %j', async (query, message) => {
     const { code, message: told } = await failure(it_.hub().jobs(query as JobsQuery))
     expect([code, told]).toEqual(['InvalidArgs', expect.stringContaining(message)])
@@ -231,7 +231,7 @@ describe('the details of a job', () => {
     expect(await hub.jobDetails('odd', { queue: 'q' })).toMatchObject({ state: 'dead', chain: undefined })
     expect(await failure(hub.jobDetails('nobody'))).toMatchObject({
       code: 'NoSuchJob',
-      message: expect.stringContaining('it was not tracked, or its record has gone'),
+      message: expect.stringContaining('it was not tracked, or the record has expired'),
     })
     expect((await failure(hub.jobDetails('nobody', { queue: 'q' }))).message).toContain('not in queue q any more')
     expect((await failure(hub.jobDetails('nobody', { queue: 'a b' }))).code).toBe('InvalidArgs')

@@ -207,7 +207,7 @@ describe('jobs with a key', () => {
       message: expect.stringContaining("keyed: 'ordered'"),
     })
     for (const key of ['', 'x'.repeat(201), 'ü'.repeat(101), 7, null])
-      expect((await refusal('sync:1.0', { key })).message).toContain('key must be a text of 1 to 200 bytes')
+      expect((await refusal('sync:1.0', { key })).message).toContain('key must be a string of 1 to 200 bytes')
     expect((await refusal('sync:1.0', { key: 'a', priority: 'high' })).message).toContain('no priority')
   })
 })

@@ -87,8 +87,8 @@ describe('the log', () => {
     // What a handler logs carries its task and the id of its request.
     const { id } = done.find(({ task }) => task === 'speaks:1.0')!
     expect(told('half way')).toEqual([expect.objectContaining({ level: 30, task: 'speaks:1.0', id, rows: 10 })])
-    expect(told('Redis does not let us in; trying again').length).toBeGreaterThan(0)
-    expect(told('something in the list is not a request and was dropped')).toHaveLength(1)
+    expect(told('Redis denies access; reconnecting').length).toBeGreaterThan(0)
+    expect(told('dropped a list entry that is not a request')).toHaveLength(1)
     // Gauges are no log.
     expect(err).not.toMatch(/loopDelay|oldestMs/)
   })

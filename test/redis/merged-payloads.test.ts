@@ -54,8 +54,8 @@ describe('merged jobs', () => {
     const hub = await declared(task)
     const refused = async (options: object) => (await failure(hub.enqueue('merge:1.0', 1, options))).message
     expect(await refused({})).toContain('its jobs are merged: give a key')
-    expect(await refused({ key: 'a', tracked: true })).toContain('tracked cannot be said of a merged job')
-    expect(await refused({ key: 'a', retries: 3 })).toContain('Say it of the task')
+    expect(await refused({ key: 'a', tracked: true })).toContain('tracked is not allowed for a merged job')
+    expect(await refused({ key: 'a', retries: 3 })).toContain('Set it on the task')
     expect(await refused({ key: 'a', score: Number.NaN })).toContain('score must be a number')
     expect(await refused({ key: 'a', score: '1' })).toContain('score must be a number')
     expect((await failure(hub.batch([['merge:1.0', 1, { key: 'a' }]]))).message).toContain('cannot be one of a batch')

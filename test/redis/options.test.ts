@@ -31,7 +31,7 @@ describe('how long somebody would wait', () => {
         })
       expect(await failure(wait({ signal: controller })), what).toMatchObject({
         code: 'InvalidArgs',
-        message: `${what}: signal must be an AbortSignal, not [object AbortController]; give the signal of the controller.`,
+        message: `${what}: signal must be an AbortSignal, not [object AbortController]; pass the signal of the controller.`,
       })
       expect(await failure(wait({ signal: 5 })), what).toMatchObject({ code: 'InvalidArgs' })
     }
@@ -54,7 +54,7 @@ describe('an option that there is not', () => {
       [`call a:1.0: ${meant}`, () => hub.call(task, {}, typo)],
       [`enqueue a:1.0: ${meant}`, () => hub.enqueue('a:1.0', {}, typo)],
       [`enqueue: ${meant}`, () => hub.enqueueMany([['a:1.0']], typo)],
-      [`Nothing is enqueued. Entry 0: enqueue a:1.0: ${meant}`, () => hub.enqueueMany([['a:1.0', {}, typo]])],
+      [`Nothing was enqueued. Entry 0: enqueue a:1.0: ${meant}`, () => hub.enqueueMany([['a:1.0', {}, typo]])],
       [`chain: ${meant}`, () => hub.chain([['a:1.0']], typo)],
       [`Entry 1 of the chain: ${meant}`, () => hub.chain([['a:1.0'], ['a:1.0', {}, typo]])],
       [`batch: ${meant}`, () => hub.batch([['a:1.0']], typo)],

@@ -32,7 +32,7 @@ describe('more than can be served', () => {
     await eventually(async () => (await it_.redis.llen(`${it_.namespace}:{q}:calls`)) > 30)
     const refused = await failure(other.call('slow:1.0', {}, { timeoutMs: 300 }))
     expect(refused).toMatchObject({ code: 'Overloaded', ran: 'no' })
-    expect(refused.message).toMatch(/About \d+ ms of work waits in queue q, and this call could wait \d+ ms/)
+    expect(refused.message).toMatch(/About \d+ ms of work waits in queue q, and this call can wait only \d+ ms/)
     isFilling = false
     open()
     await Promise.all(filling)

@@ -135,7 +135,7 @@ describe('timingLog', () => {
     const phases = { backlogMs: expect.any(Number), queueMs: expect.any(Number), execMs: expect.any(Number) }
     expect(ran).toMatchObject([
       { level: 'info', msg: 'ran', outcome: 'ok', ...phases },
-      { level: 'warn', msg: 'ran for long', outcome: 'ok', attempt: 1, ...phases },
+      { level: 'warn', msg: 'slow task', outcome: 'ok', attempt: 1, ...phases },
       { level: 'info', msg: 'ran', outcome: 'ok', attempt: 1 },
     ])
     expect(Number(ran[1]!.execMs)).toBeGreaterThan(70)

@@ -114,7 +114,9 @@ describe('queue: in the options of a call', () => {
       message: 'No live worker of queue other provides where:1.0. It is served in queue prod.',
     })
     await worker.end()
-    expect((await failure(hub.call('where', {}, options))).message).toMatch(/Nor does one elsewhere; known in: prod\./)
+    expect((await failure(hub.call('where', {}, options))).message).toMatch(
+      /No other queue has a live worker for it either; it is known in: prod\./,
+    )
     expect((await failure(hub.call('nowhere', {}, options))).code).toBe('NoSuchTask')
     for (const queue of ['', 'a b', 7, null, 'q\nwhere:1.0'])
       expect(await failure(hub.call('where', {}, { queue } as never))).toMatchObject({

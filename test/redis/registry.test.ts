@@ -120,7 +120,7 @@ describe('settings', () => {
       { db: 3 },
     ])
       expect(() => new Hub({ redis })).toThrow(/use (database )?0|option after \?/)
-    expect(() => new Hub({ timeout: 3 } as never)).toThrow(/no option 'timeout'. Known are redis, namespace/)
+    expect(() => new Hub({ timeout: 3 } as never)).toThrow(/no option 'timeout'. Known: redis, namespace/)
     expect(() => new Worker({ tasks: [echo], slots: 0 })).toThrow(
       /'slots' must be a whole number from 1 to 256; it is 0/,
     )
@@ -130,7 +130,7 @@ describe('settings', () => {
     )
     expect(() => new Worker({ tasks: [] })).toThrow(/needs 'tasks'/)
     expect(() => new Worker({ tasks: [{} as never] })).toThrow(/did not return/)
-    expect(() => new Worker({ tasks: [echo, echo] })).toThrow(/given twice/)
+    expect(() => new Worker({ tasks: [echo, echo] })).toThrow(/listed twice/)
     expect(() => new Worker({ tasks: [echo], queue: 'a{b}' })).toThrow(/'queue' must be/)
     expect(() => defineTask('nope', {}, () => 1)).toThrow(/name:major.minor/)
     expect(() => defineTask('a:1.0', { args: { type: 'nope' } } as never, () => 1)).toThrow(/not a valid JSON Schema/)

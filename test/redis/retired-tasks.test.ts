@@ -51,7 +51,7 @@ describe('pshub forget', () => {
     expect((await run(['call', 'add:1.0'])).err).toContain('NoWorkers')
     expect(await run(['forget', 'add:1.0'])).toEqual({
       code: 0,
-      out: 'Forgotten: add:1.0. A worker that has one of them declares it again.\n',
+      out: 'Deleted: add:1.0. A worker that has one of them declares it again.\n',
       err: '',
     })
     expect((await run(['call', 'add:1.0'])).err).toContain('NoSuchTask')
@@ -64,8 +64,8 @@ describe('pshub forget', () => {
     await cli.redis.hset(makeKeys(cli.namespace).tasks, 'old:1.0', '{"task":"old:1.0","queue":"attic","at":1}')
     const live = await run(['forget', 'old:1.0', 'add:1.0'])
     expect(live).toMatchObject({ code: 2, out: '' })
-    expect(live.err).toMatch(/add:1\.0 is not forgotten: a live worker would declare it again\. Stop what provides it/)
-    expect((await run(['forget', 'old:1.0', 'ehco:1.2'])).err).toMatch(/No task is known as 'ehco:1\.2'.*echo:1\.2\?/)
+    expect(live.err).toMatch(/add:1\.0 was not removed: a live worker would declare it again\. Stop the workers/)
+    expect((await run(['forget', 'old:1.0', 'ehco:1.2'])).err).toMatch(/There is no task 'ehco:1\.2'.*echo:1\.2\?/)
     expect(await fields()).toEqual(['add:1.0', 'echo:1.2', 'old:1.0'])
   })
 })

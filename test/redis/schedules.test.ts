@@ -116,11 +116,11 @@ describe('a schedule', () => {
     const wrong: [string, object, RegExp][] = [
       ['no name!', { cron: '* * * * *' }, /its name must be/],
       ['x', { cron: 'daily' }, /cron 'daily'/],
-      ['x', { cron: 5 }, /cron must be a text/],
+      ['x', { cron: 5 }, /cron must be a string/],
       ['x', { cron: '* * * * *', timezone: 'Mars/Olympus' }, /Mars\/Olympus/],
       ['x', { cron: '* * * * *', missed: 'never' }, /missed must be/],
       ['x', { cron: '* * * * *', every: 5 }, /there is no option 'every'/],
-      ['x', { cron: '0 0 30 2 *' }, /no time in the future/],
+      ['x', { cron: '0 0 30 2 *' }, /no run time in the future/],
     ]
     for (const [name, times, message] of wrong) {
       const error = await failure(hub.schedule(name, times as never, 'tick:1.0'))
@@ -134,7 +134,7 @@ describe('a schedule', () => {
       const refused = await failure(hub.schedule('x', { cron: '* * * * *' }, 'tick:1.0', {}, own))
       expect(refused).toMatchObject({
         code: 'InvalidArgs',
-        message: expect.stringContaining('is no option of a schedule'),
+        message: expect.stringContaining('is not an option of schedules'),
       })
     }
     expect(await failure(hub.schedule('x', { cron: '* * * * *' }, 'nobody:1.0'))).toMatchObject({ code: 'NoSuchTask' })

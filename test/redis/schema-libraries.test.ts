@@ -132,17 +132,17 @@ describe('a schema that cannot be told', () => {
     [
       'without JSON Schema',
       { args: v.string() },
-      /^x:1\.0: 'args' is a schema that gives no JSON Schema .* toStandardJsonSchema/,
+      /^x:1\.0: 'args' is a schema that offers no JSON Schema .* toStandardJsonSchema/,
     ],
     [
       'what JSON has not',
       { args: z.object({ at: z.date() }) },
-      /^x:1\.0: 'args' cannot be told as a JSON Schema: Date/,
+      /^x:1\.0: 'args' cannot be converted to JSON Schema: Date/,
     ],
     [
       'a result that is made into something',
       { result: z.string().transform(Number) },
-      /^x:1\.0: 'result' cannot be told as a JSON Schema: Transforms .* let the handler do that/,
+      /^x:1\.0: 'result' cannot be converted to JSON Schema: Transforms .* transform it in the handler/,
     ],
     ['no schema at all', { args: 'string' }, /^x:1\.0: 'args' must be an object, not string/],
     [
@@ -150,7 +150,7 @@ describe('a schema that cannot be told', () => {
       { args: z.string(), keyed: 'merged', serialize: String },
       /^x:1\.0: 'serialize' and 'deserialize' do what the validator/,
     ],
-  ])('is refused: %s', (_, options, message) => {
+  ])('is rejected: %s', (_, options, message) => {
     const define = () => defineTask('x:1.0', options as never)
     expect(define).toThrow(ConfigError)
     expect(define).toThrow(message)

@@ -46,7 +46,7 @@ export const task = pshub.defineTask('other:1.0', {}, () => 'from the module')`)
     const hub = it_.hub()
     for (let n = 0; n < 2; n++) {
       const { code, message } = await failure(hub.call('other:1.0'))
-      expect([code, message]).toEqual(['TaskFailed', `${module} failed while it was loaded in a thread: no database`])
+      expect([code, message]).toEqual(['TaskFailed', `${module} failed while loading in a thread: no database`])
     }
     writeFileSync(flag, '')
     expect(await hub.call('other:1.0')).toBe('from the module')
@@ -56,7 +56,7 @@ export const task = pshub.defineTask('other:1.0', {}, () => 'from the module')`)
     ['exports another task', `export const a = pshub.defineTask('a:1.0', {}, () => 1)`, 'does not export other:1.0'],
     ['starts a worker', `new pshub.Worker({ tasks: [] })`, 'put the tasks into a module of their own'],
     ['ends the process', `process.exit(0)`, 'worker exited with code: 0'],
-    ['is not JavaScript', `export const = 5`, 'failed while it was loaded in a thread: Unexpected token'],
+    ['is not JavaScript', `export const = 5`, 'failed while loading in a thread: Unexpected token'],
   ])('or cannot run it, because its module %s, says so', async (_, text, message) => {
     await startWorker({ tasks: [ofModule(moduleOf(text))] })
     const failed = await failure(it_.hub().call('other:1.0'))

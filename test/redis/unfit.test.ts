@@ -68,7 +68,7 @@ describe('a worker', () => {
     const refused = worker.start()
     await expect(refused).rejects.toThrow(ConfigError)
     await expect(refused).rejects.toThrow(
-      /^This Redis cannot be used: this user may not serve a queue: it lacks LPOP on \S+:\{q\}:calls, LPOP on \S+:\{q\}:jobs, .*\. What grants it: ACL/,
+      /^This Redis cannot be used: this user may not serve a queue: it lacks LPOP on \S+:\{q\}:calls, LPOP on \S+:\{q\}:jobs, .*\. To grant it: ACL/,
     )
     expect(await server.keys()).toEqual([])
   })

@@ -29,20 +29,13 @@ const declaring = /^```js\n(import \{ defineTask \} from 'pshub'\n[\s\S]*?)^```/
 const modules = {
   'tasks.mjs': `${declaring.replace(/^import .*\n/, importing)}
     export const broken = defineTask('broken:1.0', {}, () => { throw new Error('no such file') })
-    export const slow = defineTask('slow:1.0', {}, () => new Promise(resolve => setTimeout(resolve, 5000)))
-    export const huge = defineTask('huge:1.0', {}, () => new Set([1]))`,
+    export const slow = defineTask('slow:1.0', {}, () => new Promise(resolve => setTimeout(resolve, 5000)))`,
   'old.mjs': `${importing}export const old = defineTask('old:1.0', {}, () => 1)`,
   'throws.mjs': "throw new Error('no key')",
-  'syntax.mjs': 'export const size = {',
-  'empty.mjs': 'export const size = 1',
-  'unnamed.mjs': `${importing}export const resize = defineTask('resize', {}, () => 1)`,
-  'twice.mjs': `${importing}export const tasks = [1, 2].map(n => defineTask('resize:1.0', {}, () => n))`,
-  'schema.mjs': `${importing}export const resize = defineTask('resize:1.0', { args: { type: 'objekt' } }, () => 1)`,
-  'typed.ts': `${importing}export const resize = defineTask('resize:1.0', {}, (): number => 1)`,
 }
 
 describe('what docs/when-it-fails.md says', () => {
-  it('is a list of more than twenty mistakes', () => expect(rows.length).toBeGreaterThan(20))
+  it('is a list of more than ten mistakes', () => expect(rows.length).toBeGreaterThan(10))
 
   it('is what each of them is told', async () => {
     for (const [name, text] of Object.entries(modules)) cli.module(name, text)
@@ -58,8 +51,6 @@ describe('what docs/when-it-fails.md says', () => {
       word.replace(/(?<=127\.0\.0\.1:)6379/, port).replace(/(?<=127\.0\.0\.1:)7421/, `${listener.port}`)
     try {
       for (const [line, said] of rows) {
-        // A newer Node serves it.
-        if (line.endsWith('.ts') && !/^v20\./.test(process.version)) continue
         const { code, out, err } = await cli.run(wordsOf(line).slice(1).map(here))
         expect(code, line).not.toBe(0)
         expect(out, line).toBe('')

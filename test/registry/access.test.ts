@@ -214,6 +214,6 @@ describe('who may do what', () => {
     const { addAccess } = await import('../../registry/server/access.ts')
     const app = fastify()
     addAccess(app, {} as never)
-    expect(() => app.get('/new', async () => 'secret')).toThrow(/GET \/new does not say who may use it/)
+    expect(() => app.get('/new', async () => 'secret')).toThrow(/GET \/new does not declare who may use it/)
   })
 })

@@ -44,7 +44,7 @@ describe('failures and slow calls of many workers', () => {
   it('refuse what cannot be asked, and say what can', async () => {
     for (const [query, says] of [
       ['failures?limit=1001', "'limit' must be a whole number from 0 to 1000."],
-      ['failures?phase=exec', "There is no 'phase' here. Known are task, code, text, limit."],
+      ['failures?phase=exec', "Unknown member 'phase'. Known: task, code, text, limit."],
       ['slow?phase=sleep', "'phase' must be one of backlog, queue, exec."],
     ]) {
       const response = await registry.get(`api/${query}`, 'view')

@@ -44,7 +44,7 @@ describe('pshub registry', () => {
     expect((await sessionAt(url, code))[0]).toBe(401)
     expect(await logIn()).toMatchObject([200, admin])
     expect((await logIn())[0]).toBe(401)
-    expect(await sessionAt(url, /until it stops: (\S+)/.exec(out())![1]!)).toMatchObject([200, admin])
+    expect(await sessionAt(url, /valid until it stops: (\S+)/.exec(out())![1]!)).toMatchObject([200, admin])
     running.signal('SIGTERM')
     const ended = await running.ended
     expect([ended.code, ended.err.includes('WARNING')]).toEqual([0, false])
@@ -79,7 +79,7 @@ describe('pshub registry', () => {
       expect([other.code, other.err]).toEqual([
         2,
         expect.stringMatching(
-          /^pshub-registry 9\.9\.9 does not fit pshub \S+: .*npm install pshub@(\S+) pshub-registry@\1\n$/,
+          /^pshub-registry 9\.9\.9 does not match pshub \S+: .*npm install pshub@(\S+) pshub-registry@\1\n$/,
         ),
       ])
       write((await cli.run(['--version'])).out.trim())
@@ -103,7 +103,7 @@ describe('pshub registry', () => {
       return err.join('\n')
     }
     expect(told({ host: '0.0.0.0' })).toContain(
-      'WARNING: it can be reached from other machines (0.0.0.0), and without TLS',
+      'WARNING: other machines can reach it (0.0.0.0), without TLS',
     )
     expect(told({ host: '0.0.0.0', behindProxy: ['127.0.0.1'] })).toBe('')
     expect(told({ host: '127.0.0.1' })).toBe('')

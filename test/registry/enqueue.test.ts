@@ -38,19 +38,19 @@ describe('POST /api/enqueue/<task>', () => {
     expect(await refused('print:1.0', { arguments: {} })).toEqual([
       400,
       'BadRequest',
-      "There is no 'arguments' here. Known are args, options.",
+      "Unknown member 'arguments'. Known: args, options.",
     ])
     expect(await refused('print:1.0', { options: { delay: 1 } })).toEqual([
       400,
       'BadRequest',
-      expect.stringContaining("no 'delay' here. Known are queue, delayMs, atMs, retries, key,"),
+      expect.stringContaining("Unknown member 'delay'. Known: queue, delayMs, atMs, retries, key,"),
     ])
     expect(await refused('print:1.0', { options: { atMs: 1_764_280_000 } })).toEqual([
       400,
       'InvalidArgs',
       expect.stringContaining('1764280000 is in 1970: multiply seconds by 1000'),
     ])
-    expect(await refused('print:1.0', [])).toEqual([400, 'BadRequest', 'Send an object, with args, options.'])
+    expect(await refused('print:1.0', [])).toEqual([400, 'BadRequest', 'Send an object with args, options.'])
     expect(await refused('gone:1.0')).toEqual([404, 'NoSuchTask', expect.any(String)])
     expect(await refused('other:1.0')).toEqual([403, 'Forbidden', expect.stringContaining('other:1.0')])
     const { error } = await jsonOf(await registry.post('api/enqueue/print:1.0', { args: { page: 'x' } }))

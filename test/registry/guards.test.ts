@@ -151,7 +151,7 @@ describe('one token', () => {
     const refused = await run(bearer('run'))
     expect([refused.status, (await jsonOf(refused)).error.message]).toEqual([
       429,
-      expect.stringMatching(/^20 runs of this token are under way/),
+      expect.stringMatching(/^20 runs of this token are in flight/),
     ])
     release()
     expect((await Promise.all(running)).map(({ status }) => status)).toEqual(Array(20).fill(200))

@@ -114,7 +114,7 @@ describe('what is secret', () => {
     expect(await errorOf(await retry(reordered))).toEqual([
       400,
       'BadRequest',
-      'The arguments have <secret> in /others/0/word: write its value.',
+      'The arguments still have <secret> in /others/0/word: enter the value.',
     ])
     expect(await jsonOf(await retry({ ...shown, user: 'somebody' }))).toEqual({ id, changed: true })
     await eventually(async () => seen.length === 2)

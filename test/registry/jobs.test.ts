@@ -31,8 +31,8 @@ describe('GET /api/jobs', () => {
   it.each([
     ['state=lost', 'BadRequest', "'state' must be one of waiting, running, scheduled, retrying, dead, done."],
     ['state=dead&limit=1000', 'BadRequest', "'limit' must be a whole number from 0 to 500."],
-    ['state=dead&from=x', 'InvalidArgs', 'from must be the next of a listing before'],
-    ['state=dead&sort=x', 'BadRequest', "There is no 'sort' here."],
+    ['state=dead&from=x', 'InvalidArgs', 'from must be the next value of an earlier listing'],
+    ['state=dead&sort=x', 'BadRequest', "Unknown member 'sort'."],
   ])('refuses %s', async (query, code, message) => {
     const registry = await fixture.registry()
     expect(await errorOf(await registry.get(`api/jobs?${query}`))).toEqual([
@@ -125,7 +125,7 @@ describe('one job', () => {
     })
     expect(await fixture.redis.zcard(keys().scheduled)).toBe(0)
     const dead = await registry.post('api/jobs-matching/run', { state: 'dead' })
-    expect(await errorOf(dead)).toEqual([400, 'InvalidArgs', expect.stringContaining('run is for others')])
+    expect(await errorOf(dead)).toEqual([400, 'InvalidArgs', expect.stringContaining('run is not possible')])
   })
 
   it('is not tried again where its task may not be run', async () => {

@@ -108,7 +108,7 @@ describe('charts', () => {
     Object.assign(url, { username: 'chartless', password: 'secret' })
     const { kept, lines, history } = registryOf(hubOf(url.href))
     await kept.restore()
-    expect(lines).toEqual([expect.stringContaining('charts cannot be kept in Redis')])
+    expect(lines).toEqual([expect.stringContaining('charts cannot be saved in Redis')])
     for (const at of [0, 1, 2]) kept.onReading(reading(1e12 + at * minute, 5))
     expect(calls(history, '1h')).toEqual([5, 5, 5])
     expect(lines).toHaveLength(1)

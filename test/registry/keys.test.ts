@@ -60,7 +60,7 @@ describe('a key of merged jobs', () => {
       ...{ state: 'running', run: { fence, worker: 'w', id: `m-${fence}`, sinceMs: Math.floor(fence / 1000) } },
     })
     const refused = await errorOf(await registry.post('api/keys/skip', { task: 'merge:1.0', key: 'a' }))
-    expect(refused).toEqual([400, 'InvalidArgs', expect.stringContaining('because it runs now')])
+    expect(refused).toEqual([400, 'InvalidArgs', expect.stringContaining('because it is running now')])
     await fixture.redis.del(keys().running('merge:1.0'))
   })
 })
@@ -98,10 +98,15 @@ describe('a key of ordered jobs', () => {
 describe('keys', () => {
   it.each([
     ['', 400, 'BadRequest', "'task' is missing."],
-    [`task=merge:1.0&key=${'x'.repeat(201)}`, 400, 'BadRequest', "'key' must be a text of up to 200 characters."],
-    [`task=merge:1.0&key=${encodeURIComponent('ж'.repeat(150))}`, 400, 'InvalidArgs', 'key must be a text of 1 to 200'],
+    [`task=merge:1.0&key=${'x'.repeat(201)}`, 400, 'BadRequest', "'key' must be a string of up to 200 characters."],
+    [
+      `task=merge:1.0&key=${encodeURIComponent('ж'.repeat(150))}`,
+      400,
+      'InvalidArgs',
+      'key must be a string of 1 to 200',
+    ],
     ['task=never:1.0&key=a', 404, 'NoSuchTask', 'never:1.0'],
-    ['task=merge:1.0&key=a&x=1', 400, 'BadRequest', "There is no 'x' here."],
+    ['task=merge:1.0&key=a&x=1', 400, 'BadRequest', "Unknown member 'x'."],
   ])('are not asked for with "%s"', async (asked, status, code, message) => {
     const registry = await withKeys()
     const told = [status, code, expect.stringContaining(message)]

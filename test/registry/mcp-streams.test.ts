@@ -92,7 +92,7 @@ describe('a tool', () => {
     expect(failureIn((await told(client, 'long_1_0')).result)).toMatchObject({
       code: 'InvalidResult',
       ran: 'yes',
-      message: expect.stringContaining(`has 400121 bytes and an agent is given at most ${maxResultBytes}`),
+      message: expect.stringContaining(`has 400121 bytes but the limit for agents is ${maxResultBytes}`),
     })
     expect((await told(client, 'long_1_0', { returned: 'all' })).result).toMatchObject({ content: [{ text: '"all"' }] })
   })

@@ -172,7 +172,7 @@ describe('tools', () => {
     expect(await run('long_1_0')).toMatchObject({
       code: 'InvalidResult',
       ran: 'yes',
-      message: expect.stringMatching(/has 262146 bytes and an agent is given at most 262144/),
+      message: expect.stringMatching(/has 262146 bytes but the limit for agents is 262144/),
     })
   })
 

@@ -160,7 +160,7 @@ const hostile: [string, unknown, RegExp][] = [
   ['too large', { description: 'x'.repeat(70_000) }, /larger than 65536 bytes/],
   ['too deep', nested(40), /nested deeper than 32/],
   ['too many parts', { anyOf: Array.from({ length: 2500 }, () => ({})) }, /more than 2000 nodes/],
-  ['remote', { $ref: 'https://evil.example/schema' }, /\/\$ref leads to no schema within this one/],
+  ['remote', { $ref: 'https://evil.example/schema' }, /\/\$ref refers to no schema within this one/],
   ['polluting', JSON.parse('{"properties":{"__proto__":{"type":"string"}}}'), /__proto__/],
   ['a list', [], /must be an object/],
 ]

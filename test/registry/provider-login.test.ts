@@ -203,9 +203,9 @@ describe('a log-in at the provider', () => {
 describe('settings of log-ins at a provider', () => {
   const all = { oidcIssuer: 'https://login.example', oidcClientId: 'a', oidcClientSecret: 'b'.repeat(20), access }
   it.each([
-    [{ ...all, oidcClientSecret: undefined }, /set all of oidcIssuer, oidcClientId and oidcClientSecret/],
-    [{ ...all, access: undefined }, /need access, whose roles say/],
-    [{ ...all, access: { tasks: [] } }, /need access, whose roles say/],
+    [{ ...all, oidcClientSecret: undefined }, /needs all of oidcIssuer, oidcClientId and oidcClientSecret/],
+    [{ ...all, access: undefined }, /need access, whose roles list/],
+    [{ ...all, access: { tasks: [] } }, /need access, whose roles list/],
     [{ ...all, oidcScopes: ['email'] }, /must have 'openid'/],
     [{ ...all, oidcIssuer: 'http://login.example' }, /'oidcIssuer' must be the https address/],
     [

@@ -100,7 +100,7 @@ describe('a proxy that says who asks', () => {
       expect(fixture.registry({ ...settings, ...options } as never)).rejects.toThrow(message)
     await refused({ behindProxy: [] }, /userHeader needs behindProxy/)
     await refused({ userHeader: undefined }, /groupsHeader needs userHeader/)
-    await refused({ access: undefined }, /need access, whose roles say/)
+    await refused({ access: undefined }, /need access, whose roles list/)
     await refused({ userHeader: 'X User' }, /must be the name of a header/)
     const alone = { viewToken: undefined, runToken: undefined, adminToken: undefined }
     const registry = await fixture.registry({ ...settings, ...alone })

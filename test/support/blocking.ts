@@ -5,7 +5,7 @@ export const logged = (worker: WorkerProcess, msg: RegExp): Record<string, unkno
   worker.log.filter(line => msg.test(String(line.msg)))
 
 /** What a worker logged of its taking over from others. */
-export const adoptions = (worker: WorkerProcess): Record<string, unknown>[] => logged(worker, /a worker was lost/)
+export const adoptions = (worker: WorkerProcess): Record<string, unknown>[] => logged(worker, /worker lost; took over/)
 
 const running = new Set<WorkerProcess>()
 

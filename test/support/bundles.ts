@@ -96,7 +96,7 @@ export const useBundles = (): Bundles => {
       const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
       expect(JSON.parse(stdout)).toEqual({ answer: 42, blocked: 'unblocked', version })
       // Written by the thread that keeps the lease meanwhile.
-      await expect.poll(() => said, waiting).toContain('the event loop is blocked now')
+      await expect.poll(() => said, waiting).toContain('event loop is blocked')
       await expect.poll(() => metrics.join('\n'), waiting).toMatch(/^pshub\.call\.ok:1\|c.*twice/m)
       child.kill('SIGTERM')
       expect(await ended).toEqual([0, null])

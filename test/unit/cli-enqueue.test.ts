@@ -80,7 +80,7 @@ describe('enqueuing from a file', () => {
     const broken = new HubError('NotEnqueued', '7 of 10000 ...', { data: { enqueued: 7 }, cause: away })
     await expect(enqueue([undefined, broken])).rejects.toMatchObject({
       code: 'OutcomeUnknown',
-      message: '10007 of 25000 jobs are enqueued, the first ones of each queue; then: Redis is away.',
+      message: '10007 of 25000 jobs were enqueued (the first of each queue), then it failed: Redis is away.',
       data: { enqueued: 10_007 },
     })
     // Certainly nothing.

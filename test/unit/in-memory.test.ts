@@ -44,7 +44,7 @@ describe('expectEnqueued', () => {
     const { hub, expectEnqueued } = await kitOf()
     expect(() => expectEnqueued(mail)).toThrow('No job of mail:1.0 was enqueued. Nothing was enqueued.')
     await hub.enqueue('daily:1.0')
-    expect(() => expectEnqueued(mail, { to: 'ada' })).toThrow('Enqueued were: daily:1.0.')
+    expect(() => expectEnqueued(mail, { to: 'ada' })).toThrow('Enqueued jobs: daily:1.0.')
     await hub.enqueue(mail, { to: 'bob' })
     const failed = (() => {
       try {
@@ -129,7 +129,7 @@ describe('jobs', () => {
   it('that do not end are told by drain()', async () => {
     const kit = await kitOf({ tasks: [defineTask('stuck:1.0', {}, () => new Promise(() => undefined))] })
     await kit.hub.enqueue('stuck:1.0')
-    await expect(kit.drain({ timeoutMs: 200 })).rejects.toThrow(/gave up after 200 ms: 1 handlers run; left are 1 in/)
+    await expect(kit.drain({ timeoutMs: 200 })).rejects.toThrow(/timed out after 200 ms: 1 handlers run; left are 1 in/)
   })
 })
 
@@ -210,7 +210,7 @@ describe('faults', () => {
     expect(worker.busy).toBe(1)
     worker.die()
     expect(worker.busy).toBe(0)
-    expect(() => worker.die()).toThrow('dead already')
+    expect(() => worker.die()).toThrow('already stopped')
     await worker.start()
     await expect(worker.start()).rejects.toThrow('runs already')
     await clock.advance(8000)

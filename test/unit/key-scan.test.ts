@@ -44,7 +44,7 @@ it('a page begins behind the job before it, whatever has expired meanwhile', asy
 it('pshub check counts a strange key once', async () => {
   const overview = { workers: [], tasks: [], atMs: 0 } as unknown as Overview
   const findings = await checkup(scanned(['n:odd', 'n:odd'], ['n:odd', 'n:other']), keys, overview)
-  expect(findings.at(-1)!.message).toMatch(/^"n:odd", "n:other" under this namespace/)
+  expect(findings.at(-1)!.message).toMatch(/^"n:odd", "n:other" in this namespace/)
 })
 
 it('what is remembered of a scan, and goes with its next page, is bounded', async () => {

@@ -95,11 +95,11 @@ describe('the boot check', () => {
     [{}, undefined],
     [{ valkey_version: '8.0.1', redis_version: '7.2.4' }, undefined],
     [{ redis_version: '8.4.0' }, undefined],
-    [{ redis_version: '6.2.14' }, 'Redis 6.2.14 is too old; 7.0 or newer is needed'],
+    [{ redis_version: '6.2.14' }, 'Redis 6.2.14 is too old; 7.0 or newer is required'],
     [{ role: 'slave' }, 'this server is a slave, which refuses writes; connect to its master'],
     [{ maxmemory_policy: 'volatile-lru' }, expect.stringMatching(/^maxmemory-policy is volatile-lru: .*noeviction$/)],
     [{ redis_mode: 'cluster' }, undefined],
-    [{ redis_mode: 'sentinel' }, 'this is a sentinel; name it as redis+sentinel://host:26379/name'],
+    [{ redis_mode: 'sentinel' }, 'this is a sentinel; use redis+sentinel://host:26379/name'],
   ])('judges %j', async (fields, unfit) => {
     expect(await findUnfit(server(info(fields)), [purpose('worker')])).toEqual(unfit === undefined ? [] : [unfit])
   })
@@ -127,7 +127,7 @@ describe('the boot check', () => {
     const rights = (await bootCheck(old, [purpose('hub')])).at(-1)
     expect(rights).toMatchObject({
       level: 'warning',
-      message: expect.stringMatching(/cannot be found out .*call tasks/),
+      message: expect.stringMatching(/is unknown whether .*call tasks/),
     })
   })
 
@@ -142,17 +142,17 @@ describe('the boot check', () => {
 
 describe('an error answer of Redis', () => {
   it.each([
-    ['WRONGPASS invalid username-password pair or user is disabled.', /correct them in its URL.*\(WRONGPASS [^.]*\)$/],
+    ['WRONGPASS invalid username-password pair or user is disabled.', /correct them in the URL.*\(WRONGPASS [^.]*\)$/],
     [
       'NOAUTH HELLO must be called with the client already authenticated, otherwise\nmore',
-      /give it in its URL.*cated\)$/,
+      /put it into the URL.*cated\)$/,
     ],
     ["NOPERM this user has no permissions to run the 'fcall' command", /'pshub check' names it.*'fcall' command\)$/],
     ["ERR The user executing the script can't run this command or subcommand script: 5d, &c", /^the Redis user lacks/],
     ['ERR ACL failure in script: User app has no permissions to run the rpush command', /^the Redis user lacks/],
     ["READONLY You can't write against a read only replica. script: 5d, on @user_script:3.", /connect to its master/],
     ['All sentinels are unreachable. Last error: ERR No such master with that name', /^these sentinels know no master/],
-    ['MOVED 3999 127.0.0.1:6381', /^a slot of the Cluster is on its way/],
+    ['MOVED 3999 127.0.0.1:6381', /^a slot of the Cluster is moving/],
     ["OOM command not allowed when used memory > 'maxmemory'.", /^Redis is full \(OOM/],
     ['WRONGTYPE Operation against a key.\nmore', /^WRONGTYPE Operation against a key$/],
     ["ERR unknown command 'RPUSH', with args beginning with: 'k' '{\"secret\":1}'", /^ERR unknown command 'RPUSH'$/],

@@ -53,7 +53,7 @@ describe('arguments as text', () => {
     ['a fraction that would be changed', '{"id":\n 0.12345678901234567890}', 2, 2, /changed to 0.12345678901234568/],
     ['one that is too small', '[1e-400]', 1, 2, /changed to 0/],
     ['a number without end', '[1e999]', 1, 2, /larger than a number can be/],
-    ['a key twice', '{"a":1,"a":2}', 1, 12, /comes twice/],
+    ['a key twice', '{"a":1,"a":2}', 1, 12, /appears twice/],
     ['a key that pollutes', '{"\\u005f_proto__":1}', 1, 19, /__proto__/],
     ['nesting without end', '['.repeat(5000), 1, 202, /Nested deeper/],
   ]

@@ -27,7 +27,7 @@ describe('types that are written', () => {
 
   it('say why a schema is not used', () => {
     const text = typescriptOf([task('outside:1.0', { $ref: 'https://example.com/x.json' })])
-    expect(text).toContain('/** The schema of the registry is not used: /$ref leads to no schema within this one')
+    expect(text).toContain('/** The schema of the registry is not used: /$ref refers to no schema within this one')
     expect(text).toContain('export type Outside1_0Args = unknown')
   })
 
@@ -101,7 +101,7 @@ describe('changes', () => {
       {
         of: 'args',
         kind: 'unclear',
-        text: expect.stringMatching(/^It cannot be compared: \/\$ref leads to no schema within this one/),
+        text: expect.stringMatching(/^It cannot be compared: \/\$ref refers to no schema within this one/),
       },
     ])
   })

@@ -40,7 +40,7 @@ describe('the times of a job', () => {
       told({ state: 'dead', tries: 3, errors, enqueuedMs: 1000, dueMs: 5000, startedMs: 5500, endedMs: 6000 }),
     ).toEqual([
       'both 1000-2000 try 1, failed: E',
-      'wait 2000-3500 waiting for its next try, and for a slot',
+      'wait 2000-3500 waiting for its next try and a slot',
       'run 3500-4000 try 2, failed: E',
       'wait 4000-5000 waiting for its next try',
       'wait 5000-5500 waiting for a slot',
@@ -53,7 +53,7 @@ describe('the times of a job', () => {
     expect(told({ state: 'retrying', tries: 9, errors, enqueuedMs: 1000, dueMs: 9000 })).toEqual([
       'both 1000-4000 the first 7 tries, their times are not kept',
       'run 4000-5000 try 8, failed: E',
-      'wait 5000-6000 waiting for its next try, and for a slot',
+      'wait 5000-6000 waiting for its next try and a slot',
       'run 6000-7000 try 9, failed: E',
       'wait 7000-9000 waiting for its next try (open)',
     ])
@@ -76,7 +76,7 @@ describe('the times of a job', () => {
     ])
     expect(told({ state: 'expired', ...times, dueMs: 2000 })).toEqual([
       'wait 1000-2000 waiting for its time',
-      'wait 2000-3000 waiting for a slot, not wanted any more',
+      'wait 2000-3000 waiting for a slot, expired',
     ])
   })
 

@@ -25,7 +25,7 @@ describe('health', () => {
     expect(waiting(queue('a', late), queue('b', late))).toEqual(['Jobs bad jobs?state=waiting'])
     expect(waiting(queue('a', { ...late, pausedMs: 1 }))).toEqual([])
     const texts = healthOf({ ...summary, jobs: 1 }, [queue('a', late), queue('b', { oldestJobMs: 3_600_000 })])
-    expect(texts[0]!.text).toBe('Overdue in 2 queues: the oldest job that is due waits for 1 h.')
+    expect(texts[0]!.text).toBe('Overdue in 2 queues: the oldest due job has waited 1 h.')
   })
   it('tells a growing dead set from one that is there, and one that is full', () => {
     const dead = (changes: Partial<QueueRow>) => wrong({ dead: 1 }, [queue('a', changes)])
@@ -35,7 +35,7 @@ describe('health', () => {
     expect(dead({ dead: 500, deadBefore: undefined })).toEqual(['Dead jobs warn jobs?state=dead'])
     expect(dead({ dead: 10_000, deadBefore: 10_000 })).toEqual(growing)
     const [concern] = healthOf({ ...summary, dead: 1 }, [queue('a', { dead: 25, deadBefore: 5 })])
-    expect(concern!.text).toBe('Growing in a: 20 jobs given up in the last 15 minutes.')
+    expect(concern!.text).toBe('Growing in a: 20 jobs more in the last 15 minutes.')
   })
 })
 

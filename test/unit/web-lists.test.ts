@@ -242,7 +242,7 @@ describe('health', () => {
     )
     const rejected = healthOf({ ...fine, load: { ...idle, callsPerSecond: 1, notRun: { Overloaded: 40 } } }, [])
     expect(rejected[0]).toMatchObject({ name: 'Rejected calls', tone: 'bad' })
-    expect(rejected[0]?.text).toMatch(/^40 calls of the last minute \(40 %\) .* Overloaded\. .*start more of them/)
+    expect(rejected[0]?.text).toMatch(/^40 calls of the last minute \(40 %\) .* Overloaded\. .*start more workers/)
     const full = healthOf({ ...fine, memory: { usedBytes: 100, maxBytes: 100 } }, [])
     expect(full[0]).toMatchObject({ name: 'Memory of Redis', tone: 'bad' })
   })

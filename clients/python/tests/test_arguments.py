@@ -80,18 +80,18 @@ def test_what_could_mean_either_is_refused(hub: Hub, serve: Serve, server: Serve
         return how.get(args, lambda: ctx.call(echo, traceparent="00-1"))()
 
     serve(named, both, echo)
-    either = "'timeout' is an option of the call, and named:1.0 has an argument of that name too. Give its arguments in a dict"
-    twice = "not both: signal came beside one"
+    either = "'timeout' is an option of the call, and named:1.0 has an argument of that name too. Pass its arguments in a dict"
+    twice = "not both: signal came with a value"
     for call in (hub.call, hub.submit):
         with pytest.raises(TypeError, match=either):
             call(named, timeout=30)
         with pytest.raises(TypeError, match=twice):
             call(named, {"timeout": 2}, signal=9)
-    with pytest.raises(TypeError, match="'a' is given twice"):
+    with pytest.raises(TypeError, match="'a' is listed twice"):
         hub.gather({"a": (echo, 1)}, a=(echo, 2))
     with pytest.raises(InvalidArgs, match="there is no option 'signal'"):
         hub.enqueue(named, {}, signal=9)  # type: ignore[call-overload]
-    for how, told in (("either", either), ("both", twice), ("trace", "give an argument 'traceparent' in a dict")):
+    for how, told in (("either", either), ("both", twice), ("trace", "to pass an argument named 'traceparent', use a dict")):
         with pytest.raises(TaskFailed, match=told):
             hub.call(both, how)
 

@@ -72,7 +72,7 @@ def test_one_node_that_takes_another_password(two: Two) -> None:
     hub = two.hub()
     node.do("CONFIG", "SET", "requirepass", "other")
     try:
-        with pytest.raises(NotEnqueued, match="NOAUTH|wants a password"):
+        with pytest.raises(NotEnqueued, match="NOAUTH|requires a password"):
             hub.call("add:1.0", x=1, queue=two.near, timeout=3)
         for _ in range(20):
             assert two.answers(hub, two.far)

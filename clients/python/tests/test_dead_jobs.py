@@ -60,7 +60,7 @@ def test_a_filter_that_is_none_must_not_mean_all_of_them(server: Server, hub: Hu
     server.client.zadd(f"{PREFIX}dead", {'{"at":1,"ttl":0,"id":"a","task":"x:1.0","args":{}}': 1})
     dead = hub.dead("q")
     for act in (dead.count, dead.list, dead.retry, dead.delete):
-        with pytest.raises(InvalidArgs, match="there is no filter 'older'. Known are ids, task, code, key, before_ms"):
+        with pytest.raises(InvalidArgs, match="there is no filter 'older'. Known: ids, task, code, key, before_ms"):
             act(older=5)
         with pytest.raises(InvalidArgs, match="ids must be a list of ids"):
             act(ids="a")

@@ -93,7 +93,7 @@ def test_what_a_lost_worker_held_is_told_of(server: Server) -> None:
     with worker:
         _, reply = server.client.blpop(reply_list, 60)
         error = json.loads(reply)["error"]
-        assert (error["code"], error["message"]) == ("WorkerLost", "2 workers that ran wait_again:1.0 died.")
+        assert (error["code"], error["message"]) == ("WorkerLost", "2 workers that ran wait_again:1.0 crashed or lost their lease.")
         eventually(lambda: server.held() == [])
         assert server.client.llen(reply_list) == 0
         assert [json.loads(text)["losses"] for text in server.client.lrange("pshub:{default}:jobs", 0, -1)] == [1]
@@ -101,6 +101,6 @@ def test_what_a_lost_worker_held_is_told_of(server: Server) -> None:
         job = {"queue": "default", "task": "other:1.0"}
         assert told == [
             ("request:redelivered", {**job, "id": "first", "losses": 1}),
-            ("job:dead", {**job, "id": "third", "reason": "3 workers that ran other:1.0 died"}),
+            ("job:dead", {**job, "id": "third", "reason": "3 workers that ran other:1.0 crashed or lost their lease"}),
             ("worker:lost", {"worker": "lost", "queue": "default", "adopted": 4, "by": worker.id}),
         ]

@@ -19,7 +19,7 @@ TASKS = str(HERE / "tasks.py")
         ([TASKS, "--slot=1"], "There is no option --slot. Did you mean --job-slots or --slots?"),
         ([TASKS, "--slots", "none"], "--slots must be a whole number from 1 to 256; it is 'none'."),
         ([TASKS, "--queue"], "--queue needs a value."),
-        ([TASKS, "--queue", "a", "--queue=b"], "--queue is given twice. A worker in Python serves one queue; start one for each."),
+        ([TASKS, "--queue", "a", "--queue=b"], "--queue was given twice. A worker in Python serves one queue; start one for each."),
         ([TASKS, "--queue", "a,b"], "--queue must be the name of one queue, 1 to 64 letters, digits, and _ . -; it is 'a,b'."),
     ],
 )

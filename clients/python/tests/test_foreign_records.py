@@ -27,8 +27,8 @@ def test_a_declaration_that_nobody_would_read_is_refused() -> None:
 @pytest.mark.parametrize(
     "text, reason",
     [
-        (b"[1]", "it is no JSON object"),
-        (b"null", "it is no JSON object"),
+        (b"[1]", "it is not a JSON object"),
+        (b"null", "it is not a JSON object"),
         (b"{", "it is not JSON"),
         (b'{"a":NaN}', "it is not JSON"),
         (b'{"a":' + b"[" * 20_000 + b"]" * 20_000 + b"}", "it is nested deeper than 1024 levels"),
@@ -211,6 +211,6 @@ def test_a_registry_of_another_type_is_an_empty_one(server: Server, key: str) ->
             with pytest.raises(HubError) as error:
                 hub.call("where:1.0")
         assert error.value.code == ("NoSuchTask" if key == TASKS else "NoWorkers")
-        assert told == [{"key": key, "field": None, "reason": "it is of another type (WRONGTYPE)"}]
+        assert told == [{"key": key, "field": None, "reason": "it has another type (WRONGTYPE)"}]
     finally:
         started.close()

@@ -62,7 +62,7 @@ def test_a_worker_answers_them(server: Server, start_worker: Callable[..., Worke
     # Others see it a moment before it serves.
     eventually(lambda: probe(port, "/readyz") == READY, "that it serves")
     assert probe(port, "/livez?verbose") == LIVE
-    assert probe(port, "/") == (404, {"error": "There are /livez and /readyz here."})
+    assert probe(port, "/") == (404, {"error": "Only /livez and /readyz exist here."})
     assert "probes are answered: /livez and /readyz" in worker.said()
     head = raw(port, b"HEAD /livez HTTP/1.1\r\nhost: a\r\n\r\n")
     assert head.startswith(b"HTTP/1.1 200 OK\r\n") and head.endswith(b"\r\n\r\n")
@@ -84,7 +84,7 @@ def test_they_say_that_redis_is_away_and_that_it_is_back(own_server: Server, sta
     try:
         eventually(lambda: probe(port, "/readyz")[0] == 503, "the end of the lease")
         assert probe(port, "/livez") == LIVE
-        away = (503, {"ready": False, "reason": "Redis is away"})
+        away = (503, {"ready": False, "reason": "Redis is unreachable"})
         eventually(lambda: probe(port, "/readyz") == away, "what is said of Redis")
     finally:
         own_server.process.send_signal(signal.SIGCONT)
@@ -159,8 +159,8 @@ def test_each_needs_a_port_that_nobody_else_has(server: Server) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         wrong = (
-            f"Probes cannot be answered on port {port} (health_port, --health-port or PSHUB_HEALTH_PORT): "
-            "something else listens there; give each worker of a machine its own."
+            f"The worker cannot answer probes on port {port} (health_port, --health-port or PSHUB_HEALTH_PORT): "
+            "another program listens there; give each worker on a machine its own port."
         )
         with pytest.raises(ConfigError) as raised:
             Worker(server.url, tasks=[task("a:1.0")(lambda: 1)], health_port=port).start()

@@ -88,8 +88,8 @@ def test_a_schema_that_is_no_json_is_refused() -> None:
     ("hint", "said"),
     [
         (Strange, "the values of Strange must be JSON"),
-        (dict[tuple[int, int], int], "the keys of an object are texts"),
-        (bytes, "nothing is known about <class 'bytes'>"),
+        (dict[tuple[int, int], int], "the keys of an object must be strings"),
+        (bytes, "<class 'bytes'> has no JSON form"),
         (Endless, "Endless holds itself"),
         (Literal[b"x"], "the values of a Literal must be JSON"),
         (Unread, "the hints of Unread cannot be read"),
@@ -157,7 +157,7 @@ class Spot(NamedTuple):
     x: int
 
 
-NONE = "fits none of what it may be"
+NONE = "matches none of the alternatives"
 
 
 @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ def test_unions_of_hints(hint: Any, value: Any, told: dict[str, str]) -> None:
 def test_choices_of_schemas() -> None:
     many = compile_own({"oneOf": [{"const": n} for n in range(9)]}, "x")
     assert [each["message"] for each in many(10)] == [f"{NONE}: {', or '.join(f'must be {n}' for n in range(5))}, and 4 more"]
-    assert [each["message"] for each in compile_own({"oneOf": [{}, {}]}, "x")(1)] == ["fits more than one of what it may be"]
+    assert [each["message"] for each in compile_own({"oneOf": [{}, {}]}, "x")(1)] == ["matches more than one of the alternatives"]
     fields = compile_own({"anyOf": [{"type": "object", "required": ["a"]}, {"type": "object", "required": ["b"]}]}, "x")
     assert [each["message"] for each in fields({})] == [f"{NONE}: /a is required, or /b is required"]
 

@@ -175,19 +175,19 @@ def test_defaults_are_named_as_they_travel() -> None:
 @pytest.mark.parametrize(
     ("hint", "came", "pointer", "said"),
     [
-        (datetime, "0000-01-01T00:00:00Z", "/x", "is no date that Python has"),
+        (datetime, "0000-01-01T00:00:00Z", "/x", "is not a date that Python supports"),
         (datetime, "2016-12-31T23:59:60Z", "/x", "leap second"),
-        (Decimal, "twelve", "/x", "is no decimal number"),
-        (Decimal, "1e9999999999999999999", "/x", "beyond what a Decimal holds"),
-        (Decimal, "NaN", "/x", "is no decimal number"),
+        (Decimal, "twelve", "/x", "is not a decimal number"),
+        (Decimal, "1e9999999999999999999", "/x", "too large for a Decimal"),
+        (Decimal, "NaN", "/x", "is not a decimal number"),
         (timedelta, 1e300, "/x", "more seconds than a timedelta holds"),
-        (list[Decimal], ["1", "a"], "/x/1", "is no decimal number"),
-        (dict[str, tuple[int, Decimal]], {"a/b": [1, "a"]}, "/x/a~1b/1", "is no decimal number"),
-        (Order, {"lines": [{"id": str(ID), "price": "a"}]}, "/x/lines/0/price", "is no decimal number"),
-        (Options, {"since": "0000-01-01T00:00:00Z"}, "/x/since", "is no date"),
-        (Spot, ["0000-01-01T00:00:00Z"], "/x/0", "is no date"),
-        (Optional[Decimal], "a", "/x", "is no decimal number"),
-        (Union[Decimal, date, None], "a", "/x", "is no decimal number"),
+        (list[Decimal], ["1", "a"], "/x/1", "is not a decimal number"),
+        (dict[str, tuple[int, Decimal]], {"a/b": [1, "a"]}, "/x/a~1b/1", "is not a decimal number"),
+        (Order, {"lines": [{"id": str(ID), "price": "a"}]}, "/x/lines/0/price", "is not a decimal number"),
+        (Options, {"since": "0000-01-01T00:00:00Z"}, "/x/since", "is not a date"),
+        (Spot, ["0000-01-01T00:00:00Z"], "/x/0", "is not a date"),
+        (Optional[Decimal], "a", "/x", "is not a decimal number"),
+        (Union[Decimal, date, None], "a", "/x", "is not a decimal number"),
     ],
 )
 def test_what_fits_the_schema_alone_is_refused_with_its_place(hint: Any, came: Any, pointer: str, said: str) -> None:
@@ -206,7 +206,7 @@ def test_what_fits_the_schema_alone_is_refused_with_its_place(hint: Any, came: A
     [
         (datetime(2026, 1, 2), "a datetime that has no time zone"),
         ([time(9, 30, tzinfo=ZoneInfo("Europe/Berlin"))], "a time that has no time zone"),
-        (Decimal("NaN"), "a Decimal that is NaN is no number"),
+        (Decimal("NaN"), "a Decimal that is NaN is not a number"),
         ({(1, 2): 3}, "keys must be"),
         (object(), "a object is not JSON"),
     ],
@@ -253,7 +253,7 @@ def test_over_redis(hub: Hub, serve: Callable[..., Worker]) -> None:
     assert hub.call("book:1.0", given) == {"2026-11-24": ["2.50", "red"]}
     with pytest.raises(InvalidArgs) as failed:
         hub.call("book:1.0", {**given, "price": "much"})
-    assert failed.value.data == {"problems": [{"pointer": "/price", "message": "is no decimal number, as 12.50"}]}
+    assert failed.value.data == {"problems": [{"pointer": "/price", "message": "is not a decimal number, such as 12.50"}]}
     with pytest.raises(InvalidArgs, match="/at must match format date-time"):
         hub.call("book:1.0", {**given, "at": "yesterday"})
     with pytest.raises(InvalidArgs, match="a datetime that has no time zone"):

@@ -138,7 +138,7 @@ def test_drain_tells_what_does_not_end(in_memory: Make) -> None:
 
     kit = in_memory(stuck)
     kit.hub.enqueue("stuck:1.0")
-    with pytest.raises(AssertionError, match="gave up after 0.2 s: 1 handlers run; left are 1 in pshub:{default}:held:"):
+    with pytest.raises(AssertionError, match="timed out after 0.2 s: 1 handlers run; left are 1 in pshub:{default}:held:"):
         kit.drain(timeout=0.2)
 
 
@@ -198,4 +198,4 @@ def test_what_readme_and_the_guide_say_runs(tmp_path: Path) -> None:
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)],
         capture_output=True, text=True, cwd=tmp_path, env=environment,
     )  # fmt: skip
-    assert "5 passed" in ran.stdout, ran.stdout + ran.stderr
+    assert "2 passed" in ran.stdout, ran.stdout + ran.stderr

@@ -124,7 +124,7 @@ def test_a_batch_over_two_queues(hub: Hub, serve: Serve) -> None:
     assert twins.after is not None and twins.after.result() == 101
     status = twins.status()
     assert status is not None and (status.total, status.done, first.status().state) == (1, 1, "done")
-    with pytest.raises(InvalidArgs, match="A batch needs jobs"):
+    with pytest.raises(InvalidArgs, match="A batch needs at least one job"):
         hub.batch([])
     with pytest.raises(InvalidArgs, match="must be in one queue"):
         hub.batch(entries, then=after, failed=(double, {"was": 1}))
@@ -192,7 +192,7 @@ def test_without_redis_nothing_is_enqueued_and_that_is_said_in_time(own_server: 
         own_server.kill()
         # What is written before the cut is seen is in doubt.
         assert away.wait(PATIENCE_S)
-        with pytest.raises(NotEnqueued, match="Redis could not be given the job in time"):
+        with pytest.raises(NotEnqueued, match="Redis did not accept the job in time"):
             hub.enqueue("never:1.0", {}, queue="q", timeout_ms=300)
 
 

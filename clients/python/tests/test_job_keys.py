@@ -36,7 +36,7 @@ def test_of_merged_jobs(server: Server, hub: Hub, serve: Serve) -> None:
     assert runs.state == "running" and runs.run is not None and runs.run.id == f"m-{runs.run.fence}"
     assert started_ms - 10 <= runs.run.since_ms <= time.time() * 1000 + 10 and runs.due_ms is None
     assert (runs.waiting, [tuple(each) for each in runs.payloads]) == (2, [("x", 1), ({"b": 1}, 2)])
-    with pytest.raises(InvalidArgs, match='merge:1.0, key "ü {a}": nothing is skipped, because it runs now'):
+    with pytest.raises(InvalidArgs, match='merge:1.0, key "ü {a}": nothing is skipped, because it is running now'):
         key.skip()
     gate.opened.set()
     later = eventually(lambda: (status := key.status()).state == "later" and status)
@@ -88,7 +88,7 @@ def test_what_is_no_key_is_refused_and_what_others_put_there_counts_as_nothing(s
     merge = Merge()
     merge.declared(serve)
     for wrong in ("", "x" * 201, 7, None):
-        with pytest.raises(InvalidArgs, match="key must be a text of 1 to 200 bytes, not "):
+        with pytest.raises(InvalidArgs, match="key must be a string of 1 to 200 bytes, not "):
             hub.key("merge:1.0", wrong)  # type: ignore[arg-type]
     with pytest.raises(NoSuchTask):
         hub.key("nobody:1.0", "a")
@@ -142,7 +142,7 @@ def test_a_card_says_how_and_who_enqueues_is_held_to_it(server: Server, hub: Hub
         ("sync:1.0", {"key": None, "retries": 1}, "its jobs are ordered: give a key"),
         ("plain:1.0", {"key": "a"}, "no worker declared the task as keyed='ordered' or 'merged'. Declare it so, or leave out the key"),
         ("unseen:1.0", {"key": "a", "queue": "q"}, "no worker declared the task as keyed='ordered' or 'merged'"),
-        *(("sync:1.0", {"key": key}, "key must be a text of 1 to 200 bytes, not ") for key in ("", "x" * 201, "ü" * 101, 7, ["a"])),
+        *(("sync:1.0", {"key": key}, "key must be a string of 1 to 200 bytes, not ") for key in ("", "x" * 201, "ü" * 101, 7, ["a"])),
         *(("sync:1.0", {"key": "a", "priority": each}, "jobs with a key have no priority") for each in ("high", "low")),
     ]  # fmt: skip
     for name, options, message in wrong:

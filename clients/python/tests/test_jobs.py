@@ -57,7 +57,7 @@ def test_a_job_leaves_the_hub_where_a_forwarder_is_named(server: Server, hub: Hu
     assert [server.client.llen(f"pshub:{{{queue}}}:jobs") for queue in queues] == [1, 1, 1]
     with pytest.raises(InvalidArgs, match="give queue or forward, not both"):
         hub.enqueue("a", {}, forward="billing", queue="q")
-    with pytest.raises(InvalidArgs, match="is that of a forwarder: give forward in its place, 'billing'"):
+    with pytest.raises(InvalidArgs, match="belongs to a forwarder: use forward instead, 'billing'"):
         hub.enqueue("a:1.0", {}, queue="forward.billing")
     with pytest.raises(InvalidArgs, match="forward must be the name of a forwarder"):
         hub.enqueue("a", {}, forward="a b")
@@ -99,13 +99,13 @@ def test_wrong_options_are_refused_before_anything_is_sent(server: Server, hub: 
     with pytest.raises(InvalidArgs):
         hub.enqueue("strict:1.0", {})
     wrong: list[Any] = [
-        ({"delay": 5}, r"there is no option 'delay'\. Known are queue, forward"),
+        ({"delay": 5}, r"there is no option 'delay'\. Known: queue, forward"),
         ({"delay_ms": -1}, "delay_ms must be milliseconds"),
         ({"expires_ms": "soon"}, "expires_ms must be milliseconds"),
         ({"delay_ms": 1, "at": 5}, "not both"),
         ({"at": "tomorrow"}, "at must be a datetime"),
         ({"at": float("nan")}, "at must be a datetime"),
-        ({"at": datetime.now()}, "has no time zone, so it is not known when that is"),
+        ({"at": datetime.now()}, "has no time zone; add one"),
         ({"at": datetime.min}, "has no time zone"),
         ({"at": datetime.min.replace(tzinfo=timezone.utc)}, "at must be a datetime"),
         ({"at": NoTime(2026, 1, 1)}, "has no time zone"),
@@ -115,7 +115,7 @@ def test_wrong_options_are_refused_before_anything_is_sent(server: Server, hub: 
         ({"backoff": "never"}, "backoff must be 'exponential'"),
         ({"backoff": []}, "backoff must be"),
         ({"priority": 9}, "priority must be 'high'"),
-        ({"unique": 7}, "unique id must be a text"),
+        ({"unique": 7}, "unique id must be a string"),
         ({"unique": {"until": "noon"}}, r"unique\.until must be"),
         ({"unique": {"forMs": 1}}, "unique has no option 'forMs'"),
         ({"queue": "no queue"}, "queue must be the name of a queue"),
@@ -127,7 +127,7 @@ def test_wrong_options_are_refused_before_anything_is_sent(server: Server, hub: 
     assert server.client.llen(f"{PREFIX}jobs") == 0
     with pytest.raises(Exception, match="job_slots is 5, but this worker has 4 slots"):
         Worker(server.url, tasks=[strict()], job_slots=5)
-    with pytest.raises(Exception, match="Queue forward.billing is that of a forwarder: pshub forward billing"):
+    with pytest.raises(Exception, match="Queue forward.billing belongs to a forwarder: pshub forward billing"):
         Worker(server.url, tasks=[strict()], queue="forward.billing")
     for option, value in (("retries", -1), ("backoff", "never"), ("job_timeout_ms", 0)):
         with pytest.raises(Exception, match=f"strict:1.0: '{option}' must be"):
@@ -191,7 +191,7 @@ def test_many_jobs_are_all_refused_where_one_is_wrong_and_it_is_named(server: Se
     serve(strict())
     right = ("strict:1.0", {"n": 1})
     for wrong in [("strict:1.0", {}), "strict:1.0", ("strict:1.0", {"n": 1}, {"delay": 1}), ()]:
-        with pytest.raises(InvalidArgs, match=r"^Nothing is enqueued\. Entry 1:") as error:
+        with pytest.raises(InvalidArgs, match=r"^Nothing was enqueued\. Entry 1:") as error:
             hub.enqueue_many([right, wrong])
         assert error.value.data["index"] == 1
     with pytest.raises(HubError, match="at most 100000"):

@@ -60,9 +60,9 @@ def test_what_has_no_meaning_for_them_is_refused(server: Server, hub: Hub, serve
     serve(merge.task, task("plain:1.0")(lambda: None), job_slots=0)
     wrong: list[Any] = [
         ({}, "enqueue merge:1.0: its jobs are merged: give a key"),
-        ({"key": "a", "tracked": True}, "tracked cannot be said of a merged job, which becomes part of a run with others. Leave it out; nor"),
-        ({"key": "a", "retries": 0}, "retries cannot be said of a merged job, which becomes part of a run with others. Say it of the task."),
-        ({"key": "a", "unique": "x"}, "unique cannot be said of a merged job, which becomes part of a run with others. Leave it out."),
+        ({"key": "a", "tracked": True}, "tracked is not allowed for a merged job, which runs together with others. Leave it out; a merged job also"),
+        ({"key": "a", "retries": 0}, "retries is not allowed for a merged job, which runs together with others. Set it on the task."),
+        ({"key": "a", "unique": "x"}, "unique is not allowed for a merged job, which runs together with others. Leave it out."),
         ({"key": "a", "priority": "low"}, "jobs with a key have no priority"),
         *(({"key": "a", "score": each}, "score must be a number of at most 2^53, not") for each in ("1", True, float("nan"), 2**53 + 1)),
     ]  # fmt: skip
@@ -75,8 +75,8 @@ def test_what_has_no_meaning_for_them_is_refused(server: Server, hub: Hub, serve
     entry: Any = ("merge:1.0", 1, {"key": "a"})
     for act, message in (
         (lambda: hub.batch([entry]), "A merged job cannot be one of a batch"),
-        (lambda: hub.batch([], then=entry), "nor can it be a step of a chain, or what follows a batch"),
-        (lambda: hub.chain([entry]), "nor can it be a step of a chain"),
+        (lambda: hub.batch([], then=entry), "a merged job also cannot be a step of a chain or follow a batch"),
+        (lambda: hub.chain([entry]), "a merged job also cannot be a step of a chain"),
         (lambda: hub.chain([(*entry[:2], {"key": "a", "tracked": False})]), "A merged job cannot be a step of a chain"),
     ):
         with pytest.raises(InvalidArgs, match=message):
@@ -95,7 +95,7 @@ def test_a_task_that_cannot_be_so_is_not_declared() -> None:
         *(({**merged, "max_payloads": each}, "'max_payloads' must be a whole number from 1 to 10000.") for each in (0, 10_001)),
         ({**merged, "scores": "best"}, "'scores' must be 'first' or 'last'."),
         ({**merged, "serialize": "json"}, "'serialize' must be a function."),
-        ({**merged, "result": {}}, "'result' is of no use: nobody is told what a run of merged jobs returns."),
+        ({**merged, "result": {}}, "'result' has no effect: nobody receives what a run of merged jobs returns."),
         ({**merged, "on_failure": "hold"}, "'on_failure' is for keyed='ordered': a key that failed keeps its payloads together."),
         ({"keyed": "often"}, "'keyed' must be 'ordered' or 'merged', or be left out."),
     ]  # fmt: skip
@@ -134,5 +134,5 @@ def test_another_job_and_a_call_are_put_off_too(hub: Hub, serve: Serve) -> None:
     assert hub.enqueue(later, tracked=True).result() == 3
     assert attempts == [1, 1, 1] and [event["delay_ms"] for _, event in told] == [20]
     for delay_ms in (-1, float("nan"), "5", True):
-        with pytest.raises(Exception, match="A request is put off for 0 to 315360000000 ms, not for"):
+        with pytest.raises(Exception, match="The delay of a PutOff must be 0 to 315360000000 ms, not"):
             PutOff(delay_ms)  # type: ignore[arg-type]

@@ -178,7 +178,7 @@ def test_what_is_wrong_is_told_with_its_place(hub: Hub, serve: Callable[..., Wor
 
 
 def test_a_result_that_its_model_does_not_take_is_told() -> None:
-    with pytest.raises(InvalidResult, match="/born is refused: .*is in the future"):
+    with pytest.raises(InvalidResult, match="/born is rejected: .*is in the future"):
         user.read_result({**USER, "born": "2027-01-01T00:00:00Z"})
 
 

@@ -55,8 +55,8 @@ def test_a_plain_log_says_what_and_where_and_why(lines: list[str]) -> None:
     TaskLog("a:1.0", "7").info("half way", rows=10)
     assert lines == [
         "WARNING:pshub:task failed task=a:1.0 queue=mail id=7 code=TaskFailed reason=it is full",
-        "ERROR:pshub:a job was given up; it is kept with the dead ones queue=mail task=a:1.0 id=7 reason=TaskFailed: it is full",
-        "WARNING:pshub:lost Redis; trying again role=worker commands reason=gone",
+        "ERROR:pshub:job is dead; to list dead jobs: pshub dead queue=mail task=a:1.0 id=7 reason=TaskFailed: it is full",
+        "WARNING:pshub:lost the connection to Redis; reconnecting role=worker commands reason=gone",
         "ERROR:pshub:problem where=beat reason=no answer",
         "INFO:pshub:half way task=a:1.0 id=7 rows=10",
     ]
@@ -69,7 +69,7 @@ def test_what_a_handler_says_begins_no_line_of_its_own(lines: list[str]) -> None
     [line] = lines
     assert line.endswith(r'reason="x\nERROR:pshub:all is lost\u2028too"')
     events.emit("loop:stuck", tasks=["a:1.0"], ms=2000, stack='  File "a.py", line 1\n')
-    assert lines[1] == "WARNING:pshub:the event loop is blocked now tasks=['a:1.0'] ms=2000\n" + '  File "a.py", line 1\n'
+    assert lines[1] == "WARNING:pshub:event loop is blocked tasks=['a:1.0'] ms=2000\n" + '  File "a.py", line 1\n'
 
 
 class Names:

@@ -62,10 +62,10 @@ def test_what_a_handler_may_choose() -> None:
     assert (again.code, again.http_status, again.is_final, again.data, str(again)) == ("NoSuchCity", 422, True, [1], "x")
     assert TaskError("x", code="TaskFailed", http_status=599).code == "TaskFailed"
     assert (TaskError("x").code, TaskError("x").http_status) == ("TaskFailed", None)
-    with pytest.raises(ConfigError, match="^Timeout is a code of pshub itself"):
+    with pytest.raises(ConfigError, match="^Timeout is a code that pshub itself uses"):
         TaskError("x", code="Timeout")
     for code in ("noSuchCity", "No such city", "", "N" * 65, "NoSuchCity\n", 7, ["NoSuchCity"]):
-        with pytest.raises(ConfigError, match="begins with a capital and has at most 64 letters and digits, as NoSuchCity; this is"):
+        with pytest.raises(ConfigError, match="must start with a capital letter and have at most 64 letters and digits, such as NoSuchCity; it is"):
             TaskError("x", code=code)  # type: ignore[arg-type]
     for status in (399, 600, 404.5, "404", True):
         with pytest.raises(ConfigError, match="a whole number from 400 to 599, not"):
@@ -120,7 +120,7 @@ def test_what_a_class_says_is_checked_as_what_is_given() -> None:
     assert (Gone("x").code, Gone("x").http_status, Gone("x").is_final) == ("Gone", 410, False)
     assert (Gone("x", http_status=404).http_status, Gone("x", retryable=False).is_final) == (404, True)
     Gone.code = "Timeout"
-    with pytest.raises(ConfigError, match="^Timeout is a code of pshub itself"):
+    with pytest.raises(ConfigError, match="^Timeout is a code that pshub itself uses"):
         Gone("x")
 
 

@@ -56,13 +56,13 @@ def test_what_is_served_is_a_module_that_declares_tasks(tmp_path: Path, monkeypa
     (tmp_path / "folder").mkdir()
     cases = [
         ("empty.py", 2, "empty.py declares no task. Declare one with @task."),
-        ("broken.py", 1, f"broken.py failed while it was loaded: KeyError: 'port' ({tmp_path}/broken.py:2)."),
+        ("broken.py", 1, f"broken.py failed while loading: KeyError: 'port' ({tmp_path}/broken.py:2)."),
         ("needy.py", 1, f"needy.py could not be loaded: No module named 'nowhere_to_be_found' ({tmp_path}/needy.py:1)."),
         ("torn.py", 1, f"torn.py could not be loaded: invalid syntax ({tmp_path}/torn.py:1)."),
         ("wrong.py", 2, "wrong.py: 'no name' is not a task name. Write name:major.minor"),
         ("nix.py", 2, f"There is no module nix.py ({tmp_path}/nix.py)."),
         ("no.such", 2, f"There is no module no.such: neither the file {tmp_path}/no/such.py nor a package of that name."),
-        ("folder", 2, "folder is a directory; give the path of a module in it."),
+        ("folder", 2, "folder is a directory; pass the path of a module in it."),
     ]
     for name, code, said in cases:
         ended, _, told = run_command(name)
@@ -93,7 +93,7 @@ def test_it_has_started_once_redis_knows_it_and_not_before(make_server: Callable
         worker = subprocess.Popen(command, stderr=log)
         try:
             said = lambda: os.pread(log.fileno(), 1 << 20, 0).decode()  # noqa: E731
-            eventually(lambda: "Trying until it is there." in said(), "what it says of Redis")
+            eventually(lambda: "Reconnecting." in said(), "what it says of Redis")
             assert f"Redis at {server.url} could not be reached: " in said() and "worker started" not in said()
             assert "se@cret" not in said()
             server.start()
@@ -111,25 +111,25 @@ def test_a_wrong_password_is_told_as_what_it_is(make_server: Callable[..., Serve
     server = make_server()
     server.client.config_set("requirepass", "secret")
     url = server.url.replace("//", "//:guess@")
-    wrong = "Redis does not accept this user or password; correct them in its URL, redis://user:password@host (WRONGPASS "
+    wrong = "Redis rejected this user or password; correct them in the URL, redis://user:password@host (WRONGPASS "
     with tempfile.TemporaryFile() as log:
         worker = subprocess.Popen([sys.executable, "-m", "pshub", str(HERE / "tasks.py"), "--redis", url], stderr=log)
         try:
             said = lambda: os.pread(log.fileno(), 1 << 20, 0).decode()  # noqa: E731
-            eventually(lambda: "Trying until it is there." in said(), "what it says of Redis")
+            eventually(lambda: "Reconnecting." in said(), "what it says of Redis")
             lines = [json.loads(line) for line in said().splitlines()]
         finally:
             worker.kill()
             worker.wait()
-    assert lines[-1]["msg"].startswith(f"Redis at {server.url} does not let us in: {wrong}")
-    assert {(line["level"], line["msg"]) for line in lines[:-1]} == {("error", "Redis does not let us in; trying again")}
+    assert lines[-1]["msg"].startswith(f"Redis at {server.url} denies access: {wrong}")
+    assert {(line["level"], line["msg"]) for line in lines[:-1]} == {("error", "Redis denies access; reconnecting")}
     assert all(line["reason"].startswith(wrong) for line in lines[:-1]) and "guess" not in str(lines)
     with Hub(url) as hub:
-        with pytest.raises(NotEnqueued, match="^Redis could not be asked where a:1.0 runs: Redis does not accept this user"):
+        with pytest.raises(NotEnqueued, match="^The hub could not look up a:1.0 in Redis: Redis rejected this user"):
             hub.call("a:1.0", timeout=2)
     # Also where a program logs in its own way, with no more than the text of a line.
     texts = [record.getMessage() for record in caplog.records if record.name == "pshub"]
-    assert any(text.startswith("Redis does not let us in; trying again role=hub") and wrong in text for text in texts)
+    assert any(text.startswith("Redis denies access; reconnecting role=hub") and wrong in text for text in texts)
 
 
 def test_log_lines_hold_no_payload(server: Server, start_worker: Any) -> None:

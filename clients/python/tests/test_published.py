@@ -58,7 +58,7 @@ def test_what_a_dead_worker_measured_is_swept(server: Server) -> None:
         worker.stop()
 
 
-WRONG = "must be a text of 1 to 64 characters without control characters; it is"
+WRONG = "must be a string of 1 to 64 characters without control characters; it is"
 
 
 @pytest.mark.parametrize("build", ["", "x" * 65, "3f2c1a\n", "a\u0085", "a\udc80", 7])

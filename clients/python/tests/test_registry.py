@@ -94,7 +94,7 @@ def test_a_queue_where_it_is_not(server: Server, start: Start, fresh: Any) -> No
         fresh("where:1.0", queue="other")
     assert error.value.message == "No live worker of queue other provides where:1.0. It is served in queue prod."
     started.close()
-    with pytest.raises(NoWorkers, match=r"Nor does one elsewhere; known in: prod\."):
+    with pytest.raises(NoWorkers, match=r"No other queue has a live worker for it either; it is known in: prod\."):
         fresh("where", queue="other")
     with pytest.raises(NoSuchTask):
         fresh("nowhere", queue="other")

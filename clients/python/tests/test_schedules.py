@@ -76,8 +76,8 @@ def test_it_is_listed_paused_run_resumed_and_removed(server: Server, hub: Hub, s
         ("x", {"cron": "* * * * *", "timezone": "Mars/Olympus"}, "in Mars/Olympus: there is no such time zone"),
         ("x", {"cron": "* * * * *", "timezone": 5}, "in 5: there is no such time zone"),
         ("x", {"cron": "* * * * *", "missed": "never"}, "missed must be 'once' or 'skip'"),
-        ("x", {"cron": "* * * * *", "every": 5}, "there is no option 'every'. Known are cron, timezone, missed"),
-        ("x", {"cron": "0 0 30 2 *"}, "it has no time in the future"),
+        ("x", {"cron": "* * * * *", "every": 5}, "there is no option 'every'. Known: cron, timezone, missed"),
+        ("x", {"cron": "0 0 30 2 *"}, "it has no run time in the future"),
     ],
 )
 def test_it_is_refused_with_what_is_wrong(hub: Hub, name: str, times: Any, message: str) -> None:
@@ -91,7 +91,7 @@ def test_its_job_and_queue_are_checked(hub: Hub) -> None:
     with pytest.raises(InvalidArgs, match="there is no option 'every'"):
         hub.schedule("x", {"cron": "* * * * *"}, "nobody:1.0", queue="q", every=5)  # type: ignore[call-arg]
     for timed in ({"delay_ms": 1000}, {"at": 1}):
-        with pytest.raises(InvalidArgs, match="is no option of a schedule"):
+        with pytest.raises(InvalidArgs, match="is not an option of schedules"):
             hub.schedule("x", {"cron": "* * * * *"}, "nobody:1.0", queue="q", **timed)  # type: ignore[arg-type]
     for look in (hub.schedules, hub.dead):
         with pytest.raises(InvalidArgs, match="must be the name of a queue"):
@@ -153,7 +153,7 @@ def test_without_cronsim_it_is_said(server: Server, hub: Hub, serve: Serve, noti
     problems = noted_from_start(serve(noting.task, starts=False), "problem")
     eventually(lambda: problems)
     assert problems[0][1]["where"] == "schedule"
-    assert problems[0][1]["reason"].startswith("nobody keeps the schedules of queue q up, and this worker cannot: schedules need")
+    assert problems[0][1]["reason"].startswith("no worker runs the schedules of queue q, and this one cannot: schedules need")
     # It leaves the turn to those who can.
     assert server.client.get(f"{PREFIX}ticker") is None and server.client.get(f"{PREFIX}turn") is not None
     with pytest.raises(ConfigError, match=r"Schedules need the package cronsim; install pshub-client\[schedules\]"):

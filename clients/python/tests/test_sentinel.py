@@ -109,7 +109,7 @@ def test_a_master_that_does_not_know_that_it_is_none_any_more_is_left(group: Gro
         # What sentinels and replicas are there.
         old.execute_command("ACL", "SETUSER", "default", "-@all")
         eventually(lambda: len(reasons) == 2, "the news")
-        assert "the sentinels say that the master is" in reasons[0]
+        assert "the sentinels report the master at" in reasons[0]
         assert old.info("replication")["role"] == "master" and old.llen(jobs) == 1
         for n in range(20):
             hub.enqueue("mark:1.0", {"n": n}, queue="default")
@@ -148,7 +148,7 @@ def test_another_sentinel_is_asked_first_each_time(group: Group, monkeypatch: py
 
 def test_what_sentinels_do_not_know_is_told(group: Group) -> None:
     with Hub(group.url.replace(NAME, "other")) as hub:
-        with pytest.raises(NotEnqueued, match="no sentinel tells where the master 'other' is .*it knows no master 'other'"):
+        with pytest.raises(NotEnqueued, match="no sentinel knows the address of the master 'other' .*it knows no master 'other'"):
             hub.call("mark:1.0", n=1)
 
 
@@ -192,7 +192,7 @@ def test_who_is_named_and_is_no_master_is_not_served(make_server: Callable[..., 
         with Hub(sentinel.url) as hub:
             reasons: list[str] = []
             hub.events.on("redis:down", lambda event: reasons.append(event["reason"]))
-            with pytest.raises(NotEnqueued, match=f"127.0.0.1:{replica.port}, which is no master yet"):
+            with pytest.raises(NotEnqueued, match=f"127.0.0.1:{replica.port}, which is not a master yet"):
                 hub.enqueue("mark:1.0", {"n": 1}, queue="default", timeout_ms=500)
             sentinel.named = master.port
             hub.enqueue("mark:1.0", {"n": 1}, queue="default", timeout_ms=30_000)

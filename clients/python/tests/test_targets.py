@@ -44,7 +44,7 @@ def test_tls_is_to_all_of_them(kind: str, name: str) -> None:
 WRONG: dict[str, Any] = {
     "must be a URL like redis": 6379,
     "must not name a database": {"cluster": TWO, "db": 1},
-    "has an option after \\?": "redis://h1?socket_timeout=99999s",
+    "has an unsupported option after \\?": "redis://h1?socket_timeout=99999s",
     "'sentinels' or 'cluster', not both": {"sentinels": TWO, "cluster": TWO, "name": "m"},
     "must not have 'host', 'port' or 'path' beside 'cluster'": {"cluster": TWO, "host": "h"},
     "in a dict it is 'name'": {"sentinels": TWO},

@@ -144,7 +144,7 @@ def test_google_docstrings_and_whole_arguments() -> None:
 def test_what_cannot_be_declared() -> None:
     def handler(x: Any, y: pytest.Item) -> None: ...
 
-    with pytest.raises(ConfigError, match="nothing is known about"):
+    with pytest.raises(ConfigError, match="has no JSON form"):
         task("a:1.0")(handler)
     # With schemas of its own the hints do not matter.
     assert task("a:1.0", args={}, result={})(handler).args == {}

@@ -123,7 +123,7 @@ def test_asyncio(serve: Callable[..., Worker], hub: Hub) -> None:
 def test_another_result_than_the_hint_promises_is_told(hub: Hub, serve: Callable[..., Worker]) -> None:
     serve(task("size:1.0")(lambda width: {"breadth": width}))
     assert hub.call("size:1.0", width=1) == {"breadth": 1}
-    with pytest.raises(InvalidResult, match="^The result of size:1.0 is not what its function promises here: ") as failed:
+    with pytest.raises(InvalidResult, match="^The result of size:1.0 does not match the return type of its function: ") as failed:
         hub.call(size, width=1)
     assert failed.value.ran == "yes"
     assert isinstance(hub.submit(size, width=1).outcome().error, InvalidResult)

@@ -5,7 +5,7 @@ require_relative "helper"
 # Which build of its program a worker says that it runs.
 class TestBuild < PshubTest
   TASKS = File.expand_path("tasks.rb", __dir__)
-  WRONG = "must be a text of 1 to 64 characters without control characters; it is"
+  WRONG = "must be a string of 1 to 64 characters without control characters; it is"
 
   def adder = declare("add:1.0") { |args| args["x"] }
 

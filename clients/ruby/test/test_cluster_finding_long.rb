@@ -48,7 +48,7 @@ class TestClusterFinding < ClusterTest
   def test_nodes_that_are_all_gone_are_told
     gone = Support.own_port
     error = assert_raises(Pshub::NotEnqueued) { hub("redis+cluster://127.0.0.1:#{gone}").call("add:1.0", { x: 1 }) }
-    assert_match(/no node tells of its slots: .*127.0.0.1:#{gone}/, error.message)
+    assert_match(/no node reports its slots: .*127.0.0.1:#{gone}/, error.message)
   end
 
   def test_the_first_nodes_may_be_gone

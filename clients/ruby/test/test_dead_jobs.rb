@@ -49,7 +49,7 @@ class TestDeadJobs < PshubTest
     dead = hub.dead("default")
     %i[count list retry delete].each do |act|
       error = assert_raises(Pshub::InvalidArgs) { dead.public_send(act, older: 5) }
-      assert_equal "dead jobs: there is no filter 'older'. Known are ids, task, code, key, before_ms.", error.message
+      assert_equal "dead jobs: there is no filter 'older'. Known: ids, task, code, key, before_ms.", error.message
       assert_match(/ids must be an array/, assert_raises(Pshub::InvalidArgs) { dead.public_send(act, ids: "a") }.message)
     end
     assert_equal 1, dead.count

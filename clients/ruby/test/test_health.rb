@@ -24,7 +24,7 @@ class TestHealth < PshubTest
     # Others see it a moment before it serves.
     eventually("that it serves") { probe(port, "/readyz") == READY }
     assert_equal LIVE, probe(port, "/livez?verbose")
-    assert_equal [404, { "error" => "There are /livez and /readyz here." }], probe(port, "/")
+    assert_equal [404, { "error" => "Only /livez and /readyz exist here." }], probe(port, "/")
     assert_includes worker.said, %("port":#{port},"msg":"probes are answered: /livez and /readyz")
     assert_match(%r{\AHTTP/1.1 200 OK\r\n.*\r\n\r\n\z}m, raw(port, "HEAD /livez HTTP/1.1\r\nhost: a\r\n\r\n"))
     # Whatever comes to the port, it is answered, and costs the others nothing.
@@ -48,7 +48,7 @@ class TestHealth < PshubTest
     begin
       eventually("the end of the lease") { probe(port, "/readyz").first == 503 }
       assert_equal LIVE, probe(port, "/livez")
-      eventually("what is said of Redis") { probe(port, "/readyz") == [503, { "ready" => false, "reason" => "Redis is away" }] }
+      eventually("what is said of Redis") { probe(port, "/readyz") == [503, { "ready" => false, "reason" => "Redis is unreachable" }] }
     ensure
       Process.kill("CONT", server.pid)
     end
@@ -87,8 +87,8 @@ class TestHealth < PshubTest
   def test_each_needs_a_port_that_nobody_else_has
     other = TCPServer.new("127.0.0.1", 0)
     port = other.addr[1]
-    wrong = "Probes cannot be answered on port #{port} (health_port, --health-port or PSHUB_HEALTH_PORT): " \
-            "something else listens there; give each worker of a machine its own."
+    wrong = "The worker cannot answer probes on port #{port} (health_port, --health-port or PSHUB_HEALTH_PORT): " \
+            "another program listens there; give each worker on a machine its own port."
     serving = Pshub::Worker.new(redis: server.url, tasks: [adder], health_port: port)
     assert_equal wrong, assert_raises(Pshub::ConfigError) { serving.start }.message
     serving.stop

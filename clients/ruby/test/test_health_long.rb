@@ -16,7 +16,7 @@ class TestHealthLong < PshubTest
     assert_raises(Net::ReadTimeout) { probe(port, "/livez", patience: 3) }
     worker.signal("CONT")
     status, said = probe(port, "/livez")
-    assert_equal [503, false, "its threads had no turn"], [status, *said.values_at("live", "reason")]
+    assert_equal [503, false, "its threads were blocked"], [status, *said.values_at("live", "reason")]
     assert_operator said["blockedMs"], :>, 2000
     # It is remembered for a while, and no longer.
     eventually("that it is forgotten") { probe(port, "/livez") == LIVE }

@@ -105,7 +105,7 @@ class TestInMemory < PshubTest
     kit = in_memory(@stuck)
     kit.hub.enqueue("stuck:1.0")
     told = assert_raises(RuntimeError) { kit.drain(timeout: 0.3) }.message
-    assert_match(/gave up after 0.3 s: 1 handlers run; left are 1 in pshub:{default}:held:/, told)
+    assert_match(/timed out after 0.3 s: 1 handlers run; left are 1 in pshub:{default}:held:/, told)
   end
 
   def test_a_worker_that_died_can_be_started_again_and_takes_over_what_it_held

@@ -29,7 +29,7 @@ class TestInMemoryMisuse < PshubTest
       @kits << (kit = in_memory(@again, jobs: jobs))
       kit.hub.enqueue(@again)
       error = assert_raises(RuntimeError) { kit.drain(timeout: 0.5) }
-      assert_match(/drain gave up after 0.5 s/, error.message)
+      assert_match(/drain timed out after 0.5 s/, error.message)
       kit.close
     end
   end
@@ -46,7 +46,7 @@ class TestInMemoryMisuse < PshubTest
   def test_the_clock_says_that_work_never_ends
     with_constant(Pshub::TestClock, :ENDLESS_S, -1.0) do
       error = assert_raises(RuntimeError) { in_memory.clock.advance(1) }
-      assert_match(/Does a job enqueue the next one, without end/, error.message)
+      assert_match(/Do jobs enqueue each other endlessly/, error.message)
     end
   end
 

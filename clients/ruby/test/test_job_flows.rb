@@ -76,7 +76,7 @@ class TestJobFlows < PshubTest
     worker(declare("strict:1.0", args: { type: "integer" }) { 1 })
     calling = hub
     error = assert_raises(Pshub::InvalidArgs) { calling.enqueue_many([["strict:1.0", 1], ["strict:1.0", "x"]]) }
-    assert_match(/\ANothing is enqueued\. Entry 1:/, error.message)
+    assert_match(/\ANothing was enqueued\. Entry 1:/, error.message)
     assert_equal [1, "InvalidArgs"], [error.data["index"], error.code]
     assert_equal 1, assert_raises(Pshub::InvalidArgs) { calling.enqueue_many([["strict:1.0", 1], "x"]) }.data["index"]
     assert_raises(Pshub::InvalidArgs) { calling.enqueue_many([["strict:1.0", 1]] * 100_001) }

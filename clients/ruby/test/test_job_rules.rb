@@ -31,7 +31,7 @@ class TestJobRules < Minitest::Test
     error = assert_raises(Pshub::ConfigError) { Pshub::Worker.new(tasks: [task], slots: 2, job_slots: 3) }
     assert_equal "job_slots is 3, but this worker has 2 slots in all.", error.message
     error = assert_raises(Pshub::ConfigError) { Pshub::Worker.new(tasks: [task], queue: "forward.billing") }
-    assert_equal "Queue forward.billing is that of a forwarder: pshub forward billing.", error.message
+    assert_equal "Queue forward.billing belongs to a forwarder: pshub forward billing.", error.message
   end
 
   def test_the_arguments_of_a_job_are_measured_without_what_it_carries

@@ -45,7 +45,7 @@ class TestJobs < PshubTest
     assert_equal [1, 1, 1], lists
     wrong = ->(**options) { assert_raises(Pshub::InvalidArgs) { calling.enqueue("a", {}, **options) }.message }
     assert_match(/give queue or forward, not both/, wrong.call(forward: "billing", queue: "q"))
-    assert_match(/is that of a forwarder: give forward in its place, "billing"/, wrong.call(queue: "forward.billing"))
+    assert_match(/belongs to a forwarder: use forward instead, "billing"/, wrong.call(queue: "forward.billing"))
     assert_match(/forward must be the name of a forwarder/, wrong.call(forward: "a b"))
     assert_match(/score is for merged jobs/, wrong.call(forward: "billing", score: 1))
   end
@@ -76,10 +76,10 @@ class TestJobs < PshubTest
     assert_raises(Pshub::InvalidArgs) { calling.enqueue("strict:1.0", {}) }
     assert_raises(Pshub::NoSuchTask) { calling.enqueue(nil) }
     {
-      { delay: 5 } => /there is no option 'delay'\. Known are queue, forward, delay_ms/, { delay_ms: -1 } => /delay_ms must be milliseconds/,
+      { delay: 5 } => /there is no option 'delay'\. Known: queue, forward, delay_ms/, { delay_ms: -1 } => /delay_ms must be milliseconds/,
       { delay_ms: 1, at: 5 } => /not both/, { at: "tomorrow" } => /at must be a Time/,
       { retries: 1.5 } => /retries must be a whole number/, { backoff: "never" } => /backoff must be 'exponential'/,
-      { backoff: [] } => /backoff must be/, { priority: 9 } => /priority must be 'high'/, { unique: 7 } => /unique id must be a text/,
+      { backoff: [] } => /backoff must be/, { priority: 9 } => /priority must be 'high'/, { unique: 7 } => /unique id must be a string/,
       { unique: { until: "noon" } } => /unique\.until must be/, { unique: { ttl: 1 } } => /there is no option 'unique\.ttl'/,
       { queue: "no queue" } => /queue must be the name of a queue/, { timeout_ms: 0 } => /timeout_ms must be/
     }.each do |options, message|

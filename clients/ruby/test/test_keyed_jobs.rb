@@ -58,7 +58,7 @@ class TestKeyedJobs < PshubTest
       ["plain:1.0", { key: "a" }, "no worker declared the task as keyed: 'ordered' or 'merged'. Declare it so, or leave out the key"],
       ["unseen:1.0", { key: "a", queue: "default" }, "no worker declared the task as keyed: 'ordered' or 'merged'"],
       *["", "x" * 201, "ü" * 101, 7, ["a"], "\xff", "\xfc".b].map do |key|
-        ["sync:1.0", { key: key }, "key must be a text of 1 to 200 bytes, not #{key.inspect[0, 80]}"]
+        ["sync:1.0", { key: key }, "key must be a string of 1 to 200 bytes, not #{key.inspect[0, 80]}"]
       end,
       *["high", :low].map { |each| ["sync:1.0", { key: "a", priority: each }, "jobs with a key have no priority"] }
     ]

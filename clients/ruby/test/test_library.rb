@@ -55,7 +55,7 @@ class TestLibrary < PshubTest
 
   def test_an_old_server_is_named_without_what_it_was_sent
     told = Pshub::Refusals.explained("ERR unknown command `FCALL`, with args beginning with: `pshub_1_push` `secret` ")
-    assert_equal "this server is too old, or is none; Redis 7.0 or newer is needed (ERR unknown command `FCALL`)", told
+    assert_equal "this server is too old, or is not Redis; Redis 7.0 or newer is required (ERR unknown command `FCALL`)", told
     assert_equal "ERR unknown command `X`", Pshub::Refusals.explained("ERR unknown command `X`, with args beginning with: `secret` ")
   end
 

@@ -20,7 +20,7 @@ class TestMergedRules < PshubTest
     begun = taken(runs, 3)
     assert_equal [1, 1, 1], begun.map(&:first)
     begun.map(&:last).each_cons(2) { |before, after| assert_operator after - before, :>, 0.03 }
-    assert_equal ["It is not the time for it."] * 2, taken(told, 2).map { |_, event| event[:reason] }
+    assert_equal ["The task cannot run now; try again later."] * 2, taken(told, 2).map { |_, event| event[:reason] }
     error = assert_raises(Pshub::TaskFailed) { calling.call("wait:1.0", { call: true }) }
     assert_equal [true, { "retryAfterMs" => 41 }], [error.retryable, error.data]
     [-1, "1", nil, Float::NAN, 11 * 365 * 24 * 3600 * 1000].each { |ms| assert_raises(Pshub::ConfigError) { Pshub::PutOff.new(ms) } }
@@ -50,9 +50,9 @@ class TestMergedRules < PshubTest
     end
     assert_includes refused[], "enqueue merge:1.0: its jobs are merged: give a key, for example key: 'order-17'."
     { tracked: true, keep_result_ms: 1, unique: "x", expires_ms: 1, retries: 3, backoff: 5 }.each do |name, value|
-      advice = %i[retries backoff].include?(name) ? "Say it of the task" : "Leave it out"
+      advice = %i[retries backoff].include?(name) ? "Set it on the task" : "Leave it out"
       assert_includes refused.call(key: "a", name => value),
-                      "#{name} cannot be said of a merged job, which becomes part of a run with others. #{advice}"
+                      "#{name} is not allowed for a merged job, which runs together with others. #{advice}"
     end
     ["1", Float::NAN, Float::INFINITY, (2**53) + 1, Complex(1, 1)].each do |score|
       assert_includes refused.call(key: "a", score: score), "score must be a number of at most 2^53, not #{score.inspect}"
@@ -60,7 +60,7 @@ class TestMergedRules < PshubTest
     entry = [TASK, 1, { key: "a" }]
     assert_includes assert_raises(Pshub::InvalidArgs) { calling.batch([entry]) }.message, "cannot be one of a batch: it has no end of its own"
     [-> { calling.chain([entry]) }, -> { calling.batch([], then: entry) }].each do |wrong|
-      assert_includes assert_raises(Pshub::InvalidArgs, &wrong).message, "nor can it be a step of a chain, or what follows a batch"
+      assert_includes assert_raises(Pshub::InvalidArgs, &wrong).message, "a merged job also cannot be a step of a chain or follow a batch"
     end
     assert_includes assert_raises(Pshub::InvalidArgs) { calling.enqueue("unseen:1.0", 1, queue: "default", score: 1) }.message,
                     "score is for merged jobs, and no worker declared the task as keyed: 'merged'. Leave it out"
@@ -81,7 +81,7 @@ class TestMergedRules < PshubTest
       { **merged, scores: "best" } => "scores must be 'first' or 'last'",
       { **merged, serialize: "json" } => "serialize must be a proc",
       { **merged, deserialize: 1 } => "deserialize must be a proc",
-      { **merged, result: {} } => "result is of no use: nobody is told what a run of merged jobs returns",
+      { **merged, result: {} } => "result has no effect: nobody receives what a run of merged jobs returns",
       { **merged, on_failure: "pass" } => "on_failure is for keyed: 'ordered': a key that failed keeps its payloads together"
     }.each do |options, message|
       error = assert_raises(Pshub::ConfigError, options.inspect) { declare("sync:1.0", **options) { 1 } }

@@ -74,10 +74,10 @@ class TestOwnCodes < PshubTest
     assert_equal 599, Pshub::TaskError.new("x", code: "TaskFailed", http_status: 599).http_status
     assert_equal ["TaskFailed", nil], [Pshub::TaskError.new("x").code, Pshub::TaskError.new("x").http_status]
     error = assert_raises(Pshub::ConfigError) { Pshub::TaskError.new("x", code: "Timeout") }
-    assert_match(/\ATimeout is a code of pshub itself/, error.message)
+    assert_match(/\ATimeout is a code that pshub itself uses/, error.message)
     ["noSuchCity", "No such city", "", "N" * 65, "NoSuchCity\n", 7, :NoSuchCity].each do |code|
       error = assert_raises(Pshub::ConfigError) { Pshub::TaskError.new("x", code: code) }
-      assert_match(/begins with a capital and has at most 64 letters and digits, as NoSuchCity; this is /, error.message)
+      assert_match(/must start with a capital letter and have at most 64 letters and digits, such as NoSuchCity; it is /, error.message)
     end
     [399, 600, 404.5, "404", true].each do |status|
       error = assert_raises(Pshub::ConfigError) { Pshub::TaskError.new("x", http_status: status) }

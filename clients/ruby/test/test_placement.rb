@@ -23,7 +23,7 @@ class TestPlacement < PshubTest
 
   def test_a_place_that_never_hears_of_it_ends_as_not_enqueued
     error = assert_raises(Pshub::NotEnqueued) { enqueue }
-    assert_match(/The shards of queue default are being changed, and not all of them know yet/, error.message)
+    assert_match(/The shards of queue default are changing, and not all of them know the new number yet/, error.message)
     assert_equal "sync:1.0", error.task
     assert_empty lines + server.client.keys("*:jobs")
   end

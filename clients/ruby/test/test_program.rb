@@ -26,7 +26,7 @@ class TestProgram < PshubTest
       [%w[--grace=1s --slots=2], "Name a file that declares tasks, as in: pshub-worker-rb images.rb"],
       [%w[tasks.rb --max 1], "There is no option --max. Did you mean --max-backlog or --max-payload-bytes?"],
       [%w[tasks.rb --queue], "--queue needs a value."],
-      [%w[tasks.rb --queue a --queue=b], "--queue is given twice. A worker in Ruby serves one queue; start one for each."]
+      [%w[tasks.rb --queue a --queue=b], "--queue was given twice. A worker in Ruby serves one queue; start one for each."]
     ].each { |arguments, said| assert_equal ["pshub-worker-rb: #{said}\n", 2], run_worker(*arguments) }
     output, status = run_worker("--slots", "none", code: 'task("a:1.0") { 1 }')
     assert_equal ["pshub-worker-rb: --slots must be a whole number from 1 to 256; it is \"none\".\n", 2], [output, status]
@@ -46,7 +46,7 @@ class TestProgram < PshubTest
       [
         ["empty.rb", "1", 2, "empty.rb declares no task. Declare one with task.\n"],
         ["broken.rb", "def act\n  {}.fetch('port')\nend\nact\n", 1,
-         "broken.rb failed while it was loaded: KeyError: key not found: \"port\" (#{folder}/broken.rb:2).\n"],
+         "broken.rb failed while loading: KeyError: key not found: \"port\" (#{folder}/broken.rb:2).\n"],
         ["needy.rb", "require 'nowhere_to_be_found'", 1,
          "needy.rb could not be loaded: cannot load such file -- nowhere_to_be_found (#{folder}/needy.rb:1).\n"],
         ["torn.rb", "def f(\nend end", 1, "torn.rb could not be loaded: #{folder}/torn.rb:"],
@@ -66,7 +66,7 @@ class TestProgram < PshubTest
     log = Tempfile.new("pshub")
     pid = Process.spawn(*WorkerProcess::COMMAND, "--redis", url, "--grace", "500ms", err: log.path)
     said = -> { File.read(log.path) }
-    eventually("what it says of Redis") { said.call.include?("Trying until it is there.") }
+    eventually("what it says of Redis") { said.call.include?("Reconnecting.") }
     yield pid, said
   ensure
     begin
@@ -93,21 +93,21 @@ class TestProgram < PshubTest
     end
   end
 
-  WRONG = "Redis does not accept this user or password; correct them in its URL, redis://user:password@host (WRONGPASS "
+  WRONG = "Redis rejected this user or password; correct them in the URL, redis://user:password@host (WRONGPASS "
 
   def test_a_wrong_password_is_told_as_what_it_is
     own_server.client.call("CONFIG", "SET", "requirepass", "secret")
     url = server.url.sub("//", "//:guess@")
     lines = started(url) { |_, said| said.call.lines.map { |line| JSON.parse(line) } }
-    assert lines.last["msg"].start_with?("Redis at #{server.url} does not let us in: #{WRONG}"), lines.last
+    assert lines.last["msg"].start_with?("Redis at #{server.url} denies access: #{WRONG}"), lines.last
     told = lines[0..-2].map { |line| [line["level"], line["msg"], line["reason"][0, WRONG.length]] }.uniq
-    assert_equal [["error", "Redis does not let us in; trying again", WRONG]], told
+    assert_equal [["error", "Redis denies access; reconnecting", WRONG]], told
     refute_includes lines.to_s, "guess"
     calling = hub(url)
     # On a busy machine the first call may end before its connection was refused.
     eventually("the reason") do
       error = assert_raises(Pshub::NotEnqueued) { calling.call("a:1.0") }
-      error.message.start_with?("Redis could not be asked where a:1.0 runs: #{WRONG}")
+      error.message.start_with?("The hub could not look up a:1.0 in Redis: #{WRONG}")
     end
   end
 

@@ -98,7 +98,7 @@ class TestQueuesOfTask < PshubTest
     error = assert_raises(Pshub::NoWorkers) { where(hub, queue: "other") }
     assert_equal "No live worker of queue other provides where:1.0. It is served in queue prod.", error.message
     serving.stop
-    assert_match(/Nor does one elsewhere; known in: prod\./, assert_raises(Pshub::NoWorkers) { where(hub, queue: "other") }.message)
+    assert_match(/No other queue has a live worker for it either; it is known in: prod\./, assert_raises(Pshub::NoWorkers) { where(hub, queue: "other") }.message)
     assert_raises(Pshub::NoSuchTask) { where(hub, "nowhere", queue: "other") }
     ["", "a b", 7, "q\nwhere:1.0"].each do |queue|
       error = assert_raises(Pshub::InvalidArgs) { where(hub, queue: queue) }
@@ -172,8 +172,8 @@ class TestAnythingInRedis < PshubTest
     eventually("another look") { Pshub::Clock.now && calling.call("healthy:1", {}) == "well" }
     assert_equal [
       { key: "pshub:tasks", field: "healthy:3.0", reason: "it is not JSON" },
-      { key: "pshub:tasks", field: "healthy:4.0", reason: "its task is not a text of 1 to 256 characters" },
-      { key: "pshub:{zz}:leases", reason: "it is of another type (WRONGTYPE)" }
+      { key: "pshub:tasks", field: "healthy:4.0", reason: "its task is not a string of 1 to 256 characters" },
+      { key: "pshub:{zz}:leases", reason: "it has another type (WRONGTYPE)" }
     ], told.sort_by { |event| event.values.join(" ") }
   end
 

@@ -72,8 +72,8 @@ class TestSchedules < PshubTest
     ["x", { cron: "* * * * *", timezone: "Mars/Olympus" }, "in Mars/Olympus: there is no such time zone"],
     ["x", { cron: "* * * * *", timezone: 5 }, "in 5: there is no such time zone"],
     ["x", { cron: "* * * * *", missed: "never" }, "missed must be 'once' or 'skip'"],
-    ["x", { cron: "* * * * *", every: 5 }, "there is no option 'every'. Known are cron, timezone, missed"],
-    ["x", { cron: "0 0 30 2 *" }, "it has no time in the future"]
+    ["x", { cron: "* * * * *", every: 5 }, "there is no option 'every'. Known: cron, timezone, missed"],
+    ["x", { cron: "0 0 30 2 *" }, "it has no run time in the future"]
   ].freeze
 
   def test_it_is_refused_with_what_is_wrong
@@ -87,7 +87,7 @@ class TestSchedules < PshubTest
     assert_includes error.message, "there is no option 'every'"
     [{ delay_ms: 1000 }, { at: Time.now }].each do |timed|
       error = assert_raises(Pshub::InvalidArgs) { calling.schedule("x", { cron: "* * * * *" }, "tick:1.0", {}, queue: "q", **timed) }
-      assert_includes error.message, "is no option of a schedule"
+      assert_includes error.message, "is not an option of schedules"
     end
     %i[schedules dead].each do |look|
       assert_includes assert_raises(Pshub::InvalidArgs) { calling.public_send(look, "no queue") }.message, "must be the name of a queue"
@@ -150,7 +150,7 @@ class TestSchedules < PshubTest
     without_fugit do
       problem = events_of(worker(noting), "problem").pop
       assert_equal "schedule", problem[:where]
-      assert_match(/\Anobody keeps the schedules of queue default up, and this worker cannot: schedules need/, problem[:reason])
+      assert_match(/\Ano worker runs the schedules of queue default, and this one cannot: schedules need/, problem[:reason])
       # It leaves the turn to those who can.
       assert_equal [0, 1], %w[ticker turn].map { |name| server.client.exists("pshub:{default}:#{name}") }
       error = assert_raises(Pshub::ConfigError) { calling.schedule("x", { cron: "* * * * *" }, "tick:1.0", {}, queue: "default") }

@@ -19,10 +19,10 @@ class TestSchema < Minitest::Test
     cases = [
       [[date, { type: "null" }], "x", { "" => "must match format date" }],
       [[date, { type: "null" }], 5, { "" => "must be string or null" }],
-      [[spot, { type: "null" }], {}, { "" => "fits none of what it may be", "/at" => "is required" }],
-      [[spot, { type: "object", required: ["id"] }], {}, { "" => "fits none of what it may be: /at is required, or /id is required" }],
+      [[spot, { type: "null" }], {}, { "" => "matches none of the alternatives", "/at" => "is required" }],
+      [[spot, { type: "object", required: ["id"] }], {}, { "" => "matches none of the alternatives: /at is required, or /id is required" }],
       [Array.new(9) { |n| { const: n } }, 10,
-       { "" => "fits none of what it may be: must be 0, or must be 1, or must be 2, or must be 3, or must be 4, and 4 more" }]
+       { "" => "matches none of the alternatives: must be 0, or must be 1, or must be 2, or must be 3, or must be 4, and 4 more" }]
     ]
     cases.each do |choice, value, told|
       %i[anyOf oneOf].each do |keyword|
@@ -30,7 +30,7 @@ class TestSchema < Minitest::Test
         assert_equal told, found.to_h { |each| [each["pointer"].delete_prefix("/v"), each["message"]] }
       end
     end
-    assert_equal ["fits more than one of what it may be"], problems({ oneOf: [{}, {}] }, 1).map { |each| each["message"] }
+    assert_equal ["matches more than one of the alternatives"], problems({ oneOf: [{}, {}] }, 1).map { |each| each["message"] }
   end
 
   def test_what_cannot_be_checked_is_refused_when_it_is_declared

@@ -65,7 +65,7 @@ class TestSentinel < PshubTest
     # What sentinels and replicas are there.
     old.call("ACL", "SETUSER", "default", "-@all")
     eventually("the news") { calling.enqueue("mark:1.0", { n: 1 }, queue: "default") && reasons.any? }
-    assert_match(/the sentinels say that the master is/, reasons.first)
+    assert_match(/the sentinels report the master at/, reasons.first)
     before = old.llen(jobs)
     assert_equal ["master", 20], [old.info("replication")["role"], Array.new(20) { |n| calling.enqueue("mark:1.0", { n: n }, queue: "default") }.size]
     assert_equal before, old.llen(jobs)
@@ -96,6 +96,6 @@ class TestSentinel < PshubTest
 
   def test_what_sentinels_do_not_know_is_told
     error = assert_raises(Pshub::NotEnqueued) { hub(group.url.sub("mymaster", "other")).call("mark:1.0", { n: 1 }) }
-    assert_match(/no sentinel tells where the master 'other' is .*it knows no master 'other'/, error.message)
+    assert_match(/no sentinel knows the address of the master 'other' .*it knows no master 'other'/, error.message)
   end
 end

@@ -132,7 +132,7 @@ class TestStreams < PshubTest
     3.times { @heard << true }
     assert_equal "ready", calling.call("steps:1.0")
     wrong = assert_raises(Pshub::InvalidArgs) { calling.call("steps:1.0", {}, on_progress: 3) }
-    assert_equal "on_progress must be something to call, not 3.", wrong.message
+    assert_equal "on_progress must respond to call, not 3.", wrong.message
     problems = []
     calling.events.on("problem") { |event| problems << event[:where] }
     assert_equal "ready", calling.call("steps:1.0", {}, on_progress: ->(progress) { (@heard << true) && progress.nothing })

@@ -131,7 +131,7 @@ class TestTargets < PshubTest
   end
 
   def test_a_password_that_cannot_be_had_is_told_as_an_outage
-    { -> { raise "no token today" } => /no token today/, -> { 5 } => /returned Integer, and no text/ }.each do |password, told|
+    { -> { raise "no token today" } => /no token today/, -> { 5 } => /returned Integer, not a string/ }.each do |password, told|
       calling = hub(locked(password))
       reasons = []
       calling.events.on("redis:down") { |event| reasons << event[:reason] }

@@ -81,8 +81,8 @@ class TestTruth < PshubTest
     lost("once" => once, "often" => often, "lost:left" => left, "lost:none" => "no request")
     worker(noting)
     errors = Array.new(3) { reply.then { |told| [told["id"], told["error"].values_at("code", "message")] } }.to_h
-    one = ["WorkerLost", "The worker that ran note:1.0 died."]
-    many = ["WorkerLost", "3 workers that ran note:1.0 died."]
+    one = ["WorkerLost", "The worker that ran note:1.0 crashed or lost its lease."]
+    many = ["WorkerLost", "3 workers that ran note:1.0 crashed or lost their lease."]
     assert_equal({ "once" => one, "often" => many, "left" => one }, errors)
     settled
     assert_equal [0, 0, 0], [@started.size, server.waiting, server.client.llen(REPLIES)]
@@ -98,7 +98,7 @@ class TestTruth < PshubTest
     settled
     server.push(text)
     error = reply["error"]
-    assert_equal ["WorkerLost", "note:1.0 had been run already when Redis failed over, and was not run again."],
+    assert_equal ["WorkerLost", "note:1.0 had already run when Redis failed over, and was not run again."],
                  error.values_at("code", "message")
     settled
     assert_equal 1, @started.size

@@ -25,7 +25,7 @@ export class HttpAnswers {
   /** @throws Refusal when all places of the token are in use */
   makeRoom(listener: string): void {
     if ([...this.#open].filter(each => each.listener === listener).length < maxListeners) return
-    throw new Refusal(503, 'Unavailable', `${maxListeners} clients of this token listen already; end some.`, {
+    throw new Refusal(503, 'Unavailable', `${maxListeners} clients of this token are already listening; stop some.`, {
       'retry-after': '10',
     })
   }

@@ -55,7 +55,7 @@ export const mcpRoutes = async (app: FastifyInstance, options: McpRoutesOptions)
     handler: async (request, reply) => {
       const { session: login, token } = identityOf(request)
       // Its stream would outlast the login.
-      if (login !== undefined) throw new Refusal(401, 'Unauthorized', 'Programs send a bearer token.')
+      if (login !== undefined) throw new Refusal(401, 'Unauthorized', 'Send a bearer token.')
       const session = sessionOf(request)
       if (request.method === 'DELETE') {
         if (session) runs.cancelAll(session.beginning)
@@ -106,7 +106,7 @@ interface Asked {
 
 /** Makes what serves one request. */
 const servingMaker = (app: FastifyInstance, options: McpRoutesOptions, runs: HttpRuns) => {
-  const onFault = (error: unknown) => app.log.warn({ err: error }, 'a client of tools was not served')
+  const onFault = (error: unknown) => app.log.warn({ err: error }, 'an MCP request failed')
   const load = partsLoader()
   const known = new WeakMap<Rights, Tools>()
   /** Whether one may be run is asked again with each run. */

@@ -59,7 +59,7 @@ const runTool = async (
     if (!known) {
       const { McpError, ErrorCode } = sdk.types
       const shown = JSON.stringify(name.slice(0, 100))
-      throw new McpError(ErrorCode.InvalidParams, `There is no tool ${shown} now; list the tools for those there are.`)
+      throw new McpError(ErrorCode.InvalidParams, `There is no tool ${shown}; list the tools to see the current ones.`)
     }
     end = await begin(known.task, given)
     const result = await callTool(hub, known, given, { signal: AbortSignal.any(signals), progress })

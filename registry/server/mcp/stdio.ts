@@ -30,7 +30,7 @@ const nobody = { onReading: () => undefined, onProblem: () => undefined }
  */
 export const serveToolsOverStdio = async (options: ToolsOverStdioOptions = {}): Promise<RunningTools> => {
   const setup = readSettings('registry', { options: { ...options }, env: process.env })
-  if (setup.readOnly) throw new ConfigError('readOnly is set: no task may be run, so that there are no tools.')
+  if (setup.readOnly) throw new ConfigError('readOnly is set: no task may run, so there are no tools.')
   const sdk = await loadServer()
   const log = makeLogger(setup)
   const hub = makeHub(setup, { name: 'mcp' })
@@ -38,7 +38,7 @@ export const serveToolsOverStdio = async (options: ToolsOverStdioOptions = {}): 
   const mayRun = matcher(setup.runTasks)
   const isNamed = (task: string) => setup.runTasks.includes(task)
   const tools = new Tools({ readings, mayRun, isNamed, compiles: compiler(sdk) })
-  const onFault = (error: unknown) => log.warn({ err: error }, 'the client of the tools was not served')
+  const onFault = (error: unknown) => log.warn({ err: error }, 'the MCP client failed')
   const server = makeToolServer({ sdk, hub, tools, begin: underWayLimit(), onFault })
   let leave: (() => void) | undefined
   server.oninitialized = () => {
@@ -65,7 +65,7 @@ const underWayLimit = () => {
   let underWay = 0
   return async () => {
     if (underWay >= maxUnderWay)
-      throw new Refusal(429, 'TooManyRequests', `${underWay} runs are under way; wait until some have ended.`)
+      throw new Refusal(429, 'TooManyRequests', `${underWay} runs are in flight; wait until some have ended.`)
     underWay++
     return () => void underWay--
   }

@@ -43,8 +43,8 @@ const callOptionsOf = ({ timeoutMs }: TaskTool, { signal, progress }: Asked): Ca
 const argsOf = ({ task, isWrapped }: TaskTool, given: unknown = {}): unknown => {
   if (!isWrapped) return given
   if (isObject(given) && Object.hasOwn(given, 'args') && Object.keys(given).length === 1) return given.args
-  const message = `The arguments of ${task} go into the field args of the tool's arguments, which has to be their only one.`
-  const problems: Problem[] = [{ pointer: '/args', message: 'is required, and nothing else' }]
+  const message = `The arguments of ${task} must be in the field args of the tool's arguments, and no other field is allowed.`
+  const problems: Problem[] = [{ pointer: '/args', message: 'is required, and no other field is allowed' }]
   throw new HubError('InvalidArgs', message, { task, data: { problems } })
 }
 
@@ -72,7 +72,8 @@ const resultOf = ({ task, tool }: TaskTool, result: unknown): CallToolResult => 
   if (bytes > maxResultBytes) throw tooLarge(task, bytes)
   if (!isObject(result) || result instanceof ExactNumber) {
     // Clients refuse to read such a result.
-    if (tool.outputSchema) throw new HubError('InvalidResult', `${task} ran, but its result is no object.`, { task })
+    if (tool.outputSchema)
+      throw new HubError('InvalidResult', `${task} ran, but its result is not an object.`, { task })
     return { content: [{ type: 'text', text }] }
   }
   return { content: [{ type: 'text', text }], structuredContent: result }
@@ -81,7 +82,7 @@ const resultOf = ({ task, tool }: TaskTool, result: unknown): CallToolResult => 
 const tooLarge = (task: string, bytes: number): HubError =>
   new HubError(
     'InvalidResult',
-    `${task} ran, but its result has ${bytes} bytes and an agent is given at most ${maxResultBytes}: ask for less of it.`,
+    `${task} ran, but its result has ${bytes} bytes but the limit for agents is ${maxResultBytes}: request less.`,
     { task },
   )
 

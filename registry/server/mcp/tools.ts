@@ -133,7 +133,7 @@ export class Tools implements Watcher {
 
 const dangerText = (dangerous: string | true | undefined): string => {
   if (dangerous === undefined) return ''
-  return dangerous === true ? 'Dangerous: running it by mistake does harm.' : `Dangerous: ${dangerous}`
+  return dangerous === true ? 'Dangerous: it needs a confirmation.' : `Dangerous: ${dangerous}`
 }
 
 /** Compilers keep all that they compiled. */

@@ -10,7 +10,7 @@ const shown = 8
 const wordsOf = ({ kind, what, queue }: Deploy): string => {
   if (kind === 'build') return `${queue}: build ${what}`
   if (kind === 'client') return `${what} in queue ${queue}`
-  return kind === 'schema' ? `${what}, declared anew` : what
+  return kind === 'schema' ? `${what}, declared again` : what
 }
 
 export const marksOf = (deploys: readonly Deploy[]): ChartMark[] =>

@@ -64,7 +64,7 @@ export const chartPlans = {
   },
   dead: {
     title: 'Dead jobs',
-    series: [{ of: 'dead', label: 'given up', colour: 'chart-c' }],
+    series: [{ of: 'dead', label: 'dead', colour: 'chart-c' }],
     format: count,
     least: 4,
   },

@@ -91,7 +91,7 @@ const lastOf = (values: readonly (number | null)[]): number | undefined => {
 const inWords = ({ title, series, format, marks }: ChartProps): string => {
   const each = series.map(({ label, values }) => {
     const known = values.filter(value => value !== null)
-    if (known.length === 0) return `${label}: nothing is known yet`
+    if (known.length === 0) return `${label}: no data yet`
     const last = lastOf(values)
     const now = last === undefined ? 'now not known' : `now ${format(last)}`
     return `${label}: ${now}, lowest ${format(Math.min(...known))}, highest ${format(Math.max(...known))}`

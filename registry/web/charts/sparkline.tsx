@@ -18,7 +18,7 @@ export const Sparkline = memo(({ values, name, format }: SparklineProps) => {
   const last = known.at(-1)
   const text =
     last === undefined
-      ? `${name}: not known yet`
+      ? `${name}: no data yet`
       : `${name}, 15 minutes: highest ${format(highest)}, last ${format(last)}`
   const { line, area } = linePaths(values, { width, height, highest, pad: 2 })
   return (

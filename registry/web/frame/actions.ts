@@ -8,7 +8,7 @@ import { leave } from './who.tsx'
 /** What can be done from every page, for the palette: what is so already is left out. */
 export const frameActions = (): Action[] => [
   isPaused.value
-    ? { text: 'Go on: show what is new on this page', act: () => (isPaused.value = false) }
+    ? { text: 'Resume page', act: () => (isPaused.value = false) }
     : { text: 'Freeze page', act: () => (isPaused.value = true) },
   ...(['system', 'light', 'dark'] as const)
     .filter(each => each !== theme.value)
@@ -17,9 +17,9 @@ export const frameActions = (): Action[] => [
     ? { text: 'Clock: local time zone', act: () => (zone.value = 'local') }
     : { text: 'Clock: time zone UTC', act: () => (zone.value = 'UTC') },
   {
-    text: areSingleKeysOn.value ? 'Switch off keys that are pressed alone' : 'Switch on keys that are pressed alone',
+    text: areSingleKeysOn.value ? 'Turn off single-key shortcuts' : 'Turn on single-key shortcuts',
     act: () => switchSingleKeys(!areSingleKeysOn.value),
   },
-  { text: 'Help: all keys', act: () => (isHelpOpen.value = true) },
+  { text: 'Help: all shortcuts', act: () => (isHelpOpen.value = true) },
   { text: 'Log out', act: () => void leave() },
 ]

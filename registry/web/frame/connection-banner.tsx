@@ -10,7 +10,7 @@ export const ConnectionBanner = () => {
   return (
     <div class="banner" role="alert">
       <strong>{value === 'lost' ? 'Connection lost.' : 'The registry cannot be read.'}</strong>{' '}
-      <span class="wrap">{printable(problem.value)}</span> <ShownSince /> It goes on by itself.
+      <span class="wrap">{printable(problem.value)}</span> <ShownSince /> It reconnects by itself.
       {value === 'lost' && (
         <button type="button" class="small" onClick={reconnect}>
           Try now
@@ -24,5 +24,5 @@ const ShownSince = () => {
   turn.value
   const ageMs = dataAgeMs()
   if (ageMs === undefined) return null
-  return <span aria-live="off">What is shown was read {ageMs < 1500 ? 'just now' : ago(ageMs)}.</span>
+  return <span aria-live="off">Last update: {ageMs < 1500 ? 'just now' : ago(ageMs)}.</span>
 }

@@ -28,7 +28,7 @@ export const Help = () =>
             checked={areSingleKeysOn.value}
             onChange={event => switchSingleKeys(event.currentTarget.checked)}
           />{' '}
-          Keys that are pressed alone do something
+          Single-key shortcuts
         </label>
       </p>
       <div class="dialog-actions">

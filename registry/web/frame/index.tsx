@@ -63,7 +63,7 @@ export const Frame = ({ children }: { children: ComponentChildren }) => {
             )}
           </a>
           {environment.value && (
-            <strong class="environment" title="The environment that this registry is of">
+            <strong class="environment" title="Environment of this registry">
               {environment.value.name}
             </strong>
           )}

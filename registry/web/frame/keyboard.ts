@@ -14,9 +14,9 @@ export const keys = [
   { keys: ['g', 'f'], does: 'Go to the failures' },
   { keys: ['g', 'c'], does: 'Go to the slow calls' },
   { keys: ['g', 'a'], does: 'Go to the API reference' },
-  { keys: ['p'], does: 'Freeze what this page shows, and go on' },
-  { keys: ['Ctrl', 'Enter'], does: 'Run the task whose form is shown' },
-  { keys: ['Esc'], does: 'Close a dialog; leave the search' },
+  { keys: ['p'], does: 'Freeze or resume the page' },
+  { keys: ['Ctrl', 'Enter'], does: 'Run the task of this form' },
+  { keys: ['Esc'], does: 'Close a dialog or the search' },
   { keys: ['?'], does: 'This help' },
 ] as const
 

@@ -8,7 +8,7 @@ const texts: Record<State, string> = {
   paused: 'Frozen',
   hidden: 'Frozen while hidden',
   lost: 'Connection lost',
-  blind: 'Redis away',
+  blind: 'Redis unreachable',
 }
 
 /** Whether what is shown is of now, how old it is, and the switch that stops it. */
@@ -20,10 +20,10 @@ export const LiveState = () => (
     <button
       type="button"
       class="small"
-      title="Stops what this page shows; queues and workers go on"
+      title="Freezes this page only; queues and workers keep running"
       onClick={() => (isPaused.value = !isPaused.value)}
     >
-      {isPaused.value ? 'Go on' : 'Freeze page'}
+      {isPaused.value ? 'Resume page' : 'Freeze page'}
     </button>
   </div>
 )
@@ -34,7 +34,7 @@ const DataAge = () => {
   const ageMs = dataAgeMs()
   if (ageMs === undefined) return null
   return (
-    <span class="live-age quiet" title="Age of what is shown">
+    <span class="live-age quiet" title="Age of the figures">
       {ageMs < 2500 ? 'now' : ago(ageMs)}
     </span>
   )

@@ -42,6 +42,6 @@ export const Who = () => {
 export const NotLoggedOut = () =>
   problem.value === undefined ? null : (
     <div class="banner" role="alert">
-      <strong>You are not logged out.</strong> <span class="wrap">{printable(problem.value)}</span> Try it again.
+      <strong>The log-out failed.</strong> <span class="wrap">{printable(problem.value)}</span> Try again.
     </div>
   )

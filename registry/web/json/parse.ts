@@ -36,7 +36,7 @@ const objectOf = (members: [string, JsonNode][]): Record<string, unknown> => {
   const object: Record<string, unknown> = {}
   for (const [key, node] of members) {
     if (key === '__proto__') throw new JsonTextError('A key named __proto__ is not allowed.', node.at)
-    if (Object.hasOwn(object, key)) throw new JsonTextError(`The key ${JSON.stringify(key)} comes twice.`, node.at)
+    if (Object.hasOwn(object, key)) throw new JsonTextError(`The key ${JSON.stringify(key)} appears twice.`, node.at)
     object[key] = asValue(node)
   }
   return object

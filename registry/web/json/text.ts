@@ -34,10 +34,10 @@ const literals = [
 export const readJson = (text: string): JsonNode => {
   const reader = new Reader(text)
   reader.skipSpace()
-  if (reader.isAtEnd()) throw new JsonTextError('There is nothing here. Write {} for no arguments.', 0)
+  if (reader.isAtEnd()) throw new JsonTextError('This is empty. Write {} for no arguments.', 0)
   const node = reader.value(0)
   reader.skipSpace()
-  if (!reader.isAtEnd()) throw reader.wrong('Something follows the end of the value')
+  if (!reader.isAtEnd()) throw reader.wrong('Unexpected text after the end of the value')
   return node
 }
 

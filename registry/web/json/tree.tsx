@@ -100,7 +100,7 @@ const Leaf = ({ node }: { node: JsonNode }) => {
   return (
     <>
       <span class="json-string">{text.slice(0, maxTextLength)}…</span>
-      <span class="quiet"> {text.length.toLocaleString('en')} characters; all of them under Raw</span>
+      <span class="quiet"> {text.length.toLocaleString('en')} characters; see all under Raw</span>
     </>
   )
 }

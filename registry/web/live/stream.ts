@@ -39,7 +39,7 @@ const open = (stream: EventSource): void => {
   source = stream
   const heard = () => {
     clearTimeout(timer)
-    timer = setTimeout(() => lose(stream, `Nothing was heard for ${silenceMs / 1000} s.`), silenceMs)
+    timer = setTimeout(() => lose(stream, `No data for ${silenceMs / 1000} s.`), silenceMs)
   }
   heard()
   stream.addEventListener('reading', event => {

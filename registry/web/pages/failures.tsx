@@ -122,14 +122,14 @@ const Listed = ({
           state={state}
         />
       </search>
-      <LeftOut list={failed} of="failures that workers tell of" first="newest" />
+      <LeftOut list={failed} of="failures that workers report" first="newest" />
       <LeftOut list={unanswered} of="counts of hubs" first="newest" />
       {shown.length === 0 ? <NoneFits state={state} /> : <FailureTable groups={shown} view={view} state={state} />}
       <Pager page={page} pages={pages} state={state} />
       {shown.length > 0 && (
         <p class="quiet nothing">
-          Of the last hour. A worker keeps the last ten failures of each of its tasks; a hub counts, since it started,
-          the calls that no worker answered. The log of the worker has the same request, with the stack.
+          Last hour. A worker keeps the last ten failures of each task. A hub counts the calls since its start that no
+          worker answered. The log of the worker has the same request id, with the stack.
         </p>
       )}
     </>
@@ -137,21 +137,21 @@ const Listed = ({
 }
 
 const None = () => (
-  <Empty title="Nothing failed in the last hour, and every call was run.">
+  <Empty title="No call failed or was rejected in the last hour.">
     <p>
-      What a handler throws comes here as TaskFailed or with a code of its own, arguments that do not fit as
-      InvalidArgs, and calls that found no worker in time as NoWorkers, Overloaded or Timeout: with the message, the
-      request and who told it. In a terminal:
+      Here you see errors of handlers (TaskFailed or a code of their own), arguments that violate the schema
+      (InvalidArgs), and calls without a worker in time (NoWorkers, Overloaded, Timeout), with message, request and
+      reporter. In a terminal:
     </p>
     <Command>pshub failures</Command>
   </Empty>
 )
 
 const NoneFits = ({ state }: { state: QueryState }) => (
-  <Empty title="No failure fits.">
+  <Empty title="No matching failures.">
     <p>
       <a href={state.link({ q: undefined, task: undefined, code: undefined, page: undefined })}>Show all failures</a>
     </p>
-    <p class="quiet">Only what ended within the last hour is kept.</p>
+    <p class="quiet">Failures are kept for an hour.</p>
   </Empty>
 )

@@ -9,14 +9,14 @@ import { printable } from '../text/printable.ts'
 
 /** Why the provider's log-in did not lead in; the address says no more than which of these it is. */
 const problems: Record<LoginProblem, string> = {
-  away: 'The provider of log-ins cannot be asked at the moment. Try it again soon; the log of the registry says why.',
+  away: 'The log-in provider is unreachable. Try again soon; the log of the registry has the reason.',
   denied: 'The provider did not log you in.',
   refused:
-    'What the provider answered could not be verified, so nobody was logged in. The log of the registry says why.',
-  name: 'The provider does not say who you are in a way that this registry takes. The log of the registry says why.',
-  role: 'You are logged in at the provider, but have no role in this registry: ask whoever runs it for one.',
-  begun: 'This log-in was begun in another browser, or more than ten minutes ago. Begin it again.',
-  often: 'Too many log-ins failed from here. Try it again in a minute.',
+    'The response of the provider could not be verified, so you were not logged in. The log of the registry has the reason.',
+  name: 'The provider sent no user name that this registry accepts. The log of the registry has the reason.',
+  role: 'You are logged in at the provider, but have no role in this registry. Ask its administrator for one.',
+  begun: 'This log-in started in another browser, or more than ten minutes ago. Start again.',
+  often: 'Too many log-ins failed from here. Try again in a minute.',
 }
 
 const problemIn = (search: string): string | undefined => {
@@ -50,9 +50,7 @@ export const LoginPage = () => {
       {!ways.provider && !ways.token && (
         <section class="panel">
           <PageHead title="Log in" />
-          <p>
-            You log in at the proxy in front of this registry, which says nothing of you. Open it through the proxy.
-          </p>
+          <p>Log in at the proxy in front of this registry: open the registry through the proxy.</p>
         </section>
       )}
       <ThemeChoice />
@@ -64,7 +62,7 @@ export const LoginPage = () => {
 export const RefusedPage = () => (
   <main class="login">
     <section class="panel">
-      <PageHead title="You cannot come in" />
+      <PageHead title="Log-in failed" />
       <p role="alert">{printable(refusedWhy.value)}</p>
     </section>
     <ThemeChoice />
@@ -77,7 +75,7 @@ const TokenForm = ({ isOnly }: { isOnly: boolean }) => {
   const submit = async (event: SubmitEvent) => {
     event.preventDefault()
     const token = String(new FormData(event.currentTarget as HTMLFormElement).get('token') ?? '').trim()
-    if (token === '') return setProblem('Write the token first.')
+    if (token === '') return setProblem('Enter the token first.')
     setBusy(true)
     try {
       await logIn(token)
@@ -120,7 +118,7 @@ const TokenForm = ({ isOnly }: { isOnly: boolean }) => {
         </p>
       )}
       <button type="submit" class={isOnly ? 'main' : ''} disabled={isBusy}>
-        {isBusy ? 'Asking…' : 'Log in'}
+        {isBusy ? 'Logging in…' : 'Log in'}
       </button>
     </form>
   )

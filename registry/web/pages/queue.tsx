@@ -42,8 +42,7 @@ export const QueuePage = () => {
       {rows && !row && (
         <Empty title="The registry knows no such queue.">
           <p>
-            A queue is there as soon as a worker serves it. See <a href={at('queues')}>all queues</a>, or start a
-            worker:
+            A queue exists as soon as a worker serves it. See <a href={at('queues')}>all queues</a>, or start a worker:
           </p>
           <WorkerCommand queue={queue} />
         </Empty>
@@ -105,10 +104,10 @@ const KeyTiles = ({ of: { waiting, running, lagMs, longestMs } }: { of: NonNulla
         {lagMs > 0 ? 'the first is due for so long' : 'none is due'}
       </Tile>
       <Tile name="Keys running" value={count(running)}>
-        one run of each
+        one run per key
       </Tile>
       <Tile name="Longest run" value={longestMs > 0 ? span(longestMs) : '–'}>
-        {longestMs > 0 ? 'of a key that runs now' : 'none runs'}
+        {longestMs > 0 ? 'of a running key' : 'none is running'}
       </Tile>
     </dl>
   </section>

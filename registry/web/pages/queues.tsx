@@ -58,7 +58,7 @@ export const QueuesPage = () => {
           {listed.length > 0 ? (
             <QueueTable rows={listed} view={view} state={state} />
           ) : (
-            <Empty title={view.state === 'paused' ? 'No queue is paused.' : 'No queue fits.'}>
+            <Empty title={view.state === 'paused' ? 'No queue is paused.' : 'No matching queues.'}>
               <p>
                 <a href={state.link({ q: undefined, state: undefined })}>Show all queues</a>
               </p>

@@ -50,8 +50,8 @@ export const SchedulesPage = () => {
       <p role="status" class={ran ? 'note' : 'visually-hidden'}>
         {ran?.job !== undefined && (
           <>
-            {printable(ran.name)} {ran.isTwin ? 'waits already' : 'is enqueued'} as job{' '}
-            <EnqueuedJob id={ran.job} queue={ran.queue} />, which is there until it has run.
+            {printable(ran.name)} {ran.isTwin ? 'is already waiting' : 'is enqueued'} as job{' '}
+            <EnqueuedJob id={ran.job} queue={ran.queue} />, whose page exists until it has run.
           </>
         )}
       </p>
@@ -89,14 +89,14 @@ const fitting = (
 const None = () => (
   <Empty title="There is no schedule.">
     <p>
-      The page of a task makes one, with the arguments that are in its form: <a href={at('tasks')}>choose a task</a>. So
-      do <code>hub.schedule</code> and <code>pshub schedules add</code>.
+      To create one, fill in the form of a task and open Schedule: <a href={at('tasks')}>choose a task</a>. Or use{' '}
+      <code>hub.schedule</code> or <code>pshub schedules add</code>.
     </p>
   </Empty>
 )
 
 const NoneFits = ({ state }: { state: QueryState }) => (
-  <Empty title="No schedule fits.">
+  <Empty title="No matching schedules.">
     <p>
       <a href={state.link({ q: undefined, queue: undefined })}>Show all schedules</a>
     </p>
@@ -110,7 +110,7 @@ const Actions = ({ row, onDone }: { row: ScheduleRow; onDone(change: ScheduleCha
   return (
     <span class="row-actions">
       <ActionButton name="Run now" of={name} question={`Run ${name} now`} verb="Enqueue its job" act={act('run')}>
-        Its job is enqueued once more; its times stay as they are.
+        This enqueues its job once and does not change its times.
       </ActionButton>
       {row.pausedMs === undefined ? (
         <ActionButton name="Pause" of={name} question={`Pause ${name}`} verb="Pause it" act={act('pause')}>
@@ -118,11 +118,11 @@ const Actions = ({ row, onDone }: { row: ScheduleRow; onDone(change: ScheduleCha
         </ActionButton>
       ) : (
         <ActionButton name="Resume" of={name} question={`Resume ${name}`} verb="Resume it" act={act('resume')}>
-          It goes on with its next time; those that passed meanwhile are not made up for.
+          It continues with its next time; missed times are skipped.
         </ActionButton>
       )}
       <ActionButton name="Remove" of={name} question={`Remove ${name}`} verb="Remove it" act={act('remove')}>
-        It is gone for good. Jobs that it enqueued before stay.
+        This permanently deletes the schedule. Jobs that it enqueued stay.
       </ActionButton>
     </span>
   )

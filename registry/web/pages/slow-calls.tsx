@@ -23,7 +23,7 @@ const refreshMs = 5000
 const phaseTexts: Record<SlowView['phase'], string> = {
   all: 'All',
   backlog: 'Backlog: no slot was idle',
-  queue: 'Queue: the worker’s loop was held up',
+  queue: 'Queue: the event loop was blocked',
   exec: 'Run: its own handler',
 }
 
@@ -87,10 +87,9 @@ const Listed = ({ list, listed: { shown, page, pages }, view, state }: ListedPro
       <Pager page={page} pages={pages} state={state} />
       {shown.length > 0 && (
         <p class="quiet nothing">
-          Of the last 5 minutes; a worker keeps the ten slowest of each of its tasks. A long backlog means that all
-          slots were busy: start more workers, or give them more slots. Where the event loop was blocked for most of the
-          time, a handler computed without an await: this one when it is in the run, another one when it is in the
-          queue.
+          Last 5 minutes; a worker keeps the ten slowest calls of each task. A long backlog means that all slots were
+          busy: start more workers, or give them more slots. If the event loop was blocked most of the time, a handler
+          computed without an await: this one if the run is long, another one if the queue is long.
         </p>
       )}
     </>
@@ -100,18 +99,18 @@ const Listed = ({ list, listed: { shown, page, pages }, view, state }: ListedPro
 const None = () => (
   <Empty title="No call took longer than a millisecond in the last 5 minutes.">
     <p>
-      The ten slowest calls of each task and worker come here, with what each waited for: in the backlog for a slot, in
-      the worker for its turn, and for its own handler. In a terminal:
+      Here you see the ten slowest calls of each task and worker, and where each spent its time: in the backlog, in the
+      worker before its handler started, or in its handler. In a terminal:
     </p>
     <Command>pshub slow</Command>
   </Empty>
 )
 
 const NoneFits = ({ state }: { state: QueryState }) => (
-  <Empty title="No slow call fits.">
+  <Empty title="No matching slow calls.">
     <p>
       <a href={state.link({ q: undefined, task: undefined, phase: undefined, page: undefined })}>Show all slow calls</a>
     </p>
-    <p class="quiet">Only what ended within the last 5 minutes is kept.</p>
+    <p class="quiet">Slow calls are kept for 5 minutes.</p>
   </Empty>
 )

@@ -52,7 +52,7 @@ export const TasksPage = () => {
         <>
           <Filters state={state} />
           {listed.found.length === 0 ? (
-            <Empty title="No task fits.">
+            <Empty title="No matching tasks.">
               <p>
                 <a href={state.link({ q: undefined, queue: undefined, state: undefined, page: undefined })}>
                   Show all tasks

@@ -7,8 +7,8 @@ export const UnknownPage = () => {
   useLive('summary')
   return (
     <>
-      <PageHead title="There is no such page" />
-      <Empty title="Nothing is at this address.">
+      <PageHead title="Page not found" />
+      <Empty title="This page does not exist.">
         <p>
           Go to the <a href={base}>overview</a>, the <a href={at('tasks')}>tasks</a>, the{' '}
           <a href={at('workers')}>workers</a> or the <a href={at('queues')}>queues</a>.

@@ -76,7 +76,7 @@ const Filters = ({ state }: { state: QueryState }) => {
 }
 
 const NoneFits = ({ state, view }: { state: QueryState; view: WorkerState }) => (
-  <Empty title={view === 'lost' ? 'No worker is lost.' : 'No worker fits.'}>
+  <Empty title={view === 'lost' ? 'No worker is lost.' : 'No matching workers.'}>
     <p>
       <a href={state.link({ q: undefined, queue: undefined, state: undefined, page: undefined })}>Show all workers</a>,
       or start one:

@@ -107,7 +107,7 @@ export const foundGroups = ({ tasks, queues, workers, jobs, keys, calls }: Searc
     entries: workers.map(({ id, host, pid, live }) => ({
       key: `worker ${id}`,
       text: `${printable(host)} pid ${pid}`,
-      note: `${printable(id)}${live ? '' : ', its lease ended'}`,
+      note: `${printable(id)}${live ? '' : ', its lease expired'}`,
       href: workerPath(id),
     })),
   },
@@ -144,7 +144,7 @@ const lookedIn = ['waiting', 'running', 'scheduled', 'retrying', 'dead', 'done']
 
 /** Lists that look further: into arguments of jobs, and into messages. */
 export const furtherGroup = (text: string): Group => ({
-  name: 'Look further',
+  name: 'Search further',
   entries: [
     ...lookedIn.map(state => ({
       key: `jobs ${state}`,

@@ -109,7 +109,7 @@ const groupsOf = (text: string, answer: Found['answer'], actions: readonly Actio
 const stateText = (text: string, count: number, { answer, problem, text: answered }: Found): string => {
   if (text !== answered) return 'Searching…'
   if (problem !== undefined) return `Tasks, workers, jobs and the like cannot be searched now. ${printable(problem)}`
-  const cut = answer?.isCut ? ' Not all jobs and keys were looked at.' : ''
+  const cut = answer?.isCut ? ' Not all jobs and keys were searched.' : ''
   return text === '' ? 'Type to search everything.' : `${plural(count, 'entry', 'entries')}.${cut}`
 }
 
@@ -118,7 +118,7 @@ const optionId = (at: number): string => `palette-option-${at}`
 const List = ({ groups, at, onTake }: { groups: readonly Group[]; at: number; onTake(entry: Entry): void }) => {
   let next = 0
   return (
-    <div id="palette-list" class="palette-list" role="listbox" aria-label="What was found">
+    <div id="palette-list" class="palette-list" role="listbox" aria-label="Results">
       {groups.map(({ name, entries }) => (
         // biome-ignore lint/a11y/useSemanticElements: options are in groups of a listbox
         <div key={name} role="group" aria-label={name}>

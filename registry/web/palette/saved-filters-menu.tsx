@@ -56,7 +56,7 @@ const Menu = ({ place, shown, onClose }: { place: string; shown: string; onClose
         </ul>
       )}
       {shown === '' ? (
-        <p class="quiet">Nothing is filtered now. Filter or sort the list to save it under a name.</p>
+        <p class="quiet">No filter is set. Filter or sort the list to save it under a name.</p>
       ) : (
         <form class="save-filter" onSubmit={save}>
           <label class="field">
@@ -69,7 +69,7 @@ const Menu = ({ place, shown, onClose }: { place: string; shown: string; onClose
               onInput={event => (name.value = event.currentTarget.value)}
             />
           </label>
-          <button type="submit">Save what is shown</button>
+          <button type="submit">Save filter</button>
         </form>
       )}
       {problem.value && (
@@ -77,7 +77,7 @@ const Menu = ({ place, shown, onClose }: { place: string; shown: string; onClose
           {problem.value}
         </p>
       )}
-      <p class="quiet">Filters are kept in this browser until you log out. Their addresses can be sent to others.</p>
+      <p class="quiet">Filters are kept in this browser until you log out. To share one, send its address.</p>
       <div class="dialog-actions">
         <button type="button" onClick={onClose}>
           Close

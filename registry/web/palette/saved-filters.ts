@@ -77,9 +77,9 @@ const keep = (filters: readonly SavedFilter[]): boolean => {
 export const saveFilter = (filter: SavedFilter): string | undefined => {
   if (!isFilter(filter)) return `A name has 1 to ${longestName} characters, and a filter up to ${longestQuery}.`
   const others = read(namespace.value).filter(({ name, place }) => name !== filter.name || place !== filter.place)
-  if (others.length >= mostSaved) return `${mostSaved} filters are saved already; remove one.`
+  if (others.length >= mostSaved) return `${mostSaved} filters are already saved; remove one.`
   const all = [...others, filter].sort((a, b) => a.name.localeCompare(b.name))
-  return keep(all) ? undefined : 'This browser keeps nothing.'
+  return keep(all) ? undefined : 'This browser cannot save filters.'
 }
 
 export const removeFilter = (filter: SavedFilter): void => {

@@ -19,7 +19,7 @@ export class Boundary extends Component<BoundaryProps, BoundaryState> {
   override state: BoundaryState = {}
 
   override componentDidCatch(error: unknown): void {
-    console.warn('A part of the page cannot be drawn.', error)
+    console.warn('A part of the page cannot be shown.', error)
     const message = error instanceof Error ? error.message : String(error)
     this.setState({ failed: { message, of: this.props.of } })
   }
@@ -29,8 +29,7 @@ export class Boundary extends Component<BoundaryProps, BoundaryState> {
     return (
       <Empty title={`${what} cannot be shown.`}>
         <p class="wrap" role="alert">
-          Something in its data is not as it should be: {printable(failed.message).slice(0, 300)}. Everything else works
-          on.
+          Its data is invalid: {printable(failed.message).slice(0, 300)}. Everything else still works.
         </p>
         <button type="button" class="small" onClick={() => this.setState({ failed: undefined as never })}>
           Try again

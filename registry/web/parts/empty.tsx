@@ -12,7 +12,7 @@ export const Empty = ({ title, children }: { title: string; children?: Component
 /** In the place of what could not be read yet: `what` that is, and `why` not. */
 export const Unread = ({ what, why }: { what: string; why: string }) => (
   <Empty title={`${what} cannot be read now.`}>
-    <p class="wrap">{printable(why)} It is tried again.</p>
+    <p class="wrap">{printable(why)} Retrying.</p>
   </Empty>
 )
 

@@ -10,7 +10,7 @@ export const Export = <Row,>({
   columns,
   rows,
   of = rows.length,
-  title = 'As they are filtered and sorted',
+  title = 'As filtered and sorted',
 }: {
   /** What a row is: `task`. */
   one: string

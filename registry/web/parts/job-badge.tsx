@@ -11,13 +11,13 @@ const tones: Record<string, Tone> = {
 }
 
 const titles: Record<string, string> = {
-  waiting: 'It waits for a slot of a worker.',
+  waiting: 'It waits for an idle slot.',
   running: 'A worker runs it.',
-  scheduled: 'It waits for its time.',
-  retrying: 'It failed, and waits for its next try.',
+  scheduled: 'It is scheduled for later.',
+  retrying: 'It failed and will be retried.',
   pending: 'The steps before it have not ended.',
-  dead: 'It was given up, and is kept until somebody looks.',
-  expired: 'It was not wanted any more when its turn came.',
+  dead: 'Its retries are used up. You can retry or delete it.',
+  expired: 'It expired before it ran.',
   cancelled: 'Somebody cancelled it.',
   done: 'It succeeded.',
 }

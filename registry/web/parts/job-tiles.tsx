@@ -46,7 +46,7 @@ export const JobTiles = ({
         )}
         {tile('scheduled', 'Jobs scheduled', scheduled, 'for their time')}
         {tile('retrying', 'Jobs retrying', retrying, 'for another try')}
-        {tile('dead', 'Jobs dead', dead, 'given up')}
+        {tile('dead', 'Jobs dead', dead, 'retries used up')}
       </dl>
     </section>
   )

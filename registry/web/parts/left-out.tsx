@@ -14,6 +14,6 @@ export const LeftOut = ({
 }) =>
   fitting > calls.length ? (
     <p class="note">
-      Only the {first} {count(calls.length)} of {count(fitting)} {of} are here: narrow them by task, or search.
+      Only the {first} {count(calls.length)} of {count(fitting)} {of} are shown: filter by task, or search.
     </p>
   ) : null

@@ -26,10 +26,10 @@ export const Markdown = ({ children: text }: { children: string }) => {
       ))}
       {left > 0 && (
         <button type="button" class="small" onClick={() => setShown(shown + 1)}>
-          Show more of it
+          Show more
         </button>
       )}
-      {left <= 0 && text.length > maxLength && <p class="quiet">It is cut here, after {maxLength} characters.</p>}
+      {left <= 0 && text.length > maxLength && <p class="quiet">Cut after {maxLength} characters.</p>}
     </div>
   )
 }

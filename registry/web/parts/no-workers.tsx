@@ -5,12 +5,12 @@ import { WorkerCommand } from './worker-command.tsx'
 export const NoWorkersYet = () => (
   <Empty title="No worker has declared a task yet.">
     <p>
-      A task is a function in a file of your own. Start a worker that serves it; it is here within a second, together
+      A task is a function in your code. Start a worker that serves it; the task appears here within a second, together
       with a form to try it.
     </p>
     <WorkerCommand />
     <p class="quiet">
-      Use the Redis that this registry looks at. <code>pshub worker --help</code> tells the rest.
+      Use the same Redis as this registry. For all options: <code>pshub worker --help</code>.
     </p>
   </Empty>
 )

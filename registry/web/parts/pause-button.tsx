@@ -18,8 +18,8 @@ export const PauseButton = ({ row }: { row: QueueRow }) => {
       act={() => post(`queues/${inAddress(queue)}/${verb.toLowerCase()}`, {})}
     >
       {isPaused
-        ? 'Its workers take what waits, calls first.'
-        : 'Its workers finish what they have and take nothing new. Calls wait until their deadlines; jobs wait until it is resumed.'}
+        ? 'Its workers continue with the waiting requests, calls first.'
+        : 'Its workers finish their running requests and claim nothing new. Calls wait until their deadlines, jobs until you resume the queue.'}
     </ActionButton>
   )
 }

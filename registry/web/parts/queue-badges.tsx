@@ -6,12 +6,12 @@ import { Badge } from './badge.tsx'
 export const QueueBadges = ({ row }: { row: QueueRow }) => (
   <>
     {pausedSinceMs(row) !== undefined && (
-      <Badge tone="warn" title="Workers take nothing until somebody resumes it.">
+      <Badge tone="warn" title="Its workers claim nothing until it is resumed.">
         paused
       </Badge>
     )}
     {isGrowing(row) && (
-      <Badge tone="bad" title="More comes in than the workers take.">
+      <Badge tone="bad" title="Requests arrive faster than its workers serve them.">
         growing
       </Badge>
     )}

@@ -12,7 +12,7 @@ export const TaskBadges = ({ row }: { row: TaskRow }) => (
       </Badge>
     )}
     {row.retired && (
-      <Badge tone="quiet" title="Its workers have said that they leave: calls fail with NoWorkers.">
+      <Badge tone="quiet" title="Its workers have stopped normally: calls fail with NoWorkers.">
         retired
       </Badge>
     )}
@@ -24,7 +24,7 @@ export const TaskBadges = ({ row }: { row: TaskRow }) => (
     {liveQueues(row).length > 1 && (
       <Badge
         tone="warn"
-        title={`Served in several queues: ${queueNames(liveQueues(row))}. Calls that name none go to the first.`}
+        title={`Served in several queues: ${queueNames(liveQueues(row))}. Calls without a queue go to the first.`}
       >
         {String(liveQueues(row).length)} queues
       </Badge>

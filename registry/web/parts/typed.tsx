@@ -10,7 +10,7 @@ export const TypeIt = ({ text, value, onInput }: { text: string; value: string; 
   return (
     <p class="type-it">
       <label for={own}>
-        To go on, type <strong class="mono wrap">{printable(text)}</strong>
+        To confirm, type <strong class="mono wrap">{printable(text)}</strong>
       </label>
       <input
         id={own}

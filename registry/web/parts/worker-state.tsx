@@ -3,13 +3,13 @@ import { stateOf } from '../rows/workers.ts'
 import { Badge } from './badge.tsx'
 
 const states = {
-  serving: { tone: 'good', text: 'serving', means: 'It takes requests.' },
+  serving: { tone: 'good', text: 'serving', means: 'It claims requests.' },
   draining: {
     tone: 'warn',
     text: 'draining',
-    means: 'It was told to stop: it finishes what runs and takes nothing new.',
+    means: 'It is stopping: it finishes its running requests and claims nothing new.',
   },
-  lost: { tone: 'bad', text: 'lost', means: 'Its lease ended: it died or is cut off from Redis.' },
+  lost: { tone: 'bad', text: 'lost', means: 'Its lease expired: it died or is cut off from Redis.' },
 } as const
 
 export const WorkerState = ({ row }: { row: WorkerRow }) => {

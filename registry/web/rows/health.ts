@@ -70,7 +70,7 @@ const unserved = ({ unserved: count, tasks }: Summary): Concern =>
 
 const conflicts = ({ conflicts: count }: Summary): Concern =>
   count === 0
-    ? good('Schemas', 'Workers agree about every schema.', 'tasks')
+    ? good('Schemas', 'Workers agree on every schema.', 'tasks')
     : {
         name: 'Schemas',
         tone: 'warn',
@@ -86,7 +86,7 @@ const lost = ({ lost: count, workers, draining }: Summary): Concern => {
       name: 'Workers',
       tone: 'warn',
       state: 'Check',
-      text: `${plural(count, 'worker')} lost: they died or are cut off.${drains}`,
+      text: `${plural(count, 'worker')} lost: they crashed or are cut off.${drains}`,
       place: 'workers?state=lost',
     }
   if (workers === 0)
@@ -107,7 +107,7 @@ const backlog = (summary: Summary, queues: QueueRow[]): Concern => {
       'queues',
     )
   const others = new Set(troubled.map(({ row }) => row.queue)).size - 1
-  const more = others > 0 ? ` ${plural(others, 'further queue')} to look at.` : ''
+  const more = others > 0 ? ` ${plural(others, 'further queue')} to check.` : ''
   return {
     name: 'Backlog',
     tone: first.tone,
@@ -143,11 +143,17 @@ const memory = ({ usedBytes, maxBytes }: NonNullable<Summary['memory']>): Concer
       name,
       tone: 'bad',
       state: 'Problem',
-      text: `Redis is full and refuses writes: ${text}. Raise its maxmemory, or delete what fills it, as dead jobs.`,
+      text: `Redis is full and rejects writes: ${text}. Raise its maxmemory, or delete data such as dead jobs.`,
       place: 'jobs?state=dead',
     }
   if (usedBytes < maxBytes * 0.9) return good(name, `${text}.`, 'jobs')
-  return { name, tone: 'warn', state: 'Check', text: `Nearly full: ${text}. Then Redis refuses writes.`, place: 'jobs' }
+  return {
+    name,
+    tone: 'warn',
+    state: 'Check',
+    text: `Nearly full: ${text}. When it is full, Redis rejects writes.`,
+    place: 'jobs',
+  }
 }
 
 const paused = ({ paused: count }: Summary, queues: QueueRow[]): Concern => {
@@ -159,7 +165,7 @@ const paused = ({ paused: count }: Summary, queues: QueueRow[]): Concern => {
     name: 'Pauses',
     tone: 'warn',
     state: 'Check',
-    text: `${which} paused with ${plural(waiting, 'request')} waiting: nothing is taken until somebody resumes.`,
+    text: `${which} paused with ${plural(waiting, 'request')} waiting: its workers claim nothing until you resume it.`,
     place: rows.length === 1 ? `queues/${inAddress(rows[0]!.queue)}` : 'queues?state=paused',
   }
 }
@@ -191,7 +197,7 @@ const unreadable = ({ unreadable: records }: Summary): Concern => {
     name: 'Registry',
     tone: 'warn',
     state: 'Check',
-    text: `${plural(records.length, 'record')} in Redis cannot be read and counts as absent. ${where}: ${reason}.`,
+    text: `${plural(records.length, 'record')} in Redis cannot be read and is ignored. ${where}: ${reason}.`,
     place: '',
   }
 }
@@ -215,7 +221,7 @@ const overdue = (summary: Summary, queues: QueueRow[]): Concern => {
   const late = queues.filter(row => (row.oldestJobMs ?? 0) > overdueMs && pausedSinceMs(row) === undefined)
   if (late.length === 0) {
     const text =
-      summary.jobs === 0 ? 'No job waits that is due.' : `${plural(summary.jobs, 'job')} waiting, none for long.`
+      summary.jobs === 0 ? 'No due job is waiting.' : `${plural(summary.jobs, 'job')} waiting, none for long.`
     return good('Jobs', text, 'jobs')
   }
   const oldest = Math.max(...late.map(({ oldestJobMs = 0 }) => oldestJobMs))
@@ -223,7 +229,7 @@ const overdue = (summary: Summary, queues: QueueRow[]): Concern => {
     name: 'Jobs',
     tone: 'bad',
     state: 'Problem',
-    text: `Overdue in ${namesOf(late)}: the oldest job that is due waits for ${span(oldest)}.`,
+    text: `Overdue in ${namesOf(late)}: the oldest due job has waited ${span(oldest)}.`,
     place: placeOf(late, 'waiting'),
   }
 }
@@ -236,7 +242,7 @@ const dead = ({ dead: count }: Summary, queues: QueueRow[]): Concern => {
       name: 'Dead jobs',
       tone: 'warn',
       state: 'Check',
-      text: `${plural(count, 'job')} given up.`,
+      text: `${plural(count, 'dead job')}.`,
       place: 'jobs?state=dead',
     }
   const more = growing.reduce((sum, row) => sum + Math.max(0, grown(row)), 0)
@@ -246,8 +252,8 @@ const dead = ({ dead: count }: Summary, queues: QueueRow[]): Concern => {
     tone: 'bad',
     state: 'Problem',
     text: isFull
-      ? `No more are kept in ${namesOf(growing)}: the oldest make room for further ones.`
-      : `Growing in ${namesOf(growing)}: ${plural(more, 'job')} given up in the last 15 minutes.`,
+      ? `The limit is reached in ${namesOf(growing)}: new dead jobs replace the oldest.`
+      : `Growing in ${namesOf(growing)}: ${plural(more, 'job')} more in the last 15 minutes.`,
     place: placeOf(growing, 'dead'),
   }
 }

@@ -24,8 +24,8 @@ type Times = Pick<
 
 const settledNames: Partial<Record<JobDetail['state'], string>> = {
   done: 'done',
-  dead: 'given up',
-  expired: 'not wanted any more',
+  dead: 'dead',
+  expired: 'expired',
   cancelled: 'cancelled',
 }
 
@@ -103,7 +103,7 @@ const waitNames = {
   slot: 'waiting for a slot',
   // Until when it was to wait is known of its last wait alone.
   taken: 'waiting to be taken',
-  either: 'waiting for its next try, and for a slot',
+  either: 'waiting for its next try and a slot',
   death: 'dead, and waiting for a slot',
 }
 

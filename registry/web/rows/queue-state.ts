@@ -45,8 +45,8 @@ const pausedTrouble = (row: QueueRow): Trouble | undefined => {
   const sinceMs = pausedSinceMs(row)
   if (sinceMs === undefined) return undefined
   const waits = row.backlog + row.jobs === 0 ? 'Nothing waits.' : `${waitingIn(row)}.`
-  const text = `It is paused: its workers take nothing. ${waits}`
-  return { kind: 'paused', tone: 'warn', text, remedy: 'Resume it, and its workers go on within a second.' }
+  const text = `It is paused: its workers claim nothing. ${waits}`
+  return { kind: 'paused', tone: 'warn', text, remedy: 'If you resume it, its workers continue within a second.' }
 }
 
 const backlogTrouble = (row: QueueRow, isPaused: boolean): Trouble | undefined => {
@@ -57,7 +57,7 @@ const backlogTrouble = (row: QueueRow, isPaused: boolean): Trouble | undefined =
   }
   if (isPaused) return undefined
   if ((row.oldestMs ?? 0) > tooOldMs) {
-    const remedy = 'Start more workers, or see what they run.'
+    const remedy = 'Start more workers, or check what they run.'
     return { kind: 'old', tone: 'bad', text: `${waits}: its workers do not keep up, or hang.`, remedy }
   }
   if (!isGrowing(row)) return undefined

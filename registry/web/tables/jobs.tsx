@@ -44,7 +44,7 @@ const columns: Record<ListedState, readonly Column[]> = {
   running: [{ ...enqueued, name: 'due since' }, tries, worker, from],
   scheduled: [due, priority, from],
   retrying: [due, tries, failure, from],
-  dead: [{ name: 'given up', value: ({ deadMs }) => <Ago atMs={deadMs} /> }, tries, failure, from],
+  dead: [{ name: 'dead since', value: ({ deadMs }) => <Ago atMs={deadMs} /> }, tries, failure, from],
   done: [
     { name: 'state', value: ({ state }) => <JobBadge state={state} /> },
     { name: 'ended', value: ({ endedMs }) => <Ago atMs={endedMs} /> },

@@ -58,7 +58,7 @@ export const ScheduleTable = ({
               <Next row={row} />
             </td>
             <td data-name="last">{row.lastMs === undefined ? 'never' : <Ago atMs={row.lastMs} />}</td>
-            <td data-name="missed" title="What becomes of times at which no worker was there">
+            <td data-name="missed" title="What happens to times without a live worker">
               {row.missed === 'skip' ? 'skipped' : 'once'}
             </td>
             <QueueCell queue={row.queue} />

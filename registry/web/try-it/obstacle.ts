@@ -11,8 +11,8 @@ export const obstacleTo = (
   const refused = refusal('run')
   if (refused !== undefined) return refused
   if (pausedQueue !== undefined)
-    return `Queue ${pausedQueue} is paused: nothing would take the call. Resume it first, or enqueue a job.`
+    return `Queue ${pausedQueue} is paused: no worker would claim the call. Resume it first, or enqueue a job.`
   if (textProblem) return `The arguments cannot be sent: line ${textProblem.line}, column ${textProblem.column}.`
   if (value === undefined) return 'There are no arguments yet.'
-  return 'wrong' in timeout ? `The timeout cannot be used. ${timeout.wrong}` : undefined
+  return 'wrong' in timeout ? `The timeout is invalid. ${timeout.wrong}` : undefined
 }

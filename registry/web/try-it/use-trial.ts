@@ -69,7 +69,7 @@ export const useTrial = (detail: TaskDetail) => {
     const { isKept, about } = await keepArgsInAddress(detail, args.value, tab)
     if (!isKept) return notice.show(about)
     const isCopied = await copyText(location.href)
-    notice.show((isCopied ? 'Link copied.' : 'The address of this page now holds the arguments.') + about)
+    notice.show((isCopied ? 'Link copied.' : 'The address of this page now has the arguments.') + about)
   }
   const reuse = ({ args: text, isWhole }: PastRun) => {
     args.setText(text ?? '')

@@ -25,20 +25,15 @@ const optionChanges = (before: TaskVersion, after: TaskVersion): SchemaChange[] 
   const tell = (pointer: string, kind: ChangeKind, text: string) => changes.push({ pointer, kind, text })
   if (before.timeoutMs !== after.timeoutMs) {
     const kind = after.timeoutMs < before.timeoutMs ? 'unclear' : 'fits'
-    tell(
-      'timeout',
-      kind,
-      `Was ${ms(before.timeoutMs)}, is ${ms(after.timeoutMs)}, for calls that give no time of their own.`,
-    )
+    tell('timeout', kind, `Was ${ms(before.timeoutMs)}, is ${ms(after.timeoutMs)}, for calls without a timeout.`)
   }
   if (before.idempotent && !after.idempotent)
-    tell('idempotent', 'unclear', 'Is not idempotent any more: a call whose worker dies fails, and is not tried again.')
-  if (!before.idempotent && after.idempotent)
-    tell('idempotent', 'fits', 'Is idempotent now: it may run more than once.')
+    tell('idempotent', 'unclear', 'No longer idempotent: a call whose worker crashes fails and is not retried.')
+  if (!before.idempotent && after.idempotent) tell('idempotent', 'fits', 'Now idempotent: it may run more than once.')
   if (before.dangerous === undefined && after.dangerous !== undefined)
-    tell('dangerous', 'unclear', 'Is declared dangerous now: people are asked before they run it.')
+    tell('dangerous', 'unclear', 'Now dangerous: it needs a confirmation.')
   if (before.dangerous !== undefined && after.dangerous === undefined)
-    tell('dangerous', 'unclear', 'Is not declared dangerous any more: nobody is asked before it is run.')
+    tell('dangerous', 'unclear', 'No longer dangerous: it runs without a confirmation.')
   if (before.description !== after.description) tell('description', 'fits', 'The description changed.')
   return changes
 }

@@ -19,8 +19,8 @@ export const Versions = ({ detail }: { detail: TaskDetail }) => {
   if (versions.length < 2)
     return (
       <p class="quiet">
-        There is one version. Declare the task with another number, as in <code>{printable(row.name)}:2.0</code>, and
-        run a worker that provides both: what changed is told here.
+        There is only one version. To compare, declare the task with another number, such as{' '}
+        <code>{printable(row.name)}:2.0</code>, and run a worker that provides both.
       </p>
     )
   const before = versions.find(({ task }) => task === names.before) ?? versions.at(-1)!

@@ -31,18 +31,17 @@ const versions = ({ workers }: Overview): Finding[] => {
   if (told.length === 0) return [{ what: 'versions', level: 'ok', message: 'no worker is live' }]
   const isMixed = [...byClient.values()].some(found => found.size > 1)
   if (!isMixed) return [{ what: 'versions', level: 'ok', message: told.join(', ') }]
-  const message = `workers of several versions are live: ${told.join(', ')}. That works while you deploy; afterwards start the older ones anew: pshub workers`
+  const message = `live workers run different versions: ${told.join(', ')}. This is normal during a deployment; afterwards restart the older ones: pshub workers`
   return [{ what: 'versions', level: 'warning', message }]
 }
 
 const conflicts = ({ tasks }: Overview): Finding[] => {
   const found = tasks.filter(({ conflict }) => conflict)
-  if (found.length === 0)
-    return [{ what: 'schemas', level: 'ok', message: 'live workers declare each task in one way' }]
+  if (found.length === 0) return [{ what: 'schemas', level: 'ok', message: 'live workers agree on every schema' }]
   return found.map(({ task }) => ({
     what: 'schemas',
     level: 'warning',
-    message: `live workers declare ${task} with different schemas; whichever takes a call decides. Give the changed one a new version, or start all of them anew: pshub workers`,
+    message: `live workers declare ${task} with different schemas; the worker that claims a call applies its own. Give the changed task a new version, or restart all its workers: pshub workers`,
   }))
 }
 
@@ -56,11 +55,11 @@ const lostWork = async (client: Redis, keys: Keys, { workers, atMs }: Overview):
     }),
   )
   const left = held.filter(({ count }) => count > 0)
-  if (left.length === 0) return [{ what: 'lost workers', level: 'ok', message: 'none holds anything' }]
+  if (left.length === 0) return [{ what: 'lost workers', level: 'ok', message: 'none holds a request' }]
   return left.map(({ id, host, pid, queue, count }) => ({
     what: 'lost workers',
     level: 'error',
-    message: `worker ${id} (${host}/${pid}) is gone and holds ${count} of queue ${queue}, which no live worker takes over. Start one that serves that queue: pshub worker --queue ${queue}`,
+    message: `worker ${id} (${host}/${pid}) is gone and holds ${count} of queue ${queue}, which no live worker can take over. Start a worker of that queue: pshub worker --queue ${queue}`,
   }))
 }
 
@@ -82,11 +81,11 @@ const strangeKeys = async (client: Redis, keys: Keys): Promise<Finding[]> => {
     } while (cursor !== '0' && looked < mostKeys)
     isWhole &&= cursor === '0'
   }
-  const partly = isWhole ? '' : ` Only about ${mostKeys} keys of each server were looked at.`
-  if (strange.length === 0) return [{ what: 'keys', level: 'ok', message: `none that is not pshub's.${partly}` }]
+  const partly = isWhole ? '' : ` Only about ${mostKeys} keys of each server were checked.`
+  if (strange.length === 0) return [{ what: 'keys', level: 'ok', message: `all keys are pshub's.${partly}` }]
   const shown = strange.slice(0, mostTold).map(key => JSON.stringify(key.slice(0, 120)))
   const more = strange.length > mostTold ? ` and ${strange.length - mostTold} more` : ''
-  const message = `${shown.join(', ')}${more} under this namespace are nothing that pshub writes. Another program has the same prefix: give one of both another (--namespace), or delete them.${partly}`
+  const message = `${shown.join(', ')}${more} in this namespace do not belong to pshub. Another program uses the same prefix: change one of the two (--namespace), or delete the keys.${partly}`
   return [{ what: 'keys', level: 'warning', message }]
 }
 

@@ -31,7 +31,7 @@ export const otherHub = (options: HubTargetOptions): ForwardTarget => {
     throw new ConfigError("otherHub: 'queue' must be the name of a queue: 1 to 64 letters, digits, and _ . -")
   // It could be this one: then what it has forwarded comes back, is known there, and has gone nowhere.
   if (queue !== undefined && forwarderOf(queue) !== undefined)
-    throw new ConfigError(`otherHub: ${queue} is the queue of a forwarder; name one that workers serve.`)
+    throw new ConfigError(`otherHub: ${queue} belongs to a forwarder; name a queue that workers serve.`)
   if (!isCountTo(rememberMs, maxRememberMs))
     throw new ConfigError(`otherHub: 'rememberMs' must be a whole number from 1 to ${maxRememberMs}.`)
   const hub = new RelayHub({ redis, namespace, logLevel: 'silent', statsd: undefined })

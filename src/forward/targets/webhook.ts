@@ -97,7 +97,8 @@ const headersOf = (given: WebhookOptions['headers']): Headers => {
       'user-agent': `pshub/${version}`,
       ...lowered(given),
     })
-    for (const name of headers.keys()) if (ownHeaders.test(name)) throw new Error(`${name} is written for each job`)
+    for (const name of headers.keys())
+      if (ownHeaders.test(name)) throw new Error(`${name} is set by pshub for each job`)
     return headers
   } catch (error) {
     throw new ConfigError(`webhook: 'headers' cannot be sent: ${messageOf(error)}.`)

@@ -108,7 +108,7 @@ export class HubStream<Chunk = unknown, Result = unknown>
   /** Nobody wants more of it: its handler is told to stop. */
   async return(): Promise<IteratorResult<Chunk, Result>> {
     this.#fail(
-      new HubError('Aborted', `The caller read no more of ${this.#task}.`, { task: this.#task, ...this.#known }),
+      new HubError('Aborted', `The caller stopped reading ${this.#task}.`, { task: this.#task, ...this.#known }),
     )
     this.#chunks = []
     this.#head = 0
@@ -200,12 +200,12 @@ export class HubStream<Chunk = unknown, Result = unknown>
   }
 
   #expire(): void {
-    const message = `${this.#task} gave no chunk for ${this.#idleMs} ms; ${this.#came} had come before.`
+    const message = `${this.#task} sent no chunk for ${this.#idleMs} ms after ${this.#came} chunks.`
     this.#fail(new HubError('Timeout', message, { task: this.#task, ...this.#known }))
   }
 
   #gap(chunk: number): HubError {
-    const message = `Chunk ${chunk} of ${this.#task} was lost: Redis has forgotten it. What came before it is complete.`
+    const message = `Chunk ${chunk} of ${this.#task} was lost: Redis no longer has it. All chunks before it arrived.`
     return new HubError('OutcomeUnknown', message, { task: this.#task, ...this.#known })
   }
 

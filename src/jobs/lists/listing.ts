@@ -89,16 +89,16 @@ export const checkJobsQuery = (query: JobsQuery): void => {
   if (state !== undefined && !listedStates.includes(state))
     throw wrong(`state must be ${listedStates.join(', ')}, not ${shown(state)}`)
   if (task !== undefined && typeof task !== 'string') throw wrong(`task must be a name, not ${shown(task)}`)
-  if (key !== undefined && typeof key !== 'string') throw wrong(`key must be a text, not ${shown(key)}`)
+  if (key !== undefined && typeof key !== 'string') throw wrong(`key must be a string, not ${shown(key)}`)
   if (text !== undefined && !(typeof text === 'string' && text.length <= longestText))
-    throw wrong(`text must be a text of up to ${longestText} characters`)
+    throw wrong(`text must be a string of up to ${longestText} characters`)
   for (const [name, value] of Object.entries({ task, key, text, from }))
     if (value !== undefined && state === undefined) throw wrong(`${name} needs a state`)
   if (limit !== undefined && !(Number.isInteger(limit) && limit > 0 && limit <= mostListed))
     throw wrong(`limit must be a whole number from 1 to ${mostListed}, not ${shown(limit)}`)
   const isPlace = state === 'done' ? isEndedPlace : (place: string) => placesOf(place) !== undefined
   if (from !== undefined && !(typeof from === 'string' && isPlace(from)))
-    throw wrong('from must be the next of a listing before')
+    throw wrong('from must be the next value of an earlier listing')
 }
 
 /** Reads what lies in queues, page by page. Meanwhile workers go on: a look, and no snapshot. */

@@ -34,8 +34,8 @@ export const largeIn = (value: unknown, pointer = ''): Problem | undefined => {
   if (value instanceof ExactNumber) {
     const shown = value.text.length > 40 ? `${value.text.slice(0, 40)}…` : value.text
     const why = isInteger.test(value.text)
-      ? 'is beyond 2^53 - 1, where JavaScript rounds: set PSHUB_BIGINT=bigint to get a BigInt, or send it as a text'
-      : 'is larger than any number of JavaScript: send it as a text'
+      ? 'is beyond 2^53 - 1, where JavaScript rounds: set PSHUB_BIGINT=bigint to get a BigInt, or send it as a string'
+      : 'is larger than any number of JavaScript: send it as a string'
     return { pointer, message: `${shown} ${why}` }
   }
   if (typeof value !== 'object' || value === null) return undefined

@@ -26,7 +26,7 @@ export const drained = (value: unknown, context: TaskContext): unknown => {
   if (!isYielding(value)) return value
   const { [drains]: drain } = context as Partial<Draining>
   if (drain) return drain.call(context, value, context.signal)
-  throw new TaskError('A middleware gave its handler a context of its own, and what that yields has nowhere to go.')
+  throw new TaskError('A middleware replaced the context of its handler, so nobody receives what the handler yields.')
 }
 
 /** Of a handler that resolved with a generator. */

@@ -82,7 +82,7 @@ export class Lock {
     try {
       const answer = await this.#guards.lock(this.#name, this.#owner, this.#leaseMs, false)
       if (this.#isOver) return
-      if ('waitMs' in answer) return this.#lose('another run has taken it')
+      if ('waitMs' in answer) return this.#lose('another run took it')
       this.#heldFrom(sentAt)
     } catch {
       // Tried again as long as there is time.

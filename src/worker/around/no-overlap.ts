@@ -41,7 +41,7 @@ interface Run {
 const runAlone = async (next: TaskRun, guards: Guards, { name, leaseMs, request, ctx }: Run): Promise<unknown> => {
   const lock = new Lock(guards, name, newId(), leaseMs)
   const waitMs = await asked(lock.take())
-  if (waitMs > 0) throw new PutOff(waitMs, `Another run of ${name} has the lock.`)
+  if (waitMs > 0) throw new PutOff(waitMs, `Another run of ${name} holds the lock.`)
   const locked = new LockedContext(ctx, lock)
   try {
     // It was given up meanwhile: whatever ran now was told of that before it could listen, and might keep the lock for ever.

@@ -26,7 +26,11 @@ export const rateLimit = (options: RateLimitOptions): TaskMiddleware => {
     const name = sharedName(options, request)
     if (name === undefined) return next(request, ctx)
     return asked(guards.admit(name, limit, periodMs, ctx.isJob)).then(waitMs => {
-      if (waitMs > 0) throw new PutOff(waitMs, `${limit} of ${name} began in the last ${periodMs} ms.`)
+      if (waitMs > 0)
+        throw new PutOff(
+          waitMs,
+          `The rate limit of ${name} is reached: ${limit} runs started in the last ${periodMs} ms.`,
+        )
       return next(request, ctx)
     })
   }

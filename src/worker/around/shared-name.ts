@@ -41,7 +41,7 @@ export const sharedName = ({ tasks, key, name }: Sharing, { task, args }: TaskRe
   const text = key(args, task)
   if (text === undefined) return undefined
   if (typeof text !== 'string' && typeof text !== 'number')
-    throw new TypeError(`The key of ${task} must be a text or a number, not ${typeof text}.`)
+    throw new TypeError(`The key of ${task} must be a string or a number, not ${typeof text}.`)
   // Whatever is in it, and however long it is, it is a part of a key's name.
   return `${shared}#${createHash('sha256').update(String(text)).digest('base64url').slice(0, 22)}`
 }

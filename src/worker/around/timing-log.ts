@@ -39,7 +39,7 @@ const run = async (
     tell('ok')
     return result
   } catch (thrown) {
-    tell(thrown instanceof PutOff ? 'put off' : 'failed')
+    tell(thrown instanceof PutOff ? 'delayed' : 'failed')
     throw thrown
   }
 }
@@ -55,5 +55,5 @@ const write = (ctx: TaskContext, outcome: string, execMs: number, overMs: number
     execMs: Math.round(execMs * 1000) / 1000,
   }
   if (overMs === undefined) ctx.log.info('ran', fields)
-  else ctx.log.warn('ran for long', fields)
+  else ctx.log.warn('slow task', fields)
 }

@@ -109,7 +109,9 @@ export class Adopt {
 }
 
 const reasonOf = ({ task, losses }: Request): string =>
-  losses > 1 ? `${losses} workers that ran ${task} died` : `The worker that ran ${task} died`
+  losses > 1
+    ? `${losses} workers that ran ${task} crashed or lost their lease`
+    : `The worker that ran ${task} crashed or lost its lease`
 
 const lostError = (request: Request): WireError => ({
   code: 'WorkerLost',

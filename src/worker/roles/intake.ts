@@ -114,7 +114,7 @@ export class Intake {
     if (!slots.know(request.heldId, element.isJob ? leadingAt(element.text) : '')) return undefined
     if (!isRepeated) return request
     // It ended here before, and Redis has forgotten that: a replica was promoted that had not heard of it yet.
-    const message = `${request.task} had been run already when Redis failed over, and was not run again.`
+    const message = `${request.task} had already run when Redis failed over, and was not run again.`
     problem('failover')(new Error(message))
     this.#end(request, workerId, { code: 'WorkerLost', message, retryable: false }, undefined)
     return undefined
@@ -173,7 +173,7 @@ export class Intake {
     const job = run && request.job?.run && refusedRun(request.heldId, task, run, this.#context.settings.bigint)
     if (run) request.args = run
     if (!job) return false
-    this.#tellFailed(request, job, 'InvalidArgs', 'a payload is none that the task takes')
+    this.#tellFailed(request, job, 'InvalidArgs', 'a payload does not match the arguments of the task')
     this.#context.settle.add({ id: request.heldId, workerId, hubId: undefined, reply: '', job, slot: undefined })
     return true
   }

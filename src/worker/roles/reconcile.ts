@@ -43,7 +43,7 @@ export class Reconcile {
     const ended = lost.filter(each => slots.wasReleased(each))
     const open = lost.filter(each => !slots.wasReleased(each))
     if (ended.length > 0) {
-      const reason = `Redis had forgotten that ${ended.length} requests had ended here; they are not run again`
+      const reason = `Redis lost the record that ${ended.length} requests had ended here; they are not run again`
       problem('failover')(new Error(reason))
       await commands.send(client => queue.release(client, id, ended))
     }

@@ -67,7 +67,7 @@ export class Tick {
     if (plan instanceof UnknownZone) return this.#leave(due, plan)
     // What cannot be used has no times any more.
     const { message, nextMs } = plan ?? { message: '', nextMs: undefined }
-    if (!plan) problem('schedule')(new Error(`The schedule ${name} cannot be used, and is not kept up any more`))
+    if (!plan) problem('schedule')(new Error(`The schedule ${name} is invalid and no longer runs`))
     try {
       const isMine = await commands.send(client => jobQueue.tick(client, name, tickMs, nextMs, message))
       if (isMine && entry)

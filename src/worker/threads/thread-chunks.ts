@@ -32,6 +32,6 @@ export class ThreadChunks implements Chunks {
   heard({ is }: ToThread): void {
     if (is === 'more' || is === 'aborted') this.#waiting?.resolve()
     // The main thread knows why: nobody hears of this.
-    if (is === 'stop') this.#waiting?.reject(new HubError('Aborted', 'Nothing more is wanted of it.'))
+    if (is === 'stop') this.#waiting?.reject(new HubError('Aborted', 'The stream was cancelled.'))
   }
 }

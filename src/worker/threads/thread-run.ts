@@ -65,7 +65,7 @@ export class ThreadRun {
     } catch (error) {
       port1.close()
       return this.fail(
-        new TaskError(`The arguments of ${this.#task.name.full} cannot be given to a thread: ${messageOf(error)}`),
+        new TaskError(`The arguments of ${this.#task.name.full} cannot be sent to a thread: ${messageOf(error)}`),
       )
     }
     this.#port = port1

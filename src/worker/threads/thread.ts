@@ -31,7 +31,7 @@ export default async ({ port }: { port: MessagePort }): Promise<ThreadOutcome> =
   try {
     exported = await import(request.module)
   } catch (error) {
-    tell({ is: 'unfit', reason: `${request.module} failed while it was loaded in a thread: ${messageOf(error)}` })
+    tell({ is: 'unfit', reason: `${request.module} failed while loading in a thread: ${messageOf(error)}` })
     // A module that failed once fails in this thread for ever. Until it is ended it must not be given another run.
     return new Promise(() => undefined)
   }
@@ -54,7 +54,7 @@ const taskOf = ({ task: name, module }: ThreadRequest, exported: object): Task =
   if (task) return task
   const isContract = contractsIn(exported).some(({ name: { full } }) => full === name)
   const hint = isContract
-    ? 'It exports the contract alone: give .handler() the module that exports what it returns.'
+    ? 'It exports only the contract: pass .handler() the module that exports its return value.'
     : 'Export what defineTask returned.'
   throw new TaskError(`${module} does not export ${name}, so no thread can run it. ${hint}`)
 }

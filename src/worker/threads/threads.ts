@@ -43,7 +43,7 @@ export class Threads {
     const { full } = task.name
     if (task.module === undefined)
       throw new ConfigError(
-        `${full} has threads, which find it in its module: give it 'module: import.meta.url', and export it.`,
+        `${full} has threads, which import it from its module: set 'module: import.meta.url' and export the task.`,
       )
     if (task.threads! > slots)
       throw new ConfigError(
@@ -53,7 +53,7 @@ export class Threads {
     const reason = whyNoThreads()
     if (reason !== undefined)
       throw new ConfigError(
-        `${full} has threads, which need pshub as it is installed, and ${reason}: keep pshub out of the bundle ` +
+        `${full} has threads, which need an installed pshub, and ${reason}: keep pshub out of the bundle ` +
           `(esbuild --external:pshub, 'externals' of webpack) and install it beside that.`,
       )
     const pool = new ThreadPool(task, this.#onProblem)

@@ -110,7 +110,7 @@ export const keyedJobChecks = [
       ok((await refusal('ordered:1.0', {})).includes('its jobs are ordered: give a key, for example '))
       ok((await refusal('echo:1.0', { key: 'a' })).includes('no worker declared the task as keyed'))
       for (const key of ['', 'x'.repeat(201), 'ü'.repeat(101), 7])
-        ok((await refusal('ordered:1.0', { key })).includes('key must be a text of 1 to 200 bytes, not '))
+        ok((await refusal('ordered:1.0', { key })).includes('key must be a string of 1 to 200 bytes, not '))
       for (const priority of ['high', 'low'])
         ok((await refusal('ordered:1.0', { key: 'a', priority })).includes('jobs with a key have no priority'))
       await wellDone(pair, await enqueue(pair, 'ordered:1.0', {}, { key: 'ü'.repeat(100), tracked: true }))

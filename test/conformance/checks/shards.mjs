@@ -86,7 +86,7 @@ export const shardChecks = [
         await spread.startCaller(),
       )
       equal(error?.code, 'NotEnqueued', JSON.stringify(error))
-      ok(error.message.includes(`The shards of queue ${queue} are being changed`), error.message)
+      ok(error.message.includes(`The shards of queue ${queue} are changing`), error.message)
     },
   },
   {

@@ -213,7 +213,9 @@ export const workerRows = [
       allowedFor: () => ['WorkerLost'],
       // A call that is held beside the one that kills goes from worker to worker with it, and is given up with it.
       isRight: ({ act, code, settles: [settle] }) =>
-        act || /^3 workers that ran .* died/.test(settle?.message) ? code === 'WorkerLost' : undefined,
+        act || /^3 workers that ran .* crashed or lost their lease/.test(settle?.message)
+          ? code === 'WorkerLost'
+          : undefined,
       linesPerSecond: 20,
       deaths: 'any',
     },

@@ -39,7 +39,7 @@ class _OneQueue(argparse.Action):
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, *_: Any) -> None:
         if getattr(namespace, self.dest) is not None:
-            raise ConfigError("--queue is given twice. A worker in Python serves one queue; start one for each.")
+            raise ConfigError("--queue was given twice. A worker in Python serves one queue; start one for each.")
         setattr(namespace, self.dest, values)
 
 
@@ -67,24 +67,24 @@ def _parser() -> _Parser:
         usage=f"{_NAME} [options] module ...",
         # What is an abbreviation today may be two options tomorrow.
         allow_abbrev=False,
-        description="Serves every task that the modules declare. Ctrl-C or SIGTERM stop it gracefully: it takes no more work, lets "
-        "what runs finish within the grace, and puts the rest back for other workers. A second one ends it at once. While Redis is "
-        "away it goes on trying. The log is lines of JSON on stderr. kill -TTIN <pid> has it write there where each thread is.",
+        description="Serves every task that the modules declare. Ctrl-C or SIGTERM stops it gracefully: it claims no more requests, "
+        "running tasks finish within the grace period, and the rest returns to the queue. A second signal stops it at once. While "
+        "Redis is unreachable, it keeps reconnecting. The log is JSON lines on stderr. kill -TTIN <pid> writes the stack of each thread there.",
         epilog="A time is a number of seconds, or has a unit: 500ms, 2s, 1m, 1h, 1d.",
     )
     parser.add_argument("modules", nargs="*", metavar="module", help="package.module, or the path of a file")
     parser.add_argument("--redis", metavar="url", help="default: PSHUB_REDIS, else redis://127.0.0.1:6379")
     parser.add_argument("--queue", metavar="name", action=_OneQueue, help="queue to serve, one (default)")
-    parser.add_argument("--slots", metavar="n", help="calls to run at once (4)")
-    parser.add_argument("--job-slots", metavar="n", help="how many of these may run jobs (half)")
+    parser.add_argument("--slots", metavar="n", help="requests to run at once (4)")
+    parser.add_argument("--job-slots", metavar="n", help="how many of the slots may run jobs (half)")
     parser.add_argument("--namespace", metavar="name", help="prefix of all keys (pshub)")
-    parser.add_argument("--grace", metavar="time", help="what runs may take when it is told to stop (10s)")
-    parser.add_argument("--lease", metavar="time", help="others take over when it is silent for this long (4s)")
+    parser.add_argument("--grace", metavar="time", help="grace period for running tasks when it stops (10s)")
+    parser.add_argument("--lease", metavar="time", help="lease: others take over after this long without a heartbeat (4s)")
     parser.add_argument("--max-payload-bytes", metavar="n", help="largest arguments or result (1 MiB)")
     parser.add_argument("--max-backlog", metavar="n", help="requests that may wait in the queue (10000)")
-    parser.add_argument("--health-port", metavar="port", help="answer probes there: /livez and /readyz")
-    parser.add_argument("--build", metavar="text", help="build of your program, shown with the worker: a git commit, an image tag")
-    parser.add_argument("--statsd", metavar="host:port", help="send metrics there")
+    parser.add_argument("--health-port", metavar="port", help="port that answers probes: /livez and /readyz")
+    parser.add_argument("--build", metavar="text", help="build of your program, shown with the worker: a git commit or an image tag")
+    parser.add_argument("--statsd", metavar="host:port", help="StatsD daemon for metrics")
     parser.add_argument("--name", metavar="text", help="name in these metrics (PSHUB_NAME, else that of the host)")
     parser.add_argument("--log-level", metavar="level", help="debug, info, warn, error or silent (PSHUB_LOG_LEVEL, else info)")
     parser.add_argument("--version", action="version", version=__version__)
@@ -127,7 +127,7 @@ def _write_stacks(*_: Any) -> None:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Exit codes: 0 stopped gracefully, 1 a module failed while it was loaded, 2 wrong usage or settings, 128 + n by signal n."""
+    """Exit codes: 0 stopped gracefully, 1 a module failed while loading, 2 wrong usage or settings, 128 + n by signal n."""
     try:
         given = _parser().read(arguments)
         log_to_stderr(_level_of(given.pop("log_level")))
@@ -171,7 +171,7 @@ def _serve(worker: Worker) -> int:
         else:
             reason = why_away()
             if reason and not state["signal"]:
-                logger.error("%s Trying until it is there.", reason)
+                logger.error("%s Reconnecting.", reason)
 
     threading.Thread(target=start, daemon=True).start()
     while not told.wait(1.0):

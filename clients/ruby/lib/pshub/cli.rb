@@ -16,14 +16,14 @@ module Pshub
     BANNER = <<~TEXT
       Usage: pshub-worker-rb [options] file.rb ...
 
-      Serves every task that the files declare. Ctrl-C or SIGTERM stop it gracefully: it takes no more work, lets what runs finish
-      within the grace, and puts the rest back for other workers. A second one ends it at once. While Redis is away it goes on
-      trying. The log is lines of JSON on stderr. kill -TTIN <pid> has it write there where each thread is.
+      Serves every task that the files declare. Ctrl-C or SIGTERM stops it gracefully: it claims no more requests, running tasks
+      finish within the grace period, and the rest returns to the queue. A second signal stops it at once. While Redis is
+      unreachable, it keeps reconnecting. The log is JSON lines on stderr. kill -TTIN <pid> writes the stack of each thread there.
       A time is a number of seconds, or has a unit: 500ms, 2s, 1m, 1h, 1d.
 
     TEXT
 
-    # Exit codes: 0 stopped gracefully, 1 a file failed while it was loaded, 2 wrong usage or settings, 128 + n by signal n.
+    # Exit codes: 0 stopped gracefully, 1 a file failed while loading, 2 wrong usage or settings, 128 + n by signal n.
     def self.main(arguments) = new.main(arguments)
 
     def initialize
@@ -68,7 +68,7 @@ module Pshub
 
     # A second one would silently take the place of the first: workers in TypeScript serve several.
     def one_queue(name)
-      raise ConfigError, "--queue is given twice. A worker in Ruby serves one queue; start one for each." if @options.key?(:queue)
+      raise ConfigError, "--queue was given twice. A worker in Ruby serves one queue; start one for each." if @options.key?(:queue)
 
       @options[:queue] = name
     end
@@ -85,16 +85,16 @@ module Pshub
         parser.require_exact = true
         parser.on("--redis URL", "default: PSHUB_REDIS, else redis://127.0.0.1:6379") { |v| @options[:redis] = v }
         parser.on("--queue NAME", "queue to serve, one (default)") { |v| one_queue(v) }
-        parser.on("--slots N", "calls to run at once (4)") { |v| number(:slots, v) }
-        parser.on("--job-slots N", "how many of these may run jobs (half)") { |v| number(:job_slots, v) }
+        parser.on("--slots N", "requests to run at once (4)") { |v| number(:slots, v) }
+        parser.on("--job-slots N", "how many of the slots may run jobs (half)") { |v| number(:job_slots, v) }
         parser.on("--namespace NAME", "prefix of all keys (pshub)") { |v| @options[:namespace] = v }
-        parser.on("--grace TIME", "what runs may take when it is told to stop (10s)") { |v| time(:grace, v) }
-        parser.on("--lease TIME", "others take over when it is silent for this long (4s)") { |v| time(:lease, v) }
+        parser.on("--grace TIME", "grace period for running tasks when it stops (10s)") { |v| time(:grace, v) }
+        parser.on("--lease TIME", "lease: others take over after this long without a heartbeat (4s)") { |v| time(:lease, v) }
         parser.on("--max-payload-bytes N", "largest arguments or result (1 MiB)") { |v| number(:max_payload_bytes, v) }
         parser.on("--max-backlog N", "requests that may wait in the queue (10000)") { |v| number(:max_backlog, v) }
-        parser.on("--health-port PORT", "answer probes there: /livez and /readyz") { |v| number(:health_port, v) }
-        parser.on("--build TEXT", "build of your program, shown with the worker: a git commit, an image tag") { |v| @options[:build] = v }
-        parser.on("--statsd HOST:PORT", "send metrics there") { |v| @options[:statsd] = v }
+        parser.on("--health-port PORT", "port that answers probes: /livez and /readyz") { |v| number(:health_port, v) }
+        parser.on("--build TEXT", "build of your program, shown with the worker: a git commit or an image tag") { |v| @options[:build] = v }
+        parser.on("--statsd HOST:PORT", "StatsD daemon for metrics") { |v| @options[:statsd] = v }
         parser.on("--name TEXT", "name in these metrics (PSHUB_NAME, else that of the host)") { |v| @options[:name] = v }
         parser.on("--log-level LEVEL", "debug, info, warn, error or silent (PSHUB_LOG_LEVEL, else info)") { |v| @level = v }
         parser.on("-h", "--help") { puts(parser) || exit }
@@ -156,7 +156,7 @@ module Pshub
     def start(worker, told, away)
       worker.start
       reason = away.text
-      Log.write(:error, "#{reason} Trying until it is there.", {}) if reason && told.empty?
+      Log.write(:error, "#{reason} Reconnecting.", {}) if reason && told.empty?
     rescue ConfigError => e
       warn "#{NAME}: #{e.message}"
       told << 2

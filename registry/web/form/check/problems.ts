@@ -82,7 +82,7 @@ export const problemsOf = (units: readonly Unit[], value: unknown, schemaAt: Sch
     const fixed = alternatives.map(one => (has(one, 'const') ? [own(one, 'const')] : ownArray(one, 'enum')))
     const before = problems.size
     if (/\(([2-9]|\d\d+) matches\)/.test(unit.error))
-      add(pointer, 'fits more than one of the alternatives; exactly one is asked for')
+      add(pointer, 'matches more than one of the alternatives; exactly one is allowed')
     else if (fixed.length && fixed.every(one => one !== undefined))
       add(pointer, wordsOf('enum', fixed.flat(), undefined))
     else {

@@ -54,7 +54,7 @@ export const wordsOf = (keyword: string, wanted: unknown, value: unknown): strin
     case 'not':
       return isObject(wanted) && Object.keys(wanted).length === 0 ? 'is not allowed' : 'has a value that is ruled out'
     case 'contains':
-      return 'must contain an item of the kind asked for'
+      return 'must contain an item of the required kind'
     case 'uniqueItems':
       return 'has the same item twice'
     default:
@@ -87,9 +87,9 @@ const limits = (keyword: string, wanted: unknown): string | undefined => {
     case 'maxProperties':
       return `must have at most ${several(wanted, 'field')}`
     case 'minContains':
-      return `must contain at least ${several(wanted, 'item')} of the kind asked for`
+      return `must contain at least ${several(wanted, 'item')} of the required kind`
     case 'maxContains':
-      return `must contain at most ${several(wanted, 'item')} of the kind asked for`
+      return `must contain at most ${several(wanted, 'item')} of the required kind`
     default:
       return undefined
   }

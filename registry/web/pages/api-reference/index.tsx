@@ -38,8 +38,8 @@ export const ApiReferencePage = () => {
       {routes && routes.length > 0 && (
         <>
           <p class="routes-intro">
-            Each task that a live worker has is called by a <code>POST</code> with its arguments as JSON, and a token of
-            the role run as <code>authorization: Bearer</code>. The answer is its result. Generators make clients of the{' '}
+            To call a task, send a <code>POST</code> with its arguments as JSON and a token of the role run as{' '}
+            <code>authorization: Bearer</code>. The response is its result. To generate a client, use the{' '}
             <a href={at('openapi.json')} target="_top">
               OpenAPI document
             </a>
@@ -49,7 +49,7 @@ export const ApiReferencePage = () => {
             <SearchField name="Search routes" state={state} />
           </search>
           {listed.found.length === 0 && (
-            <Empty title="No route fits.">
+            <Empty title="No matching routes.">
               <p>
                 <a href={state.link({ q: undefined, page: undefined })}>Show all routes</a>
               </p>

@@ -41,8 +41,8 @@ const RouteBody = ({ route }: { route: Route }) => (
     </p>
     <Example route={route} />
     <div class="schemas">
-      <SchemaView name="Arguments" schema={route.args as JsonSchema} none="None declared: any JSON is taken." />
-      <SchemaView name="Result" schema={route.result as JsonSchema} none="None declared: it may be any JSON." />
+      <SchemaView name="Arguments" schema={route.args as JsonSchema} none="None declared: any JSON is accepted." />
+      <SchemaView name="Result" schema={route.result as JsonSchema} none="None declared: it can be any JSON." />
     </div>
     <section>
       <h3>Headers</h3>

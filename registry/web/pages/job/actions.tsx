@@ -25,8 +25,8 @@ export const JobActions = ({ job, onDone }: { job: JobDetail; onDone(): void }) 
   const { id, queue } = job
   const isDead = job.state === 'dead' && job.hasMessage
   const canCancel = open.includes(job.state) && (job.isTracked || (job.state !== 'running' && !job.batch))
-  const gone = 'It was there no more.'
-  const retry = (argsText?: string) => change('retry', { queue, argsText }, 'It is tried again.', gone)
+  const gone = 'The job no longer exists.'
+  const retry = (argsText?: string) => change('retry', { queue, argsText }, 'Retried.', gone)
   const place = { queue, ...(seenState(job.state) ? { state: job.state } : {}), ...atOf(job) }
   const reason = refusal('admin')
   return (
@@ -34,8 +34,8 @@ export const JobActions = ({ job, onDone }: { job: JobDetail; onDone(): void }) 
       <div class="job-actions">
         {isDead && (
           <>
-            <ActionButton name="Try again" of={id} question="Try this job again" verb="Try it again" act={retry}>
-              It goes back into its queue, with all its tries before it{job.chain && '; its chain goes on with it'}.
+            <ActionButton name="Retry" of={id} question="Retry this job" verb="Retry it" act={retry}>
+              It goes back into its queue and keeps its count of tries{job.chain && '; its chain continues'}.
             </ActionButton>
             <button
               type="button"
@@ -45,16 +45,16 @@ export const JobActions = ({ job, onDone }: { job: JobDetail; onDone(): void }) 
               title={reason}
               onClick={() => reason === undefined && setEditing(!isEditing)}
             >
-              Edit the arguments and try again
+              Edit and retry
             </button>
             <ActionButton
               name="Delete"
               of={id}
               question="Delete this job"
               verb="Delete it"
-              act={() => change('delete', { queue }, 'It is deleted.', gone)}
+              act={() => change('delete', { queue }, 'Deleted.', gone)}
             >
-              It is gone for good, with its arguments{job.chain && ', and its chain never goes on'}.
+              This permanently deletes the job and its arguments{job.chain && '; its chain will not continue'}.
             </ActionButton>
           </>
         )}
@@ -65,12 +65,12 @@ export const JobActions = ({ job, onDone }: { job: JobDetail; onDone(): void }) 
             question="Run this job now"
             verb="Run it now"
             act={() =>
-              change('run', place, 'It waits no longer: the next free slot takes it.', 'It had not to wait any more.')
+              change('run', place, 'Due now: the next idle slot runs it.', 'It was no longer waiting for its time.')
             }
           >
-            It is taken as soon as a slot is free, and not{' '}
+            It runs as soon as a slot is idle, not{' '}
             {job.state === 'retrying' ? 'when its next try is due' : 'at its time'}.
-            {job.tries > 0 && ' Its tries before stay counted.'}
+            {job.tries > 0 && ' It keeps its count of tries.'}
           </ActionButton>
         )}
         {canCancel && (
@@ -79,16 +79,17 @@ export const JobActions = ({ job, onDone }: { job: JobDetail; onDone(): void }) 
             of={id}
             question="Cancel this job"
             verb="Cancel it"
-            act={() => change('cancel', place, 'It is cancelled.', 'It had ended before.')}
+            act={() => change('cancel', place, 'Cancelled.', 'It had already ended.')}
           >
             {job.state === 'running'
-              ? 'Its handler is told to end, and it is not tried again. Whether it stops is up to the handler.'
-              : 'It never runs.'}
+              ? 'The abort signal of its handler fires, and it is not retried. The handler decides whether to stop.'
+              : 'It will not run.'}
           </ActionButton>
         )}
         {open.includes(job.state) && !canCancel && (
           <span class="quiet">
-            It cannot be cancelled: it is not tracked, and {job.batch ? 'a batch waits for it' : 'it runs already'}.
+            It cannot be cancelled: it is not tracked, and{' '}
+            {job.batch ? 'a batch waits for it' : 'it is already running'}.
           </span>
         )}
         <span role="status">{said}</span>

@@ -30,7 +30,7 @@ export const BatchPicture = ({ batch: { id, queue, status, after, failed } }: { 
           />
           {failed && (
             <Next
-              title="When one did not end well"
+              title="When a job failed"
               job={failed}
               queue={queue}
               isIt={status.endedMs !== undefined && status.dead > 0}
@@ -39,7 +39,7 @@ export const BatchPicture = ({ batch: { id, queue, status, after, failed } }: { 
         </div>
       </div>
     ) : (
-      <p class="quiet">Nothing is known of it any more: it ended more than an hour ago.</p>
+      <p class="quiet">There is no record of it any more: it ended more than an hour ago.</p>
     )}
   </section>
 )

@@ -30,11 +30,11 @@ export const ChainPicture = ({ chain, self, onDone }: { chain: Chain; self: stri
           <ActionButton
             name="Continue from here"
             of={dead.id}
-            question={`Try step ${steps.indexOf(dead) + 1} again`}
+            question={`Retry step ${steps.indexOf(dead) + 1}`}
             verb="Continue the chain"
             act={() => retry(dead).then(onDone)}
           >
-            The chain goes on with it, from its first try on. To try it with other arguments, go to that job.
+            The chain continues with this step and a new count of tries. To change its arguments, open its job.
           </ActionButton>
         )}
         {open > 0 && first && (
@@ -46,8 +46,8 @@ export const ChainPicture = ({ chain, self, onDone }: { chain: Chain; self: stri
             typed={open > mostUntyped ? String(open) : undefined}
             act={() => post(`jobs/${inAddress(chain.id)}/cancel-chain`, { queue: first.queue }).then(onDone)}
           >
-            {plural(open, 'step')} {open === 1 ? 'has' : 'have'} not ended. No further one starts. The handler of one
-            that runs is told to end.
+            {plural(open, 'step')} {open === 1 ? 'has' : 'have'} not ended. No further step starts. The abort signal of
+            a running step fires.
           </ActionButton>
         )}
       </div>
@@ -77,5 +77,5 @@ export const ChainPicture = ({ chain, self, onDone }: { chain: Chain; self: stri
 /** @throws ApiFailure; an Error when it was there no more */
 const retry = async ({ id, queue }: { id: string; queue: string }): Promise<void> => {
   const { changed } = await post<{ changed: boolean }>(`jobs/${inAddress(id)}/retry`, { queue })
-  if (!changed) throw new Error('It is among the dead jobs no more: somebody tried it again, or deleted it.')
+  if (!changed) throw new Error('It is no longer dead: somebody retried or deleted it.')
 }

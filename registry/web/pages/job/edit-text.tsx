@@ -16,7 +16,7 @@ export const EditText = ({ text: before, retry }: { text: string; retry(text: st
   const send = async () => {
     if (problem) {
       wishes.current = { at: problem.at, wish: wishes.current.wish + 1 }
-      return notice.show('The arguments cannot be sent: they are no JSON.')
+      return notice.show('The arguments cannot be sent: they are not JSON.')
     }
     setBusy(true)
     try {
@@ -29,13 +29,13 @@ export const EditText = ({ text: before, retry }: { text: string; retry(text: st
   return (
     <section class="part tryit" aria-label="Edit the arguments">
       <p class="note">
-        These arguments have numbers that the form would round. As text they are sent as they are written, and the
-        worker checks them.
+        The form would round numbers of these arguments, so edit them as text. They are sent as written, and the worker
+        checks them.
       </p>
       <JsonTab text={text} problem={problem} schema={undefined} goTo={wishes.current} onText={setText} />
       <div class="run-controls">
         <button type="button" class="main" disabled={isBusy} onClick={() => void send()}>
-          Try again with these arguments
+          Retry with these arguments
         </button>
       </div>
       {notice.line}

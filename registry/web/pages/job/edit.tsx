@@ -35,7 +35,7 @@ const EditInForm = ({ job, retry }: EditProps) => {
 
 /** Of a task that nobody declares any more there is no form. */
 const undeclared = ({ task }: JobDetail): TaskDetail =>
-  ({ row: { task }, args: undefined, unusable: 'nobody declares this task now' }) as TaskDetail
+  ({ row: { task }, args: undefined, unusable: 'no worker declares this task' }) as TaskDetail
 
 const Editor = ({ detail, job, retry }: EditProps & { detail: TaskDetail }) => {
   const notice = useNotice()
@@ -45,7 +45,7 @@ const Editor = ({ detail, job, retry }: EditProps & { detail: TaskDetail }) => {
   const [isBusy, setBusy] = useState(false)
   useEffect(() => args.setValue(job.args), [])
   const send = async (isSentAnyway: boolean) => {
-    if (args.textProblem) return notice.show('The arguments cannot be sent: they are no JSON.')
+    if (args.textProblem) return notice.show('The arguments cannot be sent: they are not JSON.')
     if (args.value === undefined) return notice.show('There are no arguments yet.')
     // What stands for a hidden value need not fit: the service puts that in its place, and the worker has the last word.
     if (!isSentAnyway && !job.hidden?.args && checks.isRefusing()) return checks.refuse()
@@ -61,7 +61,7 @@ const Editor = ({ detail, job, retry }: EditProps & { detail: TaskDetail }) => {
     <section class="part tryit" aria-label="Edit the arguments">
       {job.hidden?.args && (
         <p class="note">
-          What is hidden stays as it is where you leave <code>{'<secret>'}</code>; write something else to replace it.
+          Hidden values do not change if you leave <code>{'<secret>'}</code>; write something else to replace it.
         </p>
       )}
       <ArgumentsEditor
@@ -78,7 +78,7 @@ const Editor = ({ detail, job, retry }: EditProps & { detail: TaskDetail }) => {
       />
       <div class="run-controls">
         <button type="button" class="main" disabled={isBusy} onClick={() => void send(false)}>
-          Try again with these arguments
+          Retry with these arguments
         </button>
       </div>
       {notice.line}

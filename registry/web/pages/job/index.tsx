@@ -59,10 +59,10 @@ const OneJob = ({ id }: { id: string }) => {
 }
 
 const Gone = ({ wasThere }: { wasThere: boolean }) => (
-  <Empty title={wasThere ? 'It has gone; this is what was known last.' : 'Nothing is known of this job.'}>
+  <Empty title={wasThere ? 'The job is gone; this is its last known state.' : 'There is no record of this job.'}>
     <p>
-      A job that is done is forgotten, unless it is tracked; then its record is kept for an hour, or as long as was
-      said. One that is not tracked is only found from <a href={at('jobs')}>the list of jobs</a>.
+      A successful job is deleted unless it is tracked. The record of a tracked job is kept for an hour, or as long as
+      its options say. To find an untracked job, search <a href={at('jobs')}>the list of jobs</a>.
     </p>
   </Empty>
 )
@@ -72,7 +72,7 @@ const Details = ({ job, read, isGone }: { job: JobDetail; read: Repeated<JobDeta
     {!isGone && <JobActions job={job} onDone={read.again} />}
     <Facts job={job} />
     {job.state === 'dead' && !job.hasMessage && (
-      <p class="note warn">It is among the dead ones no more: somebody deleted it, or later ones took its place.</p>
+      <p class="note warn">It is no longer among the dead jobs: somebody deleted it, or newer dead jobs replaced it.</p>
     )}
     <Timeline job={job} />
     {job.chain && <ChainPicture chain={job.chain} self={job.id} onDone={read.again} />}
@@ -117,7 +117,7 @@ const Facts = ({ job }: { job: JobDetail }) => (
         ['Enqueued', job.enqueuedMs],
         [job.state === 'retrying' ? 'Next try' : 'Due', job.dueMs],
         ['Started', job.startedMs],
-        [job.state === 'dead' ? 'Given up' : 'Ended', job.endedMs],
+        [job.state === 'dead' ? 'Dead since' : 'Ended', job.endedMs],
         ['Not after', job.expiresMs],
       ] as const
     ).map(
@@ -141,7 +141,7 @@ const Facts = ({ job }: { job: JobDetail }) => (
       </Fact>
     )}
     {job.unique !== undefined && (
-      <Fact name="Only one of">
+      <Fact name="Unique for">
         <WrappedText>{job.unique}</WrappedText>
       </Fact>
     )}

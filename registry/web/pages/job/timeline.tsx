@@ -72,12 +72,12 @@ export const Timeline = ({ job }: { job: JobDetail }) => {
         )}
         {stretches.some(({ kind }) => kind === 'both') && (
           <span>
-            <span class="swatch" data-kind="both" aria-hidden="true" /> waited and ran: when it began is not told
+            <span class="swatch" data-kind="both" aria-hidden="true" /> waited and ran: start unknown
           </span>
         )}
         {stretches.some(({ isToCome }) => isToCome) && (
           <span>
-            <span class="swatch" data-kind="wait" data-open="true" aria-hidden="true" /> still to come, and not to scale
+            <span class="swatch" data-kind="wait" data-open="true" aria-hidden="true" /> planned, not to scale
           </span>
         )}
       </p>

@@ -31,7 +31,7 @@ export const Value = ({ title, text }: { title: string; text: string }) => {
             type="button"
             aria-pressed={isSorted.value}
             aria-label={`Sort by name: ${title.toLowerCase()}`}
-            title={isSorted.value ? 'Members are in the order of their names' : 'Members are in the order they came in'}
+            title={isSorted.value ? 'Fields are sorted by name' : 'Fields are in their original order'}
             onClick={() => {
               isSorted.value = !isSorted.value
             }}

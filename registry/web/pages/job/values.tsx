@@ -24,15 +24,15 @@ export const Values = ({ job }: { job: JobDetail }) => {
     <>
       {shown.hidden && (
         <div class="note">
-          {hiddenPart(shown.hidden)} not shown: <code>{'<secret>'}</code> stands in its place.{' '}
+          {hiddenPart(shown.hidden)} hidden and shown as <code>{'<secret>'}</code>.{' '}
           <ActionButton
             name="Show it"
             of={job.id}
-            question="Show what is hidden of this job"
+            question="Show hidden values of this job"
             verb="Show it"
             act={reveal}
           >
-            It is shown on this page until you leave it. The log says that you looked.
+            The values stay visible until you leave this page. The log records that you looked.
           </ActionButton>
         </div>
       )}

@@ -11,29 +11,29 @@ import { printable } from '../../text/printable.ts'
 
 const names: Record<MatchingAction, { button: string; ask(jobs: string): string; done: string; means: string }> = {
   retry: {
-    button: 'Try all again',
-    ask: jobs => `Try ${jobs} again`,
-    done: 'tried again',
-    means: 'They go back into their queues, with all their tries before them; chains go on with them.',
+    button: 'Retry all',
+    ask: jobs => `Retry ${jobs}`,
+    done: 'retried',
+    means: 'They go back into their queues and keep their count of tries; chains continue.',
   },
   delete: {
     button: 'Delete all',
     ask: jobs => `Delete ${jobs}`,
     done: 'deleted',
-    means: 'They are gone for good, with their arguments.',
+    means: 'This permanently deletes them and their arguments.',
   },
   run: {
     button: 'Run all now',
     ask: jobs => `Run ${jobs} now`,
     done: 'run now',
-    means: 'They are taken as soon as slots are free. Those that failed keep their tries counted.',
+    means: 'They run as soon as slots are idle. Failed jobs keep their count of tries.',
   },
   cancel: {
     button: 'Cancel all',
     ask: jobs => `Cancel ${jobs}`,
     done: 'cancelled',
     means:
-      'Those that wait never run; the handlers of those that run are told to end. Jobs of a batch, and jobs that run, can only be cancelled where they are tracked.',
+      'Waiting jobs will not run; the abort signals of running jobs fire. Running jobs and jobs of a batch can be cancelled only if they are tracked.',
   },
 }
 
@@ -151,7 +151,7 @@ const useBulk = (action: MatchingAction, view: JobsView) => {
   }
   const stop = () => {
     abort.current.abort()
-    change({ phase: 'over', problem: 'You stopped it; the rest is as it was.' })
+    change({ phase: 'over', problem: 'You stopped it; the remaining jobs did not change.' })
   }
   return { progress, act, stop }
 }
@@ -187,13 +187,13 @@ const BulkDialog = ({ action, view, close }: { action: MatchingAction; view: Job
               <p>
                 {count(changed + skipped)} of {count(matching)}
               </p>
-              <progress max={Math.max(1, matching)} value={changed + skipped} aria-label="How far it is" />
+              <progress max={Math.max(1, matching)} value={changed + skipped} aria-label="Progress" />
             </>
           )}
           {phase === 'over' && (
             <p>
               {plural(changed, 'job')} {changed === 1 ? 'is' : 'are'} {done}.
-              {skipped > 0 && ` ${plural(skipped, 'job')} could not be: gone by now, or not to be ${done}.`}
+              {skipped > 0 && ` ${plural(skipped, 'job')} could not be ${done}: they are gone or changed.`}
             </p>
           )}
         </div>
@@ -216,7 +216,7 @@ const BulkDialog = ({ action, view, close }: { action: MatchingAction; view: Job
           )}
           {(phase === 'counting' || phase === 'asking') && (
             <button type="button" onClick={close}>
-              Leave them
+              Close
             </button>
           )}
           {phase === 'asking' && (
@@ -249,7 +249,7 @@ const Which = ({ view: { queue, task, key, text } }: { view: JobsView }) => {
     ['key', key],
     ['text', text],
   ].filter(([, value]) => value !== '')
-  if (filters.length === 0) return <p>Of all queues and tasks.</p>
+  if (filters.length === 0) return <p>In all queues and tasks.</p>
   return (
     <ul class="chips">
       {filters.map(([name, value]) => (

@@ -35,9 +35,7 @@ export const JobsPage = () => {
     <>
       <PageHead title="Jobs">
         <SavedFilters />
-        {value && (
-          <Export one="job" columns={exportedJobs} rows={value.jobs} title="Those of this page, as they are filtered" />
-        )}
+        {value && <Export one="job" columns={exportedJobs} rows={value.jobs} title="Jobs of this page, as filtered" />}
       </PageHead>
       <States state={state} view={view} page={value} />
       <Filters state={state} view={view} />
@@ -98,7 +96,7 @@ const Actions = ({ view, onDone }: { view: JobsView; onDone(): void }) => {
       {actions.map(action => (
         <BulkButton key={action} action={action} view={view} onDone={onDone} />
       ))}
-      <span class="quiet">{hasFilter(view) ? 'of all that match, on every page' : ''}</span>
+      <span class="quiet">{hasFilter(view) ? 'all matching jobs, on every page' : ''}</span>
     </div>
   )
 }
@@ -117,7 +115,7 @@ const Listed = ({ page, view, state }: { page: JobPage; view: JobsView; state: Q
         {page.next === undefined ? (
           <span class="quiet">No further jobs</span>
         ) : (
-          <a href={state.link({ from: page.next })}>{page.jobs.length === 0 ? 'Look further' : 'Next'}</a>
+          <a href={state.link({ from: page.next })}>{page.jobs.length === 0 ? 'Search further' : 'Next'}</a>
         )}
       </nav>
     )}
@@ -126,28 +124,28 @@ const Listed = ({ page, view, state }: { page: JobPage; view: JobsView; state: Q
 
 const nothing: Record<JobsView['state'], string> = {
   waiting: 'No job waits for a slot.',
-  running: 'No job runs.',
-  scheduled: 'No job waits for its time.',
-  retrying: 'No job waits for another try.',
-  dead: 'No job was given up.',
-  done: 'No tracked job that ended is kept.',
+  running: 'No job is running.',
+  scheduled: 'No job is scheduled.',
+  retrying: 'No job is retrying.',
+  dead: 'No dead jobs.',
+  done: 'No tracked job has ended recently.',
 }
 
 const Nothing = ({ page, view, state }: { page: JobPage; view: JobsView; state: QueryState }) => {
   const isCut = page.next !== undefined
-  const title = isCut ? 'Nothing was found so far.' : hasFilter(view) ? 'No matching jobs.' : nothing[view.state]
+  const title = isCut ? 'No matches so far.' : hasFilter(view) ? 'No matching jobs.' : nothing[view.state]
   return (
     <Empty title={title}>
       {isCut && (
         <p>
           {view.state === 'done'
-            ? 'There is no list of what ended: all keys of Redis are looked through, some 20,000 at a time.'
-            : 'Of each queue 10,000 jobs are looked at, or 32 MB of them; there are more.'}
+            ? 'Ended jobs have no list: each search scans about 20,000 keys of Redis.'
+            : 'Only 10,000 jobs or 32 MB of each queue were searched; there are more.'}
         </p>
       )}
       {/^[\w-]{16,64}$/.test(view.text) && (
         <p>
-          Is it the id of a tracked job? <a href={jobPath(view.text)}>Go to job {view.text}</a>
+          Is this the id of a tracked job? <a href={jobPath(view.text)}>Go to job {view.text}</a>
         </p>
       )}
       {hasFilter(view) ? (
@@ -156,8 +154,8 @@ const Nothing = ({ page, view, state }: { page: JobPage; view: JobsView; state: 
         view.state === 'done' &&
         !isCut && (
           <p>
-            Jobs enqueued with <code>tracked</code> or <code>keepResultMs</code> are listed here for as long as their
-            records are kept.
+            Jobs enqueued with <code>tracked</code> or <code>keepResultMs</code> are listed here while their records are
+            kept.
           </p>
         )
       )}

@@ -10,7 +10,7 @@ export const KeyField = ({ state, view: { queue, task, key } }: { state: QuerySt
   const keyed = [...(tasks.value?.values() ?? [])].filter(row => row.keyed !== undefined).map(row => row.task)
   if (keyed.length === 0 && key === '') return null
   const of = task !== '' ? task : keyed.length === 1 ? keyed[0] : undefined
-  const missing = key === '' ? 'Write the key first.' : of === undefined ? 'Choose its task first.' : undefined
+  const missing = key === '' ? 'Enter the key first.' : of === undefined ? 'Choose its task first.' : undefined
   return (
     <form
       class="field"

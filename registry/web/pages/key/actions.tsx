@@ -22,9 +22,9 @@ export const KeyActions = ({ of, dead, said, onDone }: ActionsProps) => {
   const act = async (action: 'run' | 'skip' | 'retry', tell: (changed: number) => string) => {
     const what = action === 'skip' ? stuckAt : {}
     const { changed } = await post<KeyChange>(`keys/${action}`, { ...place, ...what })
-    onDone(changed > 0 ? tell(changed) : 'It is not there any more.')
+    onDone(changed > 0 ? tell(changed) : 'It no longer exists.')
   }
-  const first = payloads.length > 0 ? 'The payload with the lowest score' : 'The first job of its line'
+  const first = payloads.length > 0 ? 'The payload with the lowest score' : 'The first job'
   const what = plural(waiting, jobs.length > 0 && payloads.length === 0 ? 'job' : 'payload')
   const isNone = waiting === 0 && dead === 0
   return (
@@ -34,21 +34,22 @@ export const KeyActions = ({ of, dead, said, onDone }: ActionsProps) => {
           <ActionButton
             name="Run now"
             of={key}
-            question="Run what waits of this key now"
+            question="Run this key now"
             verb="Run it now"
-            act={() => act('run', () => 'It is due now.')}
+            act={() => act('run', () => 'Due now.')}
           >
-            It is taken as soon as a slot is idle, whatever time it waits for. What runs goes on.
+            Its waiting jobs run as soon as a slot is idle, even if they are scheduled for later. A running job keeps
+            running.
           </ActionButton>
           {state !== 'running' && (
             <ActionButton
               name="Skip"
               of={key}
-              question="Skip what this key is stuck at"
+              question="Skip the first of this key"
               verb="Skip it"
-              act={() => act('skip', () => 'It is skipped, and dead now.')}
+              act={() => act('skip', () => 'Skipped; it is dead now.')}
             >
-              {first} is dead then, and can be put back; what comes behind it is due.
+              {first} moves to the dead jobs and can be retried; the next one is due.
             </ActionButton>
           )}
           <ActionButton
@@ -59,22 +60,22 @@ export const KeyActions = ({ of, dead, said, onDone }: ActionsProps) => {
             typed={waiting > mostUntyped ? key : undefined}
             act={() => deleteAll(place, onDone)}
           >
-            All that waits of this key is gone for good. What runs goes on.
+            This permanently deletes everything that waits for this key. A running job keeps running.
           </ActionButton>
         </>
       )}
       {dead > 0 && (
         <ActionButton
-          name="Put the dead back"
+          name="Retry dead"
           of={key}
-          question={`Put ${count(dead)} dead back`}
-          verb="Put them back"
-          act={() => act('retry', changed => `${plural(changed, 'dead one')} ${changed === 1 ? 'is' : 'are'} back.`)}
+          question={`Retry ${plural(dead, 'dead job')}`}
+          verb="Retry them"
+          act={() => act('retry', changed => `${plural(changed, 'dead job')} retried.`)}
         >
-          They wait again with this key, as if they had never failed.
+          They wait again with this key, with a new count of tries.
         </ActionButton>
       )}
-      {isNone && state !== 'empty' && <span class="quiet">Nothing waits behind what runs.</span>}
+      {isNone && state !== 'empty' && <span class="quiet">Nothing waits behind the running job.</span>}
       <span role="status">{said}</span>
     </div>
   )
@@ -93,5 +94,7 @@ const deleteAll = async (
     left += step.skipped ?? 0
     from = step.next
   } while (from !== undefined)
-  onDone(`${count(deleted)} deleted${left > 0 ? `; ${count(left)} cannot be, because a batch waits for them` : ''}.`)
+  onDone(
+    `${count(deleted)} deleted${left > 0 ? `; ${count(left)} cannot be deleted, because a batch waits for them` : ''}.`,
+  )
 }

@@ -31,7 +31,7 @@ export const KeyPage = () => {
         <PageHead title="Key" before={<a href={at('jobs')}>Jobs</a>} />
         <Empty title="Which key?">
           <p>
-            A key is one of the jobs of a task: write both on <a href={at('jobs')}>the page of jobs</a>.
+            A key belongs to a task: enter both on <a href={at('jobs')}>the page of jobs</a>.
           </p>
         </Empty>
       </>
@@ -63,10 +63,10 @@ const OneKey = ({ place, name }: { place: string; name: string }) => {
 }
 
 const states: Record<KeyDetail['state'], { tone: Tone; title: string }> = {
-  running: { tone: 'good', title: 'A worker runs it; what waits comes behind that.' },
-  due: { tone: 'plain', title: 'It is taken as soon as a slot is idle.' },
-  later: { tone: 'quiet', title: 'It waits for its time.' },
-  empty: { tone: 'quiet', title: 'Nothing waits of it, and none runs.' },
+  running: { tone: 'good', title: 'A worker runs it; waiting jobs follow.' },
+  due: { tone: 'plain', title: 'It runs as soon as a slot is idle.' },
+  later: { tone: 'quiet', title: 'It is scheduled for later.' },
+  empty: { tone: 'quiet', title: 'Nothing waits or runs.' },
 }
 
 const State = ({ state }: { state: KeyDetail['state'] }) => (
@@ -117,7 +117,7 @@ const Facts = ({ of: { task, key, queue, state, dueMs, run, waiting, tries } }: 
     </Fact>
     <Fact name="Waiting">{count(waiting)}</Fact>
     {dueMs !== undefined && (
-      <Fact name={state === 'running' ? 'What waits is due' : 'Due'}>
+      <Fact name={state === 'running' ? 'Due' : 'Due'}>
         <span>
           <Moment atMs={dueMs} />
         </span>

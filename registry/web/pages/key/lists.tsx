@@ -94,12 +94,12 @@ export const Dead = ({ of: { jobs, count: all }, queue }: { of: DeadOfKey; queue
     name="dead"
     title="Dead"
     note={firstOf(jobs.length, all, 'latest')}
-    heads={['job', 'given up', 'tries', ...(hasScores(jobs) ? ['score'] : []), 'last failure', 'arguments']}
+    heads={['job', 'dead since', 'tries', ...(hasScores(jobs) ? ['score'] : []), 'last failure', 'arguments']}
   >
     {jobs.map(({ id, atMs, tries, score, error, args }, at) => (
       <tr key={`${id} ${at}`}>
         <JobCell id={id} place={{ queue, state: 'dead', at: String(Math.max(0, atMs) || 0) }} />
-        <td data-name="given up">
+        <td data-name="dead since">
           <Ago atMs={atMs} />
         </td>
         <td data-name="tries" class="number">

@@ -27,7 +27,7 @@ export const OverviewPage = () => {
       {isEmpty && <NoWorkersYet />}
       {value && !isEmpty && (
         <>
-          <Boundary what="What is wrong" of={value}>
+          <Boundary what="Problems" of={value}>
             <Health />
           </Boundary>
           <Boundary what="These figures" of={value}>

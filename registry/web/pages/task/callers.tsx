@@ -9,7 +9,7 @@ export const Callers = ({ detail }: { detail: TaskDetail }) => {
     <section class="part" aria-labelledby="callers">
       <h2 id="callers">Callers</h2>
       {callers.length === 0 ? (
-        <p class="quiet">Nobody has called it since its workers started.</p>
+        <p class="quiet">No calls since its workers started.</p>
       ) : (
         <div class="scroll panel">
           <table class="rows">

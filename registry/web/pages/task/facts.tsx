@@ -9,8 +9,8 @@ import { callsOf, rejectedCount } from '../../rows/queue-state.ts'
 import { count, ms, percent, perSecond, plural, us } from '../../text/figures.ts'
 
 const aboutKeyed = {
-  ordered: 'Its jobs with the same key run one after the other; it cannot be called',
-  merged: 'What waits with the same key comes in one run, each payload once; it cannot be called',
+  ordered: 'Jobs with the same key run one at a time; it cannot be called',
+  merged: 'Payloads with the same key are merged into one run; it cannot be called',
 }
 
 /** What is worth to know at first sight: as it was declared, and the figures of the last minute. */
@@ -32,7 +32,7 @@ export const TaskFacts = ({ detail }: { detail: TaskDetail }) => {
         ))}
       </Fact>
       <Fact name="Timeout">{ms(row.timeoutMs)}</Fact>
-      <Fact name="Idempotent" title="Whether it may run again when its worker dies">
+      <Fact name="Idempotent" title="Whether it may run again if its worker crashes">
         {row.idempotent ? 'yes' : 'no'}
       </Fact>
       {row.keyed && (

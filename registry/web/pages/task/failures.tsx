@@ -21,7 +21,7 @@ export const Failures = ({ detail: { row, failures, unanswered } }: { detail: Ta
       </div>
       <Errors errors={{ ...row.load.failed, ...row.load.notRun }} />
       {shown.length === 0 ? (
-        <p class="quiet">No call failed in the last hour, and all were run.</p>
+        <p class="quiet">No call failed or was rejected in the last hour.</p>
       ) : (
         <FailureTable groups={shown} view={view} state={state} of="task" />
       )}

@@ -65,7 +65,7 @@ const Parts = ({ detail }: { detail: TaskDetail }) => {
   }
   return (
     <>
-      <Boundary what="What is known of it" of={detail}>
+      <Boundary what="Facts" of={detail}>
         <Troubles detail={detail} />
         <TaskFacts detail={detail} />
       </Boundary>
@@ -155,13 +155,13 @@ const Schemas = ({ detail }: { detail: TaskDetail }) => (
     <h2 id="schemas">Schema</h2>
     {detail.unusable !== undefined && <p class="note warn wrap">Not used for checks: {printable(detail.unusable)}</p>}
     <div class="schemas">
-      <SchemaView name="Arguments" schema={detail.args} none="None declared: any JSON is taken." />
-      <SchemaView name="Result" schema={detail.result} none="None declared: it may be any JSON." />
+      <SchemaView name="Arguments" schema={detail.args} none="None declared: any JSON is accepted." />
+      <SchemaView name="Result" schema={detail.result} none="None declared: it can be any JSON." />
       {detail.yields !== undefined && (
         <SchemaView
           name="Each chunk"
           schema={detail.yields === true ? undefined : detail.yields}
-          none="It yields. None declared: chunks may be any JSON."
+          none="None declared: chunks can be any JSON."
         />
       )}
     </div>

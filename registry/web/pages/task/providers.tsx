@@ -26,8 +26,8 @@ export const Providers = ({ detail }: { detail: TaskDetail }) => {
       </div>
       {!rows && <Loading />}
       {rows && own.length === 0 && (
-        <Empty title="No worker provides it now.">
-          <p>Its calls fail with NoWorkers at once. Start a worker that has it:</p>
+        <Empty title="No worker provides it.">
+          <p>Calls fail with NoWorkers at once. Start a worker:</p>
           <WorkerCommand queue={queue} />
         </Empty>
       )}

@@ -18,7 +18,7 @@ export const WorkerFacts = ({ detail: { row, others } }: { detail: WorkerDetail 
           <Text>{language ? `${language}, pshub ${version}` : row.client || 'unknown'}</Text>
         </Fact>
         {row.build !== undefined && (
-          <Fact name="Build" title="Of the program, as the worker was told it">
+          <Fact name="Build" title="Build of the program, as set for the worker">
             <Text class="short">{row.build}</Text>
           </Fact>
         )}
@@ -40,7 +40,7 @@ export const WorkerFacts = ({ detail: { row, others } }: { detail: WorkerDetail 
           <Ago atMs={row.stats?.seen} />
         </Fact>
         {others.length > 0 && (
-          <Fact name="Same process" title="Of other queues or shards, or what it became when a lease had ended">
+          <Fact name="Same process" title="Of other queues or shards, or its successor after a lost lease">
             {others.map(({ id, queue, live }) => (
               <span key={id}>
                 <WorkerLink id={id} /> of {queue}
@@ -84,7 +84,7 @@ const Figures = ({ row }: { row: WorkerDetail['row'] }) => {
         </>
       )}
       <Fact name="Memory">{bytes(stats?.rssBytes)}</Fact>
-      <Fact name="Ended well" title="Since its start">
+      <Fact name="Succeeded" title="Since its start">
         {count(ok)}
       </Fact>
       <Fact name="Rejected" title="Since its start: by handlers, or for their arguments">
@@ -93,21 +93,21 @@ const Figures = ({ row }: { row: WorkerDetail['row'] }) => {
       <Fact name="Failed" title="Since its start">
         {count(failed)}
       </Fact>
-      <Fact name="Expired" title="Since its start: not started any more, because their time was over">
+      <Fact name="Expired" title="Since its start: not started, because their deadline had passed">
         {count(expired)}
       </Fact>
       {malformed > 0 && (
-        <Fact name="Malformed" title="Since its start: requests that cannot be read">
+        <Fact name="Malformed" title="Since its start: unreadable requests">
           {count(malformed)}
         </Fact>
       )}
       {unserved > 0 && (
-        <Fact name="Unserved" title="Since its start: requests without a deadline that no worker takes">
+        <Fact name="Unserved" title="Since its start: requests without a deadline for a task without workers">
           {count(unserved)}
         </Fact>
       )}
       {stats?.jobs && (
-        <Fact name="Jobs run · tried again · given up" title="Since its start">
+        <Fact name="Jobs run · retried · dead" title="Since its start">
           {count(stats.jobs.ran)} · {count(stats.jobs.retried)} · {count(stats.jobs.dead)}
         </Fact>
       )}

@@ -50,9 +50,9 @@ const OneWorker = ({ id }: { id: string }) => {
 }
 
 const Gone = ({ known }: { known: WorkerDetail | undefined }) => (
-  <Empty title={known ? 'It has left; this is what was known last.' : 'The registry knows no such worker.'}>
+  <Empty title={known ? 'The worker is gone; this is its last known state.' : 'The registry knows no such worker.'}>
     <p>
-      A worker that stops takes its record along; that of one that died is kept for an hour. See{' '}
+      The record of a worker is deleted when it stops, and an hour after it crashes. See{' '}
       <a href={at('workers')}>all workers</a>, or start one:
     </p>
     <WorkerCommand queue={known?.row.queue ?? 'default'} />

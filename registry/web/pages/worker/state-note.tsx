@@ -15,8 +15,8 @@ export const StateNote = ({ detail }: { detail: WorkerDetail }) => {
   if (state === 'serving') return null
   return (
     <p class="note warn">
-      It was told to stop: it takes nothing new, finishes what runs ({plural(detail.row.stats?.busy ?? 0, 'call')}), and
-      leaves.
+      It is stopping: it claims nothing new, finishes its running requests (
+      {plural(detail.row.stats?.busy ?? 0, 'call')}), and stops.
     </p>
   )
 }
@@ -25,39 +25,40 @@ const Lost = ({ detail: { row, others } }: { detail: WorkerDetail }) => {
   const successor = others.find(({ live }) => live)
   return (
     <section class="note bad lease" aria-labelledby="lease">
-      <h2 id="lease">Its lease ended</h2>
+      <h2 id="lease">Its lease expired</h2>
       <p>
         {row.stats ? (
           <>
-            It was heard of last <Ago atMs={row.stats.seen} />:
+            Last heartbeat <Ago atMs={row.stats.seen} />:
           </>
         ) : (
-          'It told nothing of itself:'
+          'It has no record:'
         )}{' '}
-        it died, or is cut off from Redis. What it held another worker of its queue takes over within seconds: jobs and
-        calls of idempotent tasks run again, other calls fail with WorkerLost. While there is no other worker, that
-        waits.
+        it crashed, or is cut off from Redis. Another worker of its queue takes over its requests within seconds: jobs
+        and calls of idempotent tasks run again, other calls fail with WorkerLost. Without another worker the requests
+        wait.
       </p>
       {successor && (
         <p>
-          Its process goes on as worker <WorkerLink id={successor.id} />, because another one took over what it held.
+          Its process continues as worker <WorkerLink id={successor.id} />, because another worker took over its
+          requests.
         </p>
       )}
       <ol>
         <li>
-          See whether process {row.pid} still runs on <Text class="short">{row.host || 'its host'}</Text>, and read the
-          end of its log. One that was killed for its memory says nothing there; the log of the system does.
+          Check whether process {row.pid} still runs on <Text class="short">{row.host || 'its host'}</Text>, and read
+          the end of its log. If it was killed for its memory, only the log of the system shows it.
         </li>
         <li>
-          If it runs, see whether it reaches Redis from there: <code>pshub check</code> tries it.
+          If it runs, check whether it reaches Redis from there: <code>pshub check</code>.
         </li>
         <li>
-          If it does not, see <a href={at(`workers?queue=${inAddress(row.queue)}`)}>who else serves its queue</a>, and
-          start another one:
+          If it does not, check <a href={at(`workers?queue=${inAddress(row.queue)}`)}>which workers serve its queue</a>,
+          and start another one:
         </li>
       </ol>
       <WorkerCommand queue={row.queue} />
-      <p>This record goes an hour after it was heard of last.</p>
+      <p>This record is deleted an hour after its last heartbeat.</p>
     </section>
   )
 }

@@ -17,7 +17,7 @@ export const WorkerTasks = ({ tasks }: { tasks: readonly WorkerTaskRow[] }) => {
     <section class="part" aria-labelledby="worker-tasks">
       <div class="part-head">
         <h2 id="worker-tasks">{plural(tasks.length, 'task')}</h2>
-        <span class="quiet">what this worker did of each: of the last minute, and counts since its start</span>
+        <span class="quiet">figures of the last minute, and counts since its start</span>
       </div>
       {tasks.length > 0 && (
         <div class="scroll panel">

@@ -21,7 +21,7 @@ export const keepArgsInAddress = async (
 ): Promise<{ isKept: boolean; about: string }> => {
   const { value, isWhole } = withoutSecrets(task, args)
   if (value === undefined)
-    return { isKept: false, about: 'These arguments may be secret, so there is no link to them.' }
+    return { isKept: false, about: 'These arguments may be secret, so they cannot be shared by link.' }
   const fragment = await argsToFragment(jsonText(value))
   if (fragment === undefined) return { isKept: false, about: 'The arguments are too large for a link.' }
   setFragment(tab === 'json' ? `as=json&${fragment}` : fragment)

@@ -78,7 +78,7 @@ export const ArgumentsEditor = (props: EditorProps) => {
           onClose={() => setPasting(false)}
         />
       )}
-      <Tabs label="How arguments are written" tabs={tabs} chosen={tab} onChoose={id => onTab(id as EditorTab)}>
+      <Tabs label="Input of arguments" tabs={tabs} chosen={tab} onChoose={id => onTab(id as EditorTab)}>
         {tab === 'json' && formRefusal !== undefined && <p class="quiet">{printable(formRefusal)}</p>}
         {/* The form stays while it is hidden: it checks what the text says. */}
         {detail.unusable === undefined && (
@@ -109,8 +109,8 @@ export const ArgumentsEditor = (props: EditorProps) => {
 }
 
 const refusalOfForm = ({ unusable }: TaskDetail, { textProblem }: Arguments): string | undefined => {
-  if (unusable !== undefined) return `There is no form, because the schema of the arguments is not used: ${unusable}.`
-  return textProblem && 'The form comes back when the text is JSON.'
+  if (unusable !== undefined) return `There is no form: the schema of the arguments cannot be used: ${unusable}.`
+  return textProblem && 'The form is available again when the text is valid JSON.'
 }
 
 /** What the worker refused, else what the form itself finds wrong, which the worker may judge all the same. */
@@ -123,7 +123,7 @@ const Refusals = ({
 }: Pick<EditorProps, 'verdict' | 'findings' | 'attention' | 'onSendAnyway'> & { onGo(pointer: string): void }) => (
   <>
     {verdict.length > 0 && (
-      <ProblemList title="What the worker refused" problems={verdict} attention={attention} onGo={onGo} />
+      <ProblemList title="Rejected by the worker" problems={verdict} attention={attention} onGo={onGo} />
     )}
     {verdict.length === 0 && findings.length > 0 && (
       <>

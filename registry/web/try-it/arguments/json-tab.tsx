@@ -62,7 +62,7 @@ export const JsonTab = ({ text, problem, schema, goTo, onText }: JsonTabProps) =
       </p>
       {schema !== undefined && (
         <p id={`${own}-keys`} class="quiet json-keys">
-          Ctrl-Space offers what may be written, ↓ and Enter take it, Esc closes.
+          Ctrl-Space shows suggestions, ↓ and Enter choose one, Esc closes.
         </p>
       )}
     </div>

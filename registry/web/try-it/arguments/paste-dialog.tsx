@@ -35,7 +35,7 @@ export const PasteDialog = ({ task, onFill, onClose }: PasteDialogProps) => {
     setBusy(false)
   }
   return (
-    <Dialog title="Arguments from what you have" onClose={onClose}>
+    <Dialog title="Arguments from a text" onClose={onClose}>
       <label for={own}>
         A job's id or address, a line of a log, a curl or pshub command, a link, a result, or JSON
       </label>
@@ -51,8 +51,7 @@ export const PasteDialog = ({ task, onFill, onClose }: PasteDialogProps) => {
         onInput={event => setText(event.currentTarget.value)}
       />
       <p id={`${own}-about`} class="quiet">
-        pshub writes no arguments into its log: of a line, those of the job that it names are taken, as long as that is
-        kept.
+        Log lines hold no arguments: a log line fills in those of the job that it names, while that job is kept.
       </p>
       <p id={`${own}-problem`} class="text-problem" role="alert">
         {printable(problem)}
@@ -72,12 +71,11 @@ export const PasteDialog = ({ task, onFill, onClose }: PasteDialogProps) => {
 /** @throws Error with a message for people */
 const argumentsOf = async (pasted: Pasted, task: string): Promise<{ text: string; about: string }> => {
   if (pasted.kind === 'nothing')
-    throw new Error('No arguments are in it, and no id of a job: JSON begins with { or [, an id has 22 characters.')
+    throw new Error('The text has no arguments and no id of a job: JSON begins with { or [, an id has 22 characters.')
   if (pasted.kind === 'args') return { text: pasted.text, about: `${pasted.from} filled in.` }
   const { id, queue } = pasted
   const job = await request<JobDetail>(`jobs/${inAddress(id)}${withQuery({}, queue === undefined ? {} : { queue })}`)
-  if (job.args === undefined)
-    throw new Error(`The arguments of job ${id} are not kept any more: it is ${job.state}, and its message has gone.`)
+  if (job.args === undefined) throw new Error(`The arguments of job ${id} are no longer kept: it is ${job.state}.`)
   const other = job.task === task ? '' : ` It is a job of ${job.task}.`
   return { text: textOf(job.args), about: `The arguments of job ${id} are filled in.${other}` }
 }

@@ -48,7 +48,7 @@ const ofNode = (node: JsonNode, text: string): Pasted => {
     return member?.kind === 'string' ? member.value : undefined
   }
   const args = members.get('args')
-  if (args && wordOf('task') !== undefined) return argsOf(args, 'The arguments that are in it are')
+  if (args && wordOf('task') !== undefined) return argsOf(args, 'Its arguments are')
   const id = wordOf('id')
   const isOfLog = members.has('level') || members.has('msg') || wordOf('task') !== undefined
   if (isOfLog && id !== undefined && idPattern.test(id)) return { kind: 'job', id, queue: wordOf('queue') }

@@ -25,7 +25,7 @@ export const argsFromFragment = async (fragment: string): Promise<string | undef
     const unpacked = plain === null ? await through(bytes, new DecompressionStream('deflate-raw')) : bytes
     return new TextDecoder('utf-8', { fatal: true }).decode(unpacked)
   } catch {
-    throw new Error('The arguments in the address cannot be read; it may have been cut off.')
+    throw new Error('The arguments in the address cannot be read; the address may be incomplete.')
   }
 }
 

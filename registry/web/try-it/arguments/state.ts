@@ -57,12 +57,12 @@ export const useArguments = (detail: TaskDetail, tell: (message: string) => void
         if (text === undefined || isOver) return
         const parsed = parseJson(text)
         setState(before => (parsed.ok ? ofValue(parsed.value) : ofText(text, before)))
-        tell('The arguments of the address are filled in.')
+        tell('The arguments from the address are filled in.')
       } catch (error) {
         if (!isOver) tell((error as Error).message)
       }
     }
-    if (draft) tell(`The arguments you left here are filled in${draft.isWhole ? '' : ', without their secret fields'}.`)
+    if (draft) tell(`Your last arguments are filled in${draft.isWhole ? '' : ', without their secret fields'}.`)
     else void load()
     addEventListener('hashchange', load)
     return () => {

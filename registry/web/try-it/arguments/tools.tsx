@@ -12,7 +12,7 @@ export const textOfFile = async (file: File): Promise<string> => {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(await file.arrayBuffer())
   } catch {
-    throw new Error(`${file.name} is not a text in UTF-8.`)
+    throw new Error(`${file.name} is not UTF-8 text.`)
   }
 }
 

@@ -102,7 +102,8 @@ export const scheduleOf = (
 ): { schedule: ScheduleRequest } | { wrong: string } => {
   if (!/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/.test(name))
     return { wrong: 'The name must be 1 to 64 letters, digits, dots, dashes and underscores.' }
-  if (cron.trim() === '') return { wrong: 'Say when, as in 0 3 * * *: minute, hour, day, month, day of the week.' }
+  if (cron.trim() === '')
+    return { wrong: 'Enter a cron entry such as 0 3 * * *: minute, hour, day, month, day of the week.' }
   const zone = timezone.trim()
   const chosen = { ...(zone === '' ? {} : { timezone: zone }), ...(key === '' ? {} : { key }) }
   return { schedule: { name, cron: cron.trim(), ...chosen, missed, task, args } }

@@ -19,7 +19,7 @@ const Text = ({ done }: { done: Done }) => {
     return (
       <>
         Scheduled as <a href={at(`schedules?q=${inAddress(name)}`)}>{printable(name)}</a>
-        {nextMs === undefined ? '; it is paused.' : `; its next time is ${dateTime(nextMs)} ${zoneName()}.`}
+        {nextMs === undefined ? '; it is paused.' : `; next run ${dateTime(nextMs)} ${zoneName()}.`}
       </>
     )
   }
@@ -27,7 +27,7 @@ const Text = ({ done }: { done: Done }) => {
     const { task, queue } = done.answer
     return (
       <>
-        Enqueued: it merges with what waits of{' '}
+        Enqueued: it merges with the waiting payloads of{' '}
         <a href={keyPath({ task, key: done.key, queue })}>key {printable(done.key)}</a> in queue {printable(queue)}.
       </>
     )
@@ -36,10 +36,10 @@ const Text = ({ done }: { done: Done }) => {
   const name = `job ${answer.id}`
   return (
     <>
-      {answer.isTwin ? 'It was there already, as ' : 'Enqueued as '}
+      {answer.isTwin ? 'A duplicate of ' : 'Enqueued as '}
       {isTracked ? <a href={jobPath(answer.id, { queue: answer.queue })}>{name}</a> : name} in queue{' '}
       {printable(answer.queue)}
-      {isTracked ? '.' : '; it is not tracked, so nothing is known of it once it has run.'}
+      {isTracked ? '.' : '; it is not tracked, so it has no record after it has run.'}
     </>
   )
 }

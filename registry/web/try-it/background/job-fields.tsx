@@ -75,7 +75,7 @@ const OfOneJob = ({ keyed, choices, change }: PartProps & { keyed: TaskRow['keye
   </>
 )
 
-const keyLabels = { ordered: 'Key: one at a time of each', merged: 'Key: merged with what waits of it' }
+const keyLabels = { ordered: 'Key: one job at a time', merged: 'Key: merged with waiting payloads' }
 
 const Score = ({ choices, change }: PartProps) => (
   <Field label="Score: lower ones first">

@@ -73,14 +73,14 @@ export const ScheduleFold = ({ times, onChange, isBusy, onSchedule }: ScheduleFo
           label="Missed times"
           value={times.missed}
           options={[
-            ['once', 'come once, together'],
+            ['once', 'run once for all'],
             ['skip', 'are skipped'],
           ]}
           onChoose={missed => change({ missed })}
         />
       </div>
       <p id={`${own}-cron`} class="quiet job-fields-note">
-        Minute, hour, day of the month, month, day of the week; six fields begin with seconds. Your own time zone is{' '}
+        Minute, hour, day of the month, month, day of the week; six fields begin with seconds. Your time zone is{' '}
         {ownZone()}. A schedule of the same name is replaced.
       </p>
       <div class="run-controls">

@@ -25,14 +25,7 @@ export const OfferList = ({ id, offered, onTake }: OfferListProps) => {
     if (own && around) own.style.left = `${Math.max(0, Math.min(left, around.clientWidth - own.offsetWidth))}px`
   }, [left, offers])
   return (
-    <div
-      ref={list}
-      id={id}
-      class="offers"
-      role="listbox"
-      aria-label="What may be written here"
-      style={{ top: `${top}px` }}
-    >
+    <div ref={list} id={id} class="offers" role="listbox" aria-label="Suggestions" style={{ top: `${top}px` }}>
       {offers.map(({ label, note, ...offer }, at) => (
         // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the field
         // biome-ignore lint/a11y/useKeyWithClickEvents: the field has the keys

@@ -16,7 +16,8 @@ export const HistoryView = ({ runs, onUse, onClear }: HistoryProps) => (
     </summary>
     {runs.length === 0 ? (
       <p class="quiet">
-        Your last {maxRuns} runs of this task will be here, in this browser only: their arguments and how they ended.
+        Your last {maxRuns} runs of this task appear here, with arguments and outcome. They are kept in this browser
+        only.
       </p>
     ) : (
       <>
@@ -34,7 +35,7 @@ export const HistoryView = ({ runs, onUse, onClear }: HistoryProps) => (
                 {run.args === undefined
                   ? run.isWhole
                     ? 'too large to keep'
-                    : 'may be secret, so they are not kept'
+                    : 'may be secret and are not kept'
                   : printable(run.args.slice(0, 200))}
               </code>
               <button type="button" disabled={run.args === undefined} onClick={() => onUse(run)}>

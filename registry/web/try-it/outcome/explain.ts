@@ -2,7 +2,7 @@ import type { Failure } from '../run/finished.ts'
 
 /** Whether the handler was started, in plain words. */
 export const ranText = ({ ran }: Failure): string | undefined =>
-  ran && { no: 'It certainly did not run.', maybe: 'It may have run.', yes: 'It ran.' }[ran]
+  ran && { no: 'It did not run.', maybe: 'It may have run.', yes: 'It ran.' }[ran]
 
 /** Whether it is safe and of use to do the same again. */
 export const repeatText = (failure: Failure, isIdempotent: boolean): string | undefined => {
@@ -10,24 +10,24 @@ export const repeatText = (failure: Failure, isIdempotent: boolean): string | un
   if (ran === undefined) return undefined
   if (ran === 'no')
     return retryable
-      ? 'Running it again is safe, and may succeed.'
-      : 'Running it again is safe, but fails the same way until something is changed.'
+      ? 'It is safe to run again, and may succeed.'
+      : 'It is safe to run again, but will fail the same way until something changes.'
   if (isIdempotent)
     return retryable || ran === 'maybe'
-      ? 'Running it again is safe, because the task is declared idempotent.'
-      : 'Running it again is safe, because the task is declared idempotent, but will hardly help.'
+      ? 'It is safe to run again, because the task is declared idempotent.'
+      : 'It is safe to run again, because the task is declared idempotent, but it will probably fail again.'
   return ran === 'maybe'
-    ? 'The task is not declared idempotent: check first what it did, because running it again may do it twice.'
-    : 'The task is not declared idempotent: running it again does everything again that it did before it failed.'
+    ? 'The task is not declared idempotent: check first what it did, because another run may do it twice.'
+    : 'The task is not declared idempotent: another run repeats everything it did before it failed.'
 }
 
 /** What the registry's own refusals mean; those of calls come with their meaning from the error table. */
 const ownMeanings: Partial<Record<Failure['code'], string>> = {
-  Unauthorized: 'You are no longer signed in. Load the page again to sign in.',
-  Forbidden: 'You are signed in, but may not run tasks here.',
-  TooManyRequests: 'More runs were asked for than the registry lets through. Wait a little.',
+  Unauthorized: 'You are no longer logged in. Reload the page to log in.',
+  Forbidden: 'You are logged in, but may not run tasks here.',
+  TooManyRequests: 'You started more runs than the registry allows. Wait a moment.',
   BadRequest: 'The registry did not understand the request.',
-  NotFound: 'The registry knows no such task, or its gateway is switched off.',
+  NotFound: 'The registry knows no such task, or its gateway is off.',
   Internal: 'Something went wrong between this page and the registry, not in the task.',
 }
 

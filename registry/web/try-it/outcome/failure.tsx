@@ -11,7 +11,7 @@ export const FailureView = ({ failure, isIdempotent }: { failure: Failure; isIde
   const rows = [
     ['What it means', meaningOf(failure)],
     ['Did it run?', ranText(failure)],
-    ['Again?', repeatText(failure, isIdempotent)],
+    ['Run again?', repeatText(failure, isIdempotent)],
   ] as const
   const data = withoutProblems(failure.data)
   return (
@@ -30,7 +30,7 @@ export const FailureView = ({ failure, isIdempotent }: { failure: Failure; isIde
       </dl>
       {data !== undefined && (
         <>
-          <h4>Details the task gave</h4>
+          <h4>Details from the task</h4>
           <JsonTree node={nodeOf(data)} />
         </>
       )}

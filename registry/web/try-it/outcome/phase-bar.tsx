@@ -5,7 +5,7 @@ const parts = [
   { key: 'backlog', name: 'Backlog', about: 'waited in Redis for an idle slot' },
   { key: 'queue', name: 'Queue', about: 'in the worker, until the handler started' },
   { key: 'exec', name: 'Run', about: 'the handler' },
-  { key: 'reply', name: 'Reply', about: 'sending the request, and the way back' },
+  { key: 'reply', name: 'Reply', about: 'the push, and the way back' },
 ] as const
 
 /** Where the time of one call went. The bar is for the eye; the table beside it says the same in words and numbers. */
@@ -38,7 +38,7 @@ export const PhaseBar = ({ phases }: { phases: CallPhases }) => {
             <th scope="row">Total</th>
             <td class="figure">{us(phases.total)}</td>
             <td />
-            <td class="quiet">as the registry saw it</td>
+            <td class="quiet">as measured by the registry</td>
           </tr>
         </tbody>
       </table>

@@ -77,7 +77,7 @@ const OneTable = ({ table }: { table: JsonTable }) => {
             Show {more} more
           </button>
         )}
-        <Export one="row" columns={exported} rows={rows} title="As they are sorted" />
+        <Export one="row" columns={exported} rows={rows} title="As sorted" />
       </div>
     </>
   )

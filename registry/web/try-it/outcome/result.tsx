@@ -24,10 +24,10 @@ export const Result = ({ task, text, node, previous }: ResultProps) => {
   const before = previous?.outcome.ok ? previous.outcome.node : undefined
   const tables = useMemo(() => (node ? tablesIn(node) : []), [node])
   const tabs: TabChoice[] = [
-    { id: 'pretty', name: 'Pretty', refusal: node ? undefined : 'What came is not JSON.' },
+    { id: 'pretty', name: 'Pretty', refusal: node ? undefined : 'The result is not JSON.' },
     ...(tables.length > 0 ? [{ id: 'table', name: 'Table' }] : []),
     { id: 'raw', name: 'Raw' },
-    { id: 'changes', name: 'Changes', refusal: before && node ? undefined : 'There is no run before this one.' },
+    { id: 'changes', name: 'Changes', refusal: before && node ? undefined : 'There is no previous run.' },
   ]
   const isShown = (tab: TabChoice) => tab.id === chosen && tab.refusal === undefined
   const shown = tabs.find(isShown)?.id ?? (node ? 'pretty' : 'raw')
@@ -40,7 +40,7 @@ export const Result = ({ task, text, node, previous }: ResultProps) => {
           Download
         </button>
       </div>
-      <Tabs label="How the result is shown" tabs={tabs} chosen={shown} onChoose={setChosen}>
+      <Tabs label="View of the result" tabs={tabs} chosen={shown} onChoose={setChosen}>
         {shown === 'pretty' && node && <JsonTree node={node} />}
         {shown === 'table' && <ResultTable tables={tables} />}
         {shown === 'raw' && <Raw text={text} />}
@@ -59,18 +59,18 @@ const Raw = ({ text }: { text: string }) => (
       {text.slice(0, maxRawLength)}
     </pre>
     {text.length > maxRawLength && (
-      <p class="quiet">These are the first {maxRawLength.toLocaleString('en')} characters. Download has all.</p>
+      <p class="quiet">This shows the first {maxRawLength.toLocaleString('en')} characters. Download has all.</p>
     )}
   </>
 )
 
 const Changes = ({ before, after }: { before: JsonNode; after: JsonNode }) => {
   const { changes, isComplete } = changesBetween(before, after)
-  if (changes.length === 0 && isComplete) return <p>The same as the run before.</p>
+  if (changes.length === 0 && isComplete) return <p>Same as the previous run.</p>
   return (
     <>
       <p>
-        {changes.length} {changes.length === 1 ? 'place differs' : 'places differ'} from the run before
+        {changes.length} {changes.length === 1 ? 'place differs' : 'places differ'} from the previous run
         {isComplete ? '.' : '; there are more.'}
       </p>
       <ul class="changes">

@@ -9,7 +9,7 @@ export const CopyButton = ({ label, text }: { label: string; text: () => string 
     const timer = setTimeout(() => setSaid(undefined), 2000)
     return () => clearTimeout(timer)
   }, [said])
-  const copy = async () => setSaid((await copyText(text())) ? 'Copied' : 'This browser does not let a page copy')
+  const copy = async () => setSaid((await copyText(text())) ? 'Copied' : 'This browser does not allow pages to copy')
   return (
     <button type="button" onClick={copy}>
       <span aria-live="polite">{said ?? label}</span>

@@ -2,7 +2,7 @@
 export interface CallChoices {
   /** Undefined: the task's own. */
   timeoutMs: number | undefined
-  /** Undefined: the one that had the task first, while it has workers. */
+  /** Undefined: first queue of the task, while it has workers. */
   queue: string | undefined
   /** W3C trace context; empty: none. */
   traceparent: string

@@ -27,7 +27,7 @@ export const CallFields = ({ queues, task, choices, onChange }: CallFieldsProps)
             aria-describedby={`${own}-about`}
             onChange={event => onChange({ queue: event.currentTarget.value || undefined })}
           >
-            <option value="">the one that had the task first</option>
+            <option value="">first queue of the task</option>
             {queues.map(({ queue }) => (
               <option key={queue} value={queue}>
                 {printable(queue)}: {whoServes(queue, task)}
@@ -74,8 +74,7 @@ export const CallFields = ({ queues, task, choices, onChange }: CallFieldsProps)
         {wrong}
       </p>
       <p id={`${own}-about`} class="quiet job-fields-note">
-        Workers take from their queue, whichever is idle first: one of them is chosen only where it serves a queue
-        alone. A call carries its arguments, its deadline and a trace, and nothing else; its id is made when it is sent.
+        Any idle worker of the queue runs the call. To choose one worker, choose a queue that only it serves.
       </p>
     </details>
   )

@@ -57,7 +57,7 @@ const givenUp: Failure = {
   message: 'You cancelled it.',
   ran: 'maybe',
   retryable: false,
-  meaning: 'A request that still waited is taken out of the queue; a handler that was already running is told to stop.',
+  meaning: 'A waiting request is removed from the queue; if the handler is running, its abort signal fires.',
 }
 
 const unreachable: Failure = { code: 'Internal', message: 'The registry cannot be reached.', ran: 'maybe' }
@@ -111,7 +111,7 @@ const failureOf = (text: string, status: number): Failure => {
   } catch {
     // Told below.
   }
-  return { code: 'Internal', message: `Status ${status}, without a word about why.`, ran: 'maybe' }
+  return { code: 'Internal', message: `Status ${status}, without a reason.`, ran: 'maybe' }
 }
 
 const phaseNames = ['backlog', 'queue', 'exec', 'reply', 'total'] as const

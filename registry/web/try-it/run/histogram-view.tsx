@@ -7,7 +7,7 @@ export const HistogramView = ({ timesMs }: { timesMs: readonly number[] }) => {
   const most = Math.max(1, ...bins.map(({ count }) => count))
   return (
     <table class="histogram">
-      <caption>How the times of those that succeeded spread</caption>
+      <caption>Times of successful runs</caption>
       <thead class="visually-hidden">
         <tr>
           <th scope="col">from, to</th>

@@ -58,7 +58,7 @@ export const Repeat = ({ task, args, choices, isIdempotent, danger, obstacle, te
       if (!one.outcome.ok && hopeless.has(one.outcome.failure.code)) break
     }
     setAbort(undefined)
-    tell(`${finished.length} runs are over.`)
+    tell(`${finished.length} runs are finished.`)
   }
   return (
     <details class="fold">
@@ -81,11 +81,13 @@ export const Repeat = ({ task, args, choices, isIdempotent, danger, obstacle, te
             Repeat
           </button>
         )}
-        {!isIdempotent && <span class="quiet">The task is not declared idempotent: each run does all it does.</span>}
+        {!isIdempotent && (
+          <span class="quiet">The task is not declared idempotent: every run repeats its effects.</span>
+        )}
       </div>
       {isAsking && (
         <Dialog title={`Run it ${text} times?`} onClose={() => setAsking(false)}>
-          <p>The task is not declared idempotent: what it does, it does each time again.</p>
+          <p>The task is not declared idempotent: every run repeats its effects.</p>
           <div class="dialog-actions">
             <button type="button" onClick={() => setAsking(false)}>
               Cancel

@@ -32,12 +32,12 @@ export const CopyAs = ({ call, judged }: { call: CallToWrite; judged: Judged }) 
           <CopyButton label={`Copy ${chosen}`} text={text} />
           {!hidden.isWhole && (
             <label>
-              <input type="checkbox" checked={isPlain} onChange={event => setPlain(event.currentTarget.checked)} />{' '}
-              write what is, or may be, secret
+              <input type="checkbox" checked={isPlain} onChange={event => setPlain(event.currentTarget.checked)} /> fill
+              in values that may be secret
             </label>
           )}
-          {chosen === 'curl' && <p class="quiet">PSHUB_TOKEN is the token you signed in with.</p>}
-          {chosen !== 'curl' && <p class="quiet">Put in the address of your Redis.</p>}
+          {chosen === 'curl' && <p class="quiet">PSHUB_TOKEN is the token you logged in with.</p>}
+          {chosen !== 'curl' && <p class="quiet">Insert the address of your Redis.</p>}
         </Tabs>
       )}
     </details>

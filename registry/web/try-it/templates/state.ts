@@ -42,10 +42,10 @@ export const useTemplates = (detail: TaskDetail, { value, textProblem }: Argumen
     telling(async () => {
       const refused = refusal('run')
       if (refused !== undefined) return refused
-      if (name.trim() === '') return 'Give it a name.'
-      if (textProblem || value === undefined) return 'There are no arguments yet that could be kept.'
+      if (name.trim() === '') return 'Enter a name.'
+      if (textProblem || value === undefined) return 'There are no arguments to save yet.'
       const kept = withoutSecrets(detail, value)
-      if (kept.value === undefined) return 'These arguments may be secret, so they are not kept.'
+      if (kept.value === undefined) return 'These arguments may be secret, so they cannot be saved.'
       await post<TemplateChange>(`templates/${taskInAddress(task)}`, { name, args: kept.value, isWhole: kept.isWhole })
       await load()
       return `${name.trim()} is saved${kept.isWhole ? '' : ', without its secret fields'}.`
@@ -54,7 +54,7 @@ export const useTemplates = (detail: TaskDetail, { value, textProblem }: Argumen
     telling(async () => {
       const { changed } = await post<TemplateChange>(`template-removal/${taskInAddress(task)}`, { name })
       await load()
-      return changed ? `${name} is deleted.` : `${name} was not there any more.`
+      return changed ? `${name} is deleted.` : `${name} no longer existed.`
     })
   return {
     list,

@@ -27,9 +27,7 @@ export const TemplatesView = ({ task, templates, onUse }: TemplatesProps) => {
     >
       <summary>Templates</summary>
       {list?.length === 0 && (
-        <p class="quiet">
-          Arguments that you give a name are kept here, for everybody who may look at {printable(task)}.
-        </p>
+        <p class="quiet">Save arguments under a name here, for everybody who may see {printable(task)}.</p>
       )}
       {list && list.length > 0 && (
         <ul class="history templates">
@@ -57,7 +55,9 @@ export const TemplatesView = ({ task, templates, onUse }: TemplatesProps) => {
         <button type="submit" aria-disabled={refused !== undefined} title={refused}>
           Save
         </button>
-        {list && <span class="quiet">{`${list.length} of at most ${most}; one of the same name is replaced`}</span>}
+        {list && (
+          <span class="quiet">{`${list.length} of at most ${most}; saving under an existing name replaces it`}</span>
+        )}
       </form>
       <p role="status" class="quiet">
         {printable(said)}

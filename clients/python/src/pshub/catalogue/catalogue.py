@@ -165,7 +165,7 @@ class Catalogue:
         except ReplyError as error:
             if code_of(error) != "WRONGTYPE":
                 raise
-            self._note(UnreadableRecord(key, None, "it is of another type (WRONGTYPE)"))
+            self._note(UnreadableRecord(key, None, "it has another type (WRONGTYPE)"))
             return nothing
 
 

@@ -35,7 +35,7 @@ def arguments_of(called: Called, args: Any, named: dict[str, Any], given: Mappin
     """
     if args is not MISSING:
         if named:
-            raise TypeError(f"Give the arguments by name or as one value, not both: {', '.join(named)} came beside one.")
+            raise TypeError(f"Pass the arguments by name or as one value, not both: {', '.join(named)} came with a value.")
         return args
     # By its name alone nothing is known of it here.
     if isinstance(called, Task) and called.args:
@@ -43,8 +43,8 @@ def arguments_of(called: Called, args: Any, named: dict[str, Any], given: Mappin
         for name, value in given.items():
             if value is not None and name in own:
                 raise TypeError(
-                    f"'{name}' is an option of the call, and {called.name.full} has an argument of that name too. Give its arguments in "
-                    f"a dict: {{'{name}': ...}}; then '{name}' beside it is the option."
+                    f"'{name}' is an option of the call, and {called.name.full} has an argument of that name too. Pass its arguments in "
+                    f"a dict: {{'{name}': ...}}; then '{name}' next to it is the option."
                 )
     return named
 
@@ -100,7 +100,7 @@ def encode_args(route: Route, args: Any, max_bytes: float) -> str:
 def wrong_arguments(called: Any, timeout_s: Any, queue: Any) -> HubError | None:
     """Why a call cannot be made of any hub."""
     if not isinstance(called, str):
-        return NoSuchTask("The task must be a name like my_task:1.0, or what @task made.")
+        return NoSuchTask("The task must be a name like my_task:1.0, or a task made by @task.")
     if queue is not None and not is_queue_name(queue):
         given = f"'{queue[:80]}'" if isinstance(queue, str) else type(queue).__name__
         return InvalidArgs(f"queue must be the name of a queue, not {given}.", task=called)
@@ -110,5 +110,5 @@ def wrong_arguments(called: Any, timeout_s: Any, queue: Any) -> HubError | None:
         return InvalidArgs(f"timeout must be a number of seconds, not {timeout_s!r}.", task=called)
     if timeout_s <= 0:
         # A nested call whose time is up comes here with 0; it certainly was not sent.
-        return Expired(f"No time was left for {called}.", task=called)
+        return Expired(f"No time is left to call {called}.", task=called)
     return None

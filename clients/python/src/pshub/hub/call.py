@@ -135,7 +135,7 @@ class Call:
         """The caller gave up."""
         self.abandoned = True
         was_sent = self.pushed or self.in_doubt or self._earlier
-        self.fail(Aborted(f"The caller gave up waiting for {self.task}.", task=self.task, id=self.id, ran=None if was_sent else "no"))
+        self.fail(Aborted(f"The caller stopped waiting for {self.task}.", task=self.task, id=self.id, ran=None if was_sent else "no"))
 
     def close(self) -> None:
         """Its hub was closed: nobody waits for the answer any more."""
@@ -192,4 +192,4 @@ class Call:
         if self.in_doubt:
             return OutcomeUnknown(f"Redis did not confirm the request within {waited}.", **details)
         reason = explained(self.setback or self._host.why_down(self.queue) or "it did not answer")
-        return NotEnqueued(f"Redis could not be given the request for {waited}: {reason}.", **details)
+        return NotEnqueued(f"Redis did not accept the request within {waited}: {reason}.", **details)

@@ -118,7 +118,7 @@ class Dispatch:
         if lookup is not None:
             lookup.cancel()
         # Between two tries, or before the first one.
-        out.settle(None, Aborted(f"The caller gave up before {out.called} was sent.", task=out.called, ran="no"))
+        out.settle(None, Aborted(f"The caller stopped waiting before {out.called} was sent.", task=out.called, ran="no"))
 
     async def pause(self, queue: str) -> int:
         return await self.change(lambda commands: pause_queue(commands, self.keys, queue), f"Queue {queue} could not be paused")
@@ -142,12 +142,12 @@ class Dispatch:
     async def ask(
         self,
         work: Callable[[Connection], Awaitable[T]],
-        otherwise: str = "Redis could not be asked about the job",
+        otherwise: str = "Redis could not be queried about the job",
     ) -> T:
         """Reads. ``otherwise`` begins the message of the error. Raises NotEnqueued, HubClosed."""
         return await self._work(work, otherwise, False)
 
-    async def change(self, work: Callable[[Connection], Awaitable[T]], otherwise: str = "It could not be done") -> T:
+    async def change(self, work: Callable[[Connection], Awaitable[T]], otherwise: str = "The command could not be run") -> T:
         """Changes something. Raises OutcomeUnknown where it may have been done, NotEnqueued, HubClosed."""
         return await self._work(work, otherwise, True)
 
@@ -161,7 +161,7 @@ class Dispatch:
         except (ConnectionLost, NotConnected, ReplyError) as error:
             why = explained(message_of(error))
             if is_change and isinstance(error, ConnectionLost):
-                raise OutcomeUnknown(f"{otherwise}, or it was and its answer is lost: {why}.") from None
+                raise OutcomeUnknown(f"{otherwise}, or it was and the reply was lost: {why}.") from None
             raise NotEnqueued(f"{otherwise}: {why}.") from None
 
     async def close(self) -> None:

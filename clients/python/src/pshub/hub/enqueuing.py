@@ -94,7 +94,7 @@ class Enqueuing:
         checks. Raises HubError whose ``data["index"]`` names the entry that is wrong.
         """
         if not isinstance(entries, (list, tuple)) or len(entries) > _MOST_AT_ONCE:
-            message = f"Jobs are given as a list of at most {_MOST_AT_ONCE} entries; send more in several calls."
+            message = f"Pass jobs as a list of at most {_MOST_AT_ONCE} entries; split longer lists into several calls."
             raise InvalidArgs(message)
         end = now_s() + _timeout_of(options) / 1000
         routes: dict[tuple[Any, Any, str], Route] = {}
@@ -112,7 +112,7 @@ class Enqueuing:
                 steps.append(self._step_of(routes[key], serialized(called, args), merged, is_whole(index)))
             except HubError as error:
                 data = {"index": index, **(error.data if isinstance(error.data, dict) else {})}
-                message = f"Nothing is enqueued. Entry {index}: {error.message}"
+                message = f"Nothing was enqueued. Entry {index}: {error.message}"
                 task = error.task or (str(name_of(called))[:120] if called is not None else None)
                 raise hub_error(error.code, message, task=task, data=data) from error
             # What many of them take must not keep the loop from other things.
@@ -145,14 +145,14 @@ class Enqueuing:
             return EnqueuedMany(ids, twins)
         if not isinstance(failed, HubError):
             raise failed
-        message = f"{enqueued} of {len(steps)} jobs are enqueued, the first ones of each queue; then: {failed.message}"
+        message = f"{enqueued} of {len(steps)} jobs were enqueued (the first of each queue), then it failed: {failed.message}"
         raise hub_error(failed.code, message, data={"enqueued": enqueued}) from failed
 
     async def schedule(self, name: Any, times: Any, called: Any, args: Any, options: Mapping[str, Any], hosts: Callable[[], JobHost]) -> Schedule:
         checked = check_times(name, times)
         timed = next((option for option in ("delay_ms", "at") if options.get(option) is not None), None)
         if timed is not None:
-            raise InvalidArgs(f"schedule {name}: {timed} is no option of a schedule, whose times say when its jobs are due. Leave it out.")
+            raise InvalidArgs(f"schedule {name}: {timed} is not an option of schedules: the cron entry says when jobs are due. Leave it out.")
         check_of_one(_checked_name(called), options)
         [step] = await self.prepare([(called, args)], options)
         return await AsyncSchedules(hosts, step.queue).write(name, checked, step, self._name)
@@ -164,8 +164,8 @@ class Enqueuing:
     async def job(self, id: Any, queue: Any, hosts: Callable[[], JobHost]) -> AsyncJob[Any]:
         """A job that was enqueued before, here or elsewhere."""
         where = "" if queue is None else f" in queue {str(queue)[:80]}"
-        why = "it was not tracked, or its record has gone"
-        unknown = NoSuchJob(f"Nothing is known of job {str(id)[:80]}{where}: {why}.")
+        why = "it was not tracked, or the record has expired"
+        unknown = NoSuchJob(f"There is no record of job {str(id)[:80]}{where}: {why}.")
         if not is_id(id):
             raise unknown
         if queue is not None:
@@ -246,7 +246,7 @@ def _checked_name(called: Any) -> str:
     name = name_of(called)
     if isinstance(name, str):
         return name
-    raise NoSuchTask("The task must be a name like my_task:1.0, or what @task made.")
+    raise NoSuchTask("The task must be a name like my_task:1.0, or a task made by @task.")
 
 
 def check_queue(queue: Any) -> None:

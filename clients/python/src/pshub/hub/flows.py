@@ -53,7 +53,7 @@ def _passed_of(entry: EnqueueEntry, at: int) -> str | None:
     if passed is None:
         return None
     if at == 0:
-        raise _wrong_step(at, "no step is before the first one, so pass gets nothing")
+        raise _wrong_step(at, "no step comes before the first one, so it cannot have pass")
     if not isinstance(passed, str) or passed in ("", "__proto__"):
         raise _wrong_step(at, "pass must be the name of a field")
     if not isinstance(args, dict):
@@ -86,7 +86,7 @@ async def _until_known(host: JobHost, is_begun: bool, act: Callable[[Connection]
             if not doubt:
                 raise
             if now_s() > end:
-                raise OutcomeUnknown(f"The batch is only half there: {error}") from None
+                raise OutcomeUnknown(f"The batch was enqueued only in part: {error}") from None
             await sleep(_RETRY_S, host.closing)
 
 
@@ -101,13 +101,13 @@ async def start_batch(
     own = {name: value for name, value in options.items() if name not in ("then", "failed")}
     after, failed = [await _prepared(enqueuing, options.get(name), options) for name in ("then", "failed")]
     if after and failed and after.queue != failed.queue:
-        raise InvalidArgs("What follows a batch, well or not, must be in one queue.")
+        raise InvalidArgs("The jobs that follow a batch must all be in one queue.")
     prepared = await enqueuing.prepare(entries, own)
     if any((step.job or {}).get("merged") for step in prepared):
         raise InvalidArgs("A merged job cannot be one of a batch: it has no end of its own.")
     first = after or failed or (prepared[0] if prepared else None)
     if first is None:
-        raise InvalidArgs("A batch needs jobs, or something that follows.")
+        raise InvalidArgs("A batch needs at least one job, in it or after it.")
     home, id = first.queue, new_id()
     queue = host.queue_of(home)
     # Its own place is that of a whole queue, which goes on being served whatever becomes of shards.

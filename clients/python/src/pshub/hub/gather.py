@@ -37,7 +37,7 @@ class Entry(NamedTuple):
 def entries_of(calls: Mapping[str, Any] | None, named: Mapping[str, Any]) -> dict[str, Entry]:
     twice = [key for key in calls or () if key in named]
     if twice:
-        raise TypeError(f"gather: {twice[0]!r} is given twice.")
+        raise TypeError(f"gather: {twice[0]!r} is listed twice.")
     entries = {}
     for key, entry in {**(calls or {}), **named}.items():
         if isinstance(entry, (str, bytes)) or not isinstance(entry, (tuple, list)):

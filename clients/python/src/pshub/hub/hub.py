@@ -97,7 +97,7 @@ class Hub(TaskCalls, StreamCalls[HubStream[Any]], JobCalls):
             raise HubClosed("This hub was closed; make a new one.")
         thread, dispatch = self._started()
         if thread.is_current:
-            raise NotEnqueued("A listener of this hub cannot wait for it; ask from another thread.")
+            raise NotEnqueued("A listener of this hub cannot wait for the hub; call it from another thread.")
         try:
             return thread.run(work(dispatch), None if patience_s == math.inf else patience_s + _RUN_PATIENCE_S)
         except HubError:

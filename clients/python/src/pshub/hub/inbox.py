@@ -166,7 +166,7 @@ class Inbox:
             if reply is not None:
                 self._on_reply(reply, again)
             else:
-                self._on_problem("a reply that is not one was dropped")
+                self._on_problem("dropped an invalid reply")
         # Twice as many at the most: a page is asked for before anybody knows how large its replies are.
         if longest > 0:
             self._page = max(1, min(_MAX_PAGE, self._page * 2, MAX_BATCH_BYTES // longest))

@@ -79,7 +79,7 @@ class JobCalls:
 
         :param entries: ``(task, args, options)`` each; arguments and options may be left out
         :param options: as of ``enqueue``, for all of them; an entry's own win
-        :returns: their ids, in this order, and how many of them were there already (``twins``)
+        :returns: their ids, in this order, and how many of them existed already (``twins``)
         :raises HubError: as ``enqueue``; ``data["index"]`` names the entry that is wrong, ``data["enqueued"]`` how many were confirmed
             before Redis was away
         """

@@ -210,11 +210,11 @@ class Outbox:
         if length >= self.max_length:
             reason = f"{length} requests wait in queue {name}, and its limit is {max_length}."
         elif wait_ms > patience_ms:
-            reason = f"About {wait_ms} ms of work waits in queue {name}, and this call could wait {patience_ms} ms."
+            reason = f"About {wait_ms} ms of work waits in queue {name}, and this call can wait only {patience_ms} ms."
         else:
-            reason = f"More is called than queue {name} serves: {length} requests wait, and while that is so no more than {max_length} may."
+            reason = f"Calls to queue {name} arrive faster than its workers serve them: {length} requests wait, and the limit is now {max_length}."
         data = {"length": length, "maxLength": min(max_length, 2**53), "waitMs": wait_ms}
-        call.refused("Overloaded", f"{reason} Add workers or slots, or try later.", data)
+        call.refused("Overloaded", f"{reason} Add workers or slots, or retry later.", data)
 
     def _refuse(self, calls: list[Call], error: Exception) -> None:
         """Redis answered with an error, so nothing was enqueued: a push refuses before it writes."""
@@ -225,7 +225,7 @@ class Outbox:
     def _give_up(self, calls: list[Call]) -> None:
         """The number may be forgotten soon; repeating the push after that could run it twice."""
         for call in calls:
-            call.refused("OutcomeUnknown", "The connection broke during the push, and Redis cannot tell any more whether it had arrived.")
+            call.refused("OutcomeUnknown", "The connection broke while the request was sent, and Redis can no longer tell whether it arrived.")
 
 
 def _left_ms(call: Call) -> float:

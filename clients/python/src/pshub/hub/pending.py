@@ -65,7 +65,7 @@ class PendingCall(concurrent.futures.Future[R]):
             except BaseException as raised:
                 if self._thread is None or not self._thread.is_current:
                     raise
-                raise RuntimeError(f"A callback raised {type(raised).__name__}, which ends nothing here.") from raised
+                raise RuntimeError(f"A callback raised {type(raised).__name__}; the call is not affected.") from raised
 
         super().add_done_callback(guarded)
 
@@ -148,7 +148,7 @@ class PendingCall(concurrent.futures.Future[R]):
             return
         if self._thread is not None and self._thread.is_current:
             self.cancel()
-            raise RuntimeError("A listener or callback of a hub runs on the hub's own thread, where no call can be waited for.")
+            raise RuntimeError("A listener or callback of a hub runs on the hub's own thread, which cannot wait for a call.")
         until = math.inf if timeout is None else now_s() + timeout
         try:
             while not self._has_ended_within(min(self._patience_s(), until - now_s())):
@@ -175,5 +175,5 @@ class PendingCall(concurrent.futures.Future[R]):
         end = self.out.end if self.out else None
         is_dead = self._thread is None or not self._thread.is_alive
         if is_dead or (end is not None and now_s() > end + _PATIENCE_S):
-            self._settle(None, OutcomeUnknown("The hub's own thread did not say in time how the call ended."))
+            self._settle(None, OutcomeUnknown("The hub's own thread did not report in time how the call ended."))
         return self.done()

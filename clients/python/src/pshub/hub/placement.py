@@ -104,7 +104,7 @@ class Placement:
             if has is not None:
                 return former if former is not None and has else home_of(open_shards(shards), key)
             if now_s() >= end:
-                message = f"The shards of queue {queue} are being changed, and not all of them know yet."
+                message = f"The shards of queue {queue} are changing, and not all of them know the new number yet."
                 raise NotEnqueued(message, task=task)
             await sleep(_LOOK_AGAIN_S)
             shards = await self.shards_of(queue)

@@ -136,7 +136,7 @@ class Resolver:
                 return await self._spread(self._route_of(card, 0))
         if queue is None:
             error = _no_such_task(called, wanted.name, known)
-            raise NoSuchTask(f"{error.message} Name its queue, to have the job wait there for one.", task=called)
+            raise NoSuchTask(f"{error.message} To let the job wait for a worker, pass the queue.", task=called)
         if wanted.minor is None:
             message = f"Queue {queue} has no {called} yet: write the version in full, {wanted.name}:1.0."
             raise NoSuchTask(message, task=called)
@@ -230,7 +230,9 @@ class Resolver:
             start = f"Start one: pshub-worker-py <module> --queue {queues}"
             return NoWorkers(f"No live worker provides {names}. {start}", task=called)
         elsewhere = await self._live_of(cards, None, "hub")
-        where = f"It is served in queue {elsewhere.queue}." if elsewhere else f"Nor does one elsewhere; known in: {queues}."
+        where = (
+            f"It is served in queue {elsewhere.queue}." if elsewhere else f"No other queue has a live worker for it either; it is known in: {queues}."
+        )
         return NoWorkers(f"No live worker of queue {queue} provides {called}. {where}", task=called)
 
     async def _check_rights(self, task: str, queue: str, purpose: Purpose) -> None:
@@ -298,8 +300,8 @@ def _fields_of(wanted: CalledName, known: Sequence[TaskField]) -> list[str]:
 def _no_such_task(called: str, name: str, known: Sequence[TaskField]) -> HubError:
     tasks = list(dict.fromkeys(task for _, task, _ in known))
     if called in tasks:
-        message = f"The registry has no card of {called} that can be read; or it came in this moment, then call again."
-        return NoSuchTask(f"{message} Workers of the task write it when they start.", task=called)
+        message = f"The registry has no readable card of {called}. If a worker has just started, call again."
+        return NoSuchTask(f"{message} Its workers write the card when they start.", task=called)
     versions = sorted(full for full in tasks if full.startswith(f"{name}:"))
     if versions:
         return NoSuchTask(f"There is no {called}. Known versions: {', '.join(versions)}.", task=called)
@@ -307,7 +309,7 @@ def _no_such_task(called: str, name: str, known: Sequence[TaskField]) -> HubErro
     if near:
         hint = f"Did you mean {' or '.join(near)}?"
     elif tasks:
-        hint = "See 'pshub tasks' for those that are."
+        hint = "'pshub tasks' lists all tasks."
     else:
         hint = "No worker has declared any task in this namespace yet."
     return NoSuchTask(f"No worker ever declared {called}. {hint}", task=called)

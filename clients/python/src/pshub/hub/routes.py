@@ -141,4 +141,4 @@ class Routes:
 
 
 def _unasked(called: str, reason: str) -> HubError:
-    return NotEnqueued(f"Redis could not be asked where {called} runs: {explained(reason)}.", task=called)
+    return NotEnqueued(f"The hub could not look up {called} in Redis: {explained(reason)}.", task=called)

@@ -65,7 +65,7 @@ class _Reader:
             self._tell("give_up", error)
 
     def _left(self) -> HubError:
-        return Aborted(f"The caller read no more of {self._state.called}.", task=self._state.called, id=self._state.id)
+        return Aborted(f"The caller stopped reading {self._state.called}.", task=self._state.called, id=self._state.id)
 
 
 class HubStream(_Reader, Generic[C_co]):

@@ -82,11 +82,11 @@ class StreamState:
         self._changed()
 
     def gap(self) -> HubError:
-        message = f"Chunk {self.came + 1} of {self.called} was lost: Redis has forgotten it. What came before it is complete."
+        message = f"Chunk {self.came + 1} of {self.called} was lost: Redis no longer has it. All chunks before it arrived."
         return OutcomeUnknown(message, task=self.called, id=self.id)
 
     def idleness(self, idle_s: float) -> HubError:
-        message = f"{self.called} gave no chunk for {idle_s * 1000:.0f} ms; {self.came} had come before."
+        message = f"{self.called} sent no chunk for {idle_s * 1000:.0f} ms after {self.came} chunks."
         return Timeout(message, task=self.called, id=self.id)
 
 

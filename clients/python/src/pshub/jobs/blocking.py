@@ -56,7 +56,7 @@ class Job(Generic[R_co]):
         """
         Where it is.
 
-        :raises NoSuchJob: when it was not tracked, or its record has gone
+        :raises NoSuchJob: when it was not tracked, or the record has expired
         :raises NotEnqueued: when Redis is away
         """
         return self._run(lambda host: self._job.on(host).status())

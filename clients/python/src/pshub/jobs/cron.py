@@ -130,4 +130,4 @@ def _zone_names() -> frozenset[str]:
 def check_zone(name: str) -> None:
     """Any worker must be able to keep a schedule up: its zone is named in the letters of the IANA database. Raises WrongPattern."""
     if name != "UTC" and name not in _zone_names():
-        raise WrongPattern("there is no such time zone; it is named as Europe/Berlin is")
+        raise WrongPattern("there is no such time zone; use a name such as Europe/Berlin")

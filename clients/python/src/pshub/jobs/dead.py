@@ -152,7 +152,7 @@ def _fits(matching: Mapping[str, Any]) -> Callable[[DeadJob], bool]:
     """Whether a job is one of those that are meant. Raises InvalidArgs for what is no filter: it must not pass for all of them."""
     for name in matching:
         if name not in _FILTERS:
-            raise _wrong(f"there is no filter '{name}'. Known are {', '.join(_FILTERS)}")
+            raise _wrong(f"there is no filter '{name}'. Known: {', '.join(_FILTERS)}")
     ids, task, code, key, before_ms = (matching.get(name) for name in _FILTERS)
     if isinstance(ids, str):
         raise _wrong("ids must be a list of ids")

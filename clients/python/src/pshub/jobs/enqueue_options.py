@@ -147,7 +147,7 @@ def check_of_one(task: str, options: Mapping[str, Any]) -> None:
 def _need_known(task: str, names: Iterable[str], known: Sequence[str]) -> None:
     for name in names:
         if name not in known:
-            raise _wrong(task, f"there is no option '{name}'. Known are {', '.join(known)}")
+            raise _wrong(task, f"there is no option '{name}'. Known: {', '.join(known)}")
 
 
 def combined(common: Mapping[str, Any], own: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -164,7 +164,7 @@ def place_of(called: str, options: Mapping[str, Any]) -> tuple[Any, str]:
     if forward is None:
         forwarder = forwarder_of(queue)
         if forwarder is not None:
-            what = "is that of a forwarder: give forward in its place"
+            what = "belongs to a forwarder: use forward instead"
             raise _wrong(called, f"queue {str(queue)[:80]!r} {what}, {forwarder[:80]!r}")
         return queue, "jobs"
     if queue is not None:
@@ -182,18 +182,18 @@ def _check_key(task: str, given: Mapping[str, Any], keyed: str | None) -> None:
     if key is None:
         raise _wrong(task, f"its jobs are {keyed}: give a key, for example key='order-17'")
     if keyed is None:
-        what = "it was given a key, but no worker declared the task as keyed='ordered' or 'merged'"
+        what = "it has a key, but no worker declared the task as keyed='ordered' or 'merged'"
         raise _wrong(task, f"{what}. Declare it so, or leave out the key")
     check_key_text(task, key)
     if given.get("priority", "normal") != "normal":
-        raise _wrong(task, "jobs with a key have no priority: they go in their order. Leave it out")
+        raise _wrong(task, "jobs with a key have no priority: they run in order. Leave it out")
 
 
 def check_key_text(task: str, key: Any) -> None:
     """Raises InvalidArgs."""
     # Half a surrogate pair counts as what it is replaced by.
     if not isinstance(key, str) or not 0 < len(key.encode("utf-8", "surrogatepass")) <= MAX_KEY_BYTES:
-        raise _wrong(task, f"key must be a text of 1 to {MAX_KEY_BYTES} bytes, not {_shown(key)}")
+        raise _wrong(task, f"key must be a string of 1 to {MAX_KEY_BYTES} bytes, not {_shown(key)}")
 
 
 def _check_merged(task: str, given: Mapping[str, Any], keyed: str | None) -> None:
@@ -205,7 +205,7 @@ def _check_merged(task: str, given: Mapping[str, Any], keyed: str | None) -> Non
         return
     for name in _UNMERGEABLE:
         if given.get(name, False) is not False:
-            what = f"{name} cannot be said of a merged job, which becomes part of a run with others"
+            what = f"{name} is not allowed for a merged job, which runs together with others"
             raise _wrong(task, f"{what}. {_advice_for(name)}")
     is_number = isinstance(score, (int, float)) and not isinstance(score, bool)
     if score is not None and not (is_number and abs(score) <= _MAX_SCORE):
@@ -214,8 +214,8 @@ def _check_merged(task: str, given: Mapping[str, Any], keyed: str | None) -> Non
 
 def _advice_for(name: str) -> str:
     if name in ("retries", "backoff"):
-        return "Say it of the task"
-    return "Leave it out; nor can it be a step of a chain, or what follows a batch" if name == "tracked" else "Leave it out"
+        return "Set it on the task"
+    return "Leave it out; a merged job also cannot be a step of a chain or follow a batch" if name == "tracked" else "Leave it out"
 
 
 def _check(task: str, given: Mapping[str, Any]) -> None:
@@ -243,7 +243,7 @@ def _moment_of(task: str, at: Any) -> int:
     ms = at
     if isinstance(at, datetime.datetime):
         if not has_zone(at):
-            told = "has no time zone, so it is not known when that is; give it one, as datetime.now(timezone.utc) has"
+            told = "has no time zone; add one, as in datetime.now(timezone.utc)"
             raise _wrong(task, f"at is {_shown(at)}, which {told}")
         ms = (at - _1970).total_seconds() * 1000
     if not is_amount(ms, wall_ms() + LONGEST_WAIT_MS):
@@ -260,10 +260,10 @@ def _unique_of(task: str, args_json: str, unique: Any, wait_ms: float) -> dict[s
     known = tuple(UniqueOptions.__annotations__)
     for name in given:
         if name not in known:
-            raise _wrong(task, f"unique has no option '{name}'. Known are {', '.join(known)}")
+            raise _wrong(task, f"unique has no option '{name}'. Known: {', '.join(known)}")
     id, until, for_ms = given.get("id"), given.get("until", "ended"), given.get("for_ms")
     if id is not None and not (isinstance(id, str) and 0 < len(id) <= _MAX_UNIQUE_ID):
-        raise _wrong(task, f"a unique id must be a text of 1 to {_MAX_UNIQUE_ID} characters, not {_shown(id)}")
+        raise _wrong(task, f"a unique id must be a string of 1 to {_MAX_UNIQUE_ID} characters, not {_shown(id)}")
     if until not in ("ended", "started"):
         raise _wrong(task, f"unique.until must be 'ended' or 'started', not {_shown(until)}")
     if for_ms is not None:

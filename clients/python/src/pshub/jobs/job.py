@@ -115,7 +115,7 @@ class AsyncJob(Generic[R_co]):
         """
         Where it is.
 
-        :raises NoSuchJob: when it was not tracked, or its record has gone
+        :raises NoSuchJob: when it was not tracked, or the record has expired
         :raises NotEnqueued: when Redis is away
         """
         status = self._known(await self._record()).status
@@ -154,7 +154,7 @@ class AsyncJob(Generic[R_co]):
                 if host.closing.is_set:
                     raise HubClosed(task=self.task, id=self.id)
                 if now_s() >= end:
-                    message = f"Job {self.id} of {self.task} did not end in time; it goes on."
+                    message = f"Job {self.id} of {self.task} did not end in time. The job continues."
                     raise Timeout(message, task=self.task, id=self.id)
         finally:
             deafen()
@@ -240,7 +240,7 @@ class AsyncJob(Generic[R_co]):
         if state == "dead" and error is not None:
             raise from_wire(dict(error), task=self.task, id=self.id)
         if state == "expired":
-            raise Expired(f"Job {self.id} of {self.task} was not run in time.", task=self.task, id=self.id)
+            raise Expired(f"Job {self.id} of {self.task} expired before it ran.", task=self.task, id=self.id)
         raise Aborted(f"Job {self.id} of {self.task} was cancelled.", task=self.task, id=self.id)
 
     def _outcome_of(self, reply: Reply) -> Any:
@@ -249,8 +249,8 @@ class AsyncJob(Generic[R_co]):
         raise from_wire(reply["error"], task=self.task, id=self.id)
 
     def _unknown(self) -> HubError:
-        why = "It was not tracked (enqueue it with tracked=True), or its record has gone"
-        message = f"Nothing is known of job {self.id} in queue {self.queue}. {why}."
+        why = "It was not tracked (enqueue it with tracked=True), or the record has expired"
+        message = f"There is no record of job {self.id} in queue {self.queue}. {why}."
         return NoSuchJob(message, task=self.task, id=self.id)
 
 
@@ -287,7 +287,7 @@ class AsyncChain:
         came = [at for at, step in enumerate(found) if step and (step.state != "cancelled" or step.enqueued_ms is not None)]
         latest = max(came, default=-1)
         if latest < 0:
-            message = f"Nothing is known of chain {self.id}. It was not tracked, or its records have gone."
+            message = f"There is no record of chain {self.id}. It was not tracked, or the records have expired."
             raise NoSuchJob(message, id=self.id)
         stop = next((at for at, status in enumerate(found) if status and status.state in ("cancelled", "expired")), len(found))
 

@@ -131,9 +131,9 @@ class AsyncJobKey:
         count = await self._act("skip", named)
         what = f"{self.task}, key {json.dumps(self.key, ensure_ascii=False)}: nothing is skipped"
         if count == -1:
-            raise InvalidArgs(f"{what}, because it runs now. Wait for the end of its run.", task=self.task)
+            raise InvalidArgs(f"{what}, because it is running now. Wait until the run ends.", task=self.task)
         if count == -2:
-            why = "because a batch of another queue waits for its first job. Cancel that"
+            why = "because a batch of another queue waits for its first job. Cancel that job"
             raise InvalidArgs(f"{what}, {why}.", task=self.task)
         return count > 0
 

@@ -20,8 +20,10 @@ from ..wire.raised import message_of
 
 #: A replica that is there answers within milliseconds; one that is away must not hold up what comes behind for longer.
 _REPLICA_MS = 1000
-_UNREPLICATED = f"The job is in Redis, and no replica confirmed it within {_REPLICA_MS} ms: it is lost if its master is lost before one has it."
-_DOUBT = "The connection broke while the job was sent, and Redis cannot tell any more whether it had arrived."
+_UNREPLICATED = (
+    f"The job is in Redis, but no replica confirmed it within {_REPLICA_MS} ms. " + "If the master fails before a replica has it, the job is lost."
+)
+_DOUBT = "The connection broke while the job was sent, and Redis can no longer tell whether it arrived."
 
 
 _CARRIES = re.compile(r'"ttl":\d+,"id":"[\w-]+","job":')
@@ -179,7 +181,7 @@ class JobOutbox:
                 raise ConnectionLost(str(error)) from None
             if not isinstance(error, ReplyError):
                 raise
-            return enqueued, f"The job is in Redis, which cannot tell whether a replica has it: {explained(message_of(error))}."
+            return enqueued, f"The job is in Redis, but Redis cannot tell whether a replica has it: {explained(message_of(error))}."
         return enqueued, None if replicas > 0 else _UNREPLICATED
 
     def _accept(self, parcels: Sequence[_Parcel], twins: dict[int, str]) -> None:
@@ -197,7 +199,7 @@ class JobOutbox:
 
     def _expire(self, parcel: _Parcel) -> None:
         if parcel.in_doubt:
-            parcel.refuse("OutcomeUnknown", "Redis did not confirm the job in time; it may be enqueued.")
+            parcel.refuse("OutcomeUnknown", "Redis did not confirm the job in time; it may have been enqueued.")
             return
         reason = explained(parcel.setback or self._connection.down_reason or "it did not answer")
-        parcel.refuse("NotEnqueued", f"Redis could not be given the job in time: {reason}.")
+        parcel.refuse("NotEnqueued", f"Redis did not accept the job in time: {reason}.")

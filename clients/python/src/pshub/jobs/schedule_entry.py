@@ -73,16 +73,16 @@ def check_times(name: Any, times: Any) -> ScheduleTimes:
     given = {key: value for key, value in times.items() if value is not None} if isinstance(times, dict) else {}
     for key in given:
         if key not in _KNOWN:
-            raise wrong(f"there is no option '{str(key)[:80]}'. Known are {', '.join(_KNOWN)}")
+            raise wrong(f"there is no option '{str(key)[:80]}'. Known: {', '.join(_KNOWN)}")
     cron, timezone = given.get("cron"), given.get("timezone")
     if not isinstance(cron, str):
-        raise wrong("cron must be a text like '0 3 * * *'")
+        raise wrong("cron must be a string like '0 3 * * *'")
     if given.get("missed", "once") not in ("once", "skip"):
         raise wrong("missed must be 'once' or 'skip'")
     try:
         check_zone("UTC" if timezone is None else str(timezone))
         if next_ms(cron, "UTC" if timezone is None else str(timezone), wall_ms()) is None:
-            raise WrongPattern("it has no time in the future")
+            raise WrongPattern("it has no run time in the future")
     except (WrongPattern, UnknownZone) as error:
         where = "" if timezone is None else f" in {str(timezone)[:80]}"
         raise wrong(f"cron '{cron[:80]}'{where}: {error}") from None

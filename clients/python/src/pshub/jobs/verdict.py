@@ -143,4 +143,4 @@ def _error_of(end: JobEnd) -> str:
         return f"{{{end.text}}}"
     if end.outcome == "cancelled":
         return compact({"code": "Aborted", "message": "The job was cancelled."})
-    return compact({"code": "Expired", "message": "The job was not run in time."})
+    return compact({"code": "Expired", "message": "The job expired before it ran."})

@@ -19,30 +19,30 @@ _DEBUG, _INFO, _WARN, _ERROR = logging.DEBUG, logging.INFO, logging.WARNING, log
 #: Level and text of the lines that say no more than their event; the same as in the other languages (clients/vectors/advice.json).
 _LINES = {
     "call:settled": (_DEBUG, "call settled"),
-    "call:retried": (_DEBUG, "a failed try is followed by another one"),
-    "request:expired": (_DEBUG, "its time was up, so it was not started"),
-    "request:redelivered": (_DEBUG, "its worker was lost; another one will run it"),
+    "call:retried": (_DEBUG, "retrying a failed call"),
+    "request:expired": (_DEBUG, "request expired before it started"),
+    "request:redelivered": (_DEBUG, "worker lost; another worker will run the request"),
     "jobs:enqueued": (_DEBUG, "jobs enqueued"),
-    "job:putoff": (_DEBUG, "it was not the time for a job; it was put off"),
-    "schedule:tick": (_DEBUG, "the time of a schedule came"),
-    "job:retried": (_INFO, "a job failed; it is tried again"),
-    "reply:late": (_INFO, "a reply came after its call was over"),
+    "job:putoff": (_DEBUG, "job delayed: it cannot run now"),
+    "schedule:tick": (_DEBUG, "schedule is due"),
+    "job:retried": (_INFO, "job failed; it will be retried"),
+    "reply:late": (_INFO, "late reply: its call had already ended"),
     "worker:started": (_INFO, "worker started"),
     "worker:stopped": (_INFO, "worker stopped"),
-    "queue:paused": (_INFO, "the queue is paused; what is held is finished, nothing is taken"),
-    "queue:resumed": (_INFO, "the queue is served again"),
+    "queue:paused": (_INFO, "queue paused; running requests finish, no new ones are claimed"),
+    "queue:resumed": (_INFO, "queue resumed"),
     "redis:up": (_INFO, "connected to Redis"),
-    "schema:unused": (_WARN, "a schema of the registry is not used here; the worker judges"),
-    "registry:unreadable": (_WARN, "something in Redis cannot be read and counts as absent"),
+    "schema:unused": (_WARN, "a schema from the registry cannot be checked here; only the worker checks it"),
+    "registry:unreadable": (_WARN, "ignoring an unreadable record in Redis"),
     "task:conflict": (_WARN, "live workers declare this task with different schemas"),
-    "request:malformed": (_WARN, "something in the list is not a request and was dropped"),
-    "request:handedback": (_WARN, "handed back: only another worker of this queue has this task"),
-    "loop:blocked": (_WARN, "the event loop was blocked; nothing else ran meanwhile"),
-    "loop:stuck": (_WARN, "the event loop is blocked now"),
-    "lease:lost": (_WARN, "the lease ended; going on under a new id"),
-    "worker:lost": (_WARN, "a worker was lost; what it held was taken over"),
-    "request:unserved": (_ERROR, "a request without a deadline for a task that nobody here provides; it was ended"),
-    "job:dead": (_ERROR, "a job was given up; it is kept with the dead ones"),
+    "request:malformed": (_WARN, "dropped a list entry that is not a request"),
+    "request:handedback": (_WARN, "returned to the queue: only another worker has this task"),
+    "loop:blocked": (_WARN, "event loop was blocked; nothing else could run"),
+    "loop:stuck": (_WARN, "event loop is blocked"),
+    "lease:lost": (_WARN, "lease expired; continuing under a new worker id"),
+    "worker:lost": (_WARN, "worker lost; took over its requests"),
+    "request:unserved": (_ERROR, "ended a request without a deadline: no worker of this queue provides its task"),
+    "job:dead": (_ERROR, "job is dead; to list dead jobs: pshub dead"),
     "problem": (_ERROR, "problem"),
 }
 
@@ -114,8 +114,8 @@ def _reason_of(event: dict[str, Any]) -> str:
 
 def _task_elsewhere(event: dict[str, Any]) -> None:
     message = (
-        f"Task {event['task']} is served in queue {event['first']} too, which had it first: callers go there while it has live "
-        f"workers. They reach this worker only by naming queue {event['queue']}."
+        f"Task {event['task']} is also served in queue {event['first']}, which had it first: calls go there while it has live "
+        f"workers. To reach this worker, callers must pass queue {event['queue']}."
     )
     _write(_WARN, message, event)
 
@@ -123,9 +123,9 @@ def _task_elsewhere(event: dict[str, Any]) -> None:
 def _redis_down(event: dict[str, Any]) -> None:
     fields = {**event, "reason": explained(event["reason"])}
     if is_about_rights(event["reason"]):
-        _write(_ERROR, "Redis does not let us in; trying again", fields)
+        _write(_ERROR, "Redis denies access; reconnecting", fields)
     else:
-        _write(_WARN, "lost Redis; trying again", fields)
+        _write(_WARN, "lost the connection to Redis; reconnecting", fields)
 
 
 class JsonLines(logging.Formatter):

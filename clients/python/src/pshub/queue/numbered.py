@@ -15,7 +15,7 @@ class Delivered(NamedTuple):
     """How a numbered batch ended."""
 
     #: ``answered``; ``refused``: Redis answered with an error, so none of the batch is there; ``unknown``: its answer was lost, and
-    #: Redis cannot tell any more whether it had arrived; ``over``: nobody waits for it any more, or this process ends.
+    #: Redis can no longer tell whether it arrived; ``over``: nobody waits for it any more, or this process ends.
     how: str
     answer: Any = None
     error: Exception | None = None

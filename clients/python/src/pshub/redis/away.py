@@ -1,4 +1,4 @@
-"""A Redis that cannot be reached or does not let us in, in a sentence with what to do about it."""
+"""A Redis that cannot be reached or denies access, in a sentence with what to do about it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .target import RedisTarget, describe_target
 
 
 def away_text(target: RedisTarget, reason: str) -> str:
-    how = "does not let us in" if is_about_rights(reason) else "could not be reached"
+    how = "denies access" if is_about_rights(reason) else "could not be reached"
     return f"Redis at {describe_target(target)} {how}: {explained(reason)}; set --redis or PSHUB_REDIS."
 
 

@@ -35,7 +35,7 @@ async def _unfit_here(connection: Connection, keys: Keys, queues: Sequence[str])
     reasons = []
     version = info.get("redis_version", "7")
     if "valkey_version" not in info and int(version.split(".")[0]) < 7:
-        reasons.append(f"Redis {version} is too old; 7.0 or newer is needed")
+        reasons.append(f"Redis {version} is too old; 7.0 or newer is required")
     is_cluster = "cluster" in (info.get("redis_mode"), info.get("server_mode"))
     if info.get("role", "master") != "master" and not is_cluster:
         # Nothing more is asked of it: it would refuse to load the library, which ends the connection.

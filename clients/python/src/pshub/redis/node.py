@@ -286,7 +286,7 @@ class NodeConnection:
                 answer = answer_of(error)
             wire.heard += 1
             if not wire.flights:
-                raise ConnectionLost("Redis sent an answer that nobody asked for")
+                raise ConnectionLost("Redis sent an unexpected reply")
             flight = wire.flights[0]
             flight.replies.append(answer)
             flight.missing -= 1

@@ -51,7 +51,7 @@ class Posting:
     def _send(self, node: NodeConnection, commands: tuple[Command, ...], result: asyncio.Future[list[Any]]) -> None:
         def done(posted: asyncio.Future[list[Any]]) -> None:
             if posted.cancelled() or posted.exception() is not None:
-                _fail(result, ConnectionLost("it was given up") if posted.cancelled() else posted.exception())
+                _fail(result, ConnectionLost("it was cancelled") if posted.cancelled() else posted.exception())
                 return
             found = Rerouted(commands, posted.result())
             if any(map(is_down, found.answers)):

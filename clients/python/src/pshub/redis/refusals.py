@@ -75,17 +75,17 @@ def none_refused(answers: list[Any]) -> list[Any]:
 
 _RIGHT = "the Redis user lacks a right; 'pshub check' names it, and the rule that grants it"
 _ADVICE = {
-    "WRONGPASS": "Redis does not accept this user or password; correct them in its URL, redis://user:password@host",
-    "NOAUTH": "Redis wants a password; give it in its URL, redis://user:password@host",
-    "ERR Function not found": ("this Redis does not have pshub's library, and this user may not load it; run 'pshub install' as one who may"),
-    "ERR unknown command .?FCALL": "this server is too old, or is none; Redis 7.0 or newer is needed",
-    "ERR unknown command .?(?i:TIME|H[A-Z]+)": "this is a sentinel, or no Redis; sentinels are named as redis+sentinel://host:26379/name",
+    "WRONGPASS": "Redis rejected this user or password; correct them in the URL, redis://user:password@host",
+    "NOAUTH": "Redis requires a password; put it into the URL, redis://user:password@host",
+    "ERR Function not found": ("this Redis does not have pshub's library, and this user may not load it; run 'pshub install' as a user who may"),
+    "ERR unknown command .?FCALL": "this server is too old, or is not Redis; Redis 7.0 or newer is required",
+    "ERR unknown command .?(?i:TIME|H[A-Z]+)": "this is a sentinel, or not Redis at all; for sentinels use redis+sentinel://host:26379/name",
     # What a function hears in Redis 7.0, and in newer ones and Valkey.
     "ERR The user executing the script can't|ERR ACL failure in script": _RIGHT,
     "NOPERM": _RIGHT,
     "READONLY": "this server is a replica, which refuses writes; connect to its master",
-    "CLUSTERDOWN": "nobody serves that slot of the Cluster",
-    "MOVED|ASK|TRYAGAIN": "a slot of the Cluster is on its way to another node",
+    "CLUSTERDOWN": "no node of the Cluster serves that slot",
+    "MOVED|ASK|TRYAGAIN": "a slot of the Cluster is moving to another node",
     "OOM": "Redis is full",
     "MISCONF": "Redis cannot write to its disk",
     "LOADING": "Redis is still loading its data",

@@ -57,7 +57,7 @@ class Sentinels:
             except Exception as error:
                 reason = f"no answer within {_ASK_S:g} s" if isinstance(error, asyncio.TimeoutError) else message_of(error)
                 setbacks.append(f"{address_text(sentinel)}: {reason}")
-        raise ConnectionLost(f"no sentinel tells where the master '{self.place.name}' is ({'; '.join(setbacks)})")
+        raise ConnectionLost(f"no sentinel knows the address of the master '{self.place.name}' ({'; '.join(setbacks)})")
 
     def hold(self, address: Address, discard: Callable[[Exception], None]) -> Callable[[], None]:
         """A connection to that master is made; it is dropped when sentinels tell of another one."""
@@ -160,7 +160,7 @@ class Sentinels:
     def _drop(self, masters: set[Address]) -> None:
         for address, discard in list(self._holds.values()):
             if masters and address not in masters:
-                discard(ConnectionLost(f"the sentinels say that the master is {address_text(next(iter(masters)))} now"))
+                discard(ConnectionLost(f"the sentinels report the master at {address_text(next(iter(masters)))}"))
 
 
 class MasterReach(Reach):
@@ -180,7 +180,7 @@ class MasterReach(Reach):
 
     def check(self, info: str) -> None:
         if "\nrole:" in info and "\nrole:master" not in info:
-            raise WrongRole(f"the sentinels name {address_text(self._address)}, which is no master yet")
+            raise WrongRole(f"the sentinels name {address_text(self._address)}, which is not a master yet")
 
     def hold(self, discard: Callable[[Exception], None]) -> Callable[[], None]:
         return self._sentinels.hold(self._address, discard)

@@ -140,7 +140,7 @@ class SlotMap:
                     refusal = refusal or setbacks[-1]
         if not self.is_known:
             # A refusal as it is: by how it begins people are told what to do about it.
-            self.reason = refusal or f"no node tells of its slots: {'; '.join(setbacks)}"
+            self.reason = refusal or f"no node reports its slots: {'; '.join(setbacks)}"
             self._tell()
 
     async def _ask(self, address: Address) -> Any:
@@ -154,7 +154,7 @@ class SlotMap:
         finally:
             bury(link)
         if not answer:
-            raise ConnectionLost("it is in no Cluster that serves anything")
+            raise ConnectionLost("it belongs to no Cluster with slots")
         return answer
 
     def _take(self, asked: Address, ranges: Any) -> None:

@@ -19,7 +19,7 @@ from redis.asyncio.connection import Connection as Link
 def check_streams(link: Link) -> None:
     """Raises RuntimeError where this redis-py keeps them elsewhere: such a link could be neither left nor watched."""
     if not (hasattr(link, "_reader") and hasattr(link, "_writer")):
-        raise RuntimeError("this version of redis-py keeps its streams where they are not found; install an older one")
+        raise RuntimeError("this version of redis-py is not supported, because its streams were not found; install an older version")
 
 
 def _writer_of(link: Link) -> asyncio.StreamWriter | None:

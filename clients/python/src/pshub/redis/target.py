@@ -90,8 +90,8 @@ def _redis_pys(url: RedisUrl, given: dict[str, str]) -> dict[str, Any]:
     except ValueError:
         wrong, read = {*given}, {}
     if wrong:
-        own = f"{' and '.join(_SENTINELS_OWN)} can, and those" if url.kind == "sentinel" else "those"
-        raise ConfigError(f"has an option after ? that cannot stand there; {own} of redis-py besides user and password")
+        own = f"{', '.join(_SENTINELS_OWN)} and " if url.kind == "sentinel" else ""
+        raise ConfigError(f"has an unsupported option after ?; it may have {own}the options of redis-py except user and password")
     if url.username is not None:
         read["username"] = url.username
     if url.password is not None:
@@ -123,7 +123,7 @@ def _place_of_options(given: Mapping[str, Any]) -> Place:
 
 def _sentinel_place(nodes: Sequence[Address], options: dict[str, Any], name: Any, username: str | None, password: Any) -> Place:
     if not isinstance(name, str) or not name or "/" in name:
-        raise ConfigError(f"must say how the sentinels call the master, as in {SENTINEL}; in a dict it is 'name'")
+        raise ConfigError(f"must name the master as the sentinels do, as in {SENTINEL}; in a dict it is 'name'")
     # User and password are the data servers'. All else, as what TLS needs, is the same for both.
     secrets = ("username", "password", "credential_provider")
     own: dict[str, Any] = {key: value for key, value in options.items() if key not in secrets}

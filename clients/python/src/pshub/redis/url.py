@@ -109,7 +109,7 @@ def _check_database(text: str) -> None:
 def _name(path: str) -> str:
     name = _decoded(path)
     if not name or "/" in name:
-        raise ConfigError(f"must say how the sentinels call the master, as in {SENTINEL}")
+        raise ConfigError(f"must name the master as the sentinels do, as in {SENTINEL}")
     return name
 
 
@@ -122,7 +122,7 @@ def _socket(hosts: str, path: str) -> str:
 def _addresses(hosts: str, kind: str) -> list[Address]:
     texts = hosts.split(",")
     if kind == "one" and len(texts) > 1:
-        raise ConfigError(f"must say what its hosts are, as in {SENTINEL} or {CLUSTER}")
+        raise ConfigError(f"must list its hosts, as in {SENTINEL} or {CLUSTER}")
     addresses = []
     for text in texts:
         match = _NODE.fullmatch(text)

@@ -47,6 +47,6 @@ def seconds(low: float, high: float) -> Callable[[Any], str | None]:
 def text_of_length(low: int, high: int) -> Callable[[Any], str | None]:
     def check(value: Any) -> str | None:
         fits = isinstance(value, str) and low <= len(value) <= high
-        return None if fits else f"must be a text of {low} to {high} characters"
+        return None if fits else f"must be a string of {low} to {high} characters"
 
     return check

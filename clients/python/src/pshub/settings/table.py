@@ -32,7 +32,7 @@ class Settings:
 
 
 def _build(value: Any) -> str | None:
-    return None if is_build(value) else "must be a text of 1 to 64 characters without control characters"
+    return None if is_build(value) else "must be a string of 1 to 64 characters without control characters"
 
 
 def _statsd(value: Any) -> str | None:

@@ -16,10 +16,10 @@ def check_tasks(tasks: Iterable[Any]) -> dict[str, Task[..., Any]]:
         if not isinstance(each, Task):
             raise ConfigError(f"'tasks' holds {each!r}, which @task did not make.")
         if each.name.full in by_name:
-            raise ConfigError(f"The task {each.name.full} is given twice.")
+            raise ConfigError(f"The task {each.name.full} is listed twice.")
         by_name[each.name.full] = each
     if not by_name:
-        raise ConfigError("A worker needs 'tasks': a list of what @task made.")
+        raise ConfigError("A worker needs 'tasks': a list of tasks made by @task.")
     return by_name
 
 

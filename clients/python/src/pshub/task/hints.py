@@ -90,7 +90,7 @@ def _class(hint: Any, place: Place) -> Described:
     meant = getattr(hint, "__supertype__", None) or getattr(hint, "__value__", None)
     is_name = meant is not None and not isinstance(hint, type)
     if (is_name or isinstance(hint, type)) and hint in place.seen:
-        raise ConfigError(f"{place.what}: {hint.__name__} holds itself; give 'args' or 'result' as a schema instead.")
+        raise ConfigError(f"{place.what}: {hint.__name__} is recursive; pass 'args' or 'result' as a schema instead.")
     if is_name:
         return schema_of(meant, place.of(hint))
     if isinstance(hint, type):
@@ -102,7 +102,7 @@ def _class(hint: Any, place: Place) -> Described:
             return named_tuple_of(hint, place.of(hint), schema_of)
         if hasattr(hint, "__required_keys__"):
             return typed_dict_of(hint, place.of(hint), schema_of)
-    raise ConfigError(f"{place.what}: nothing is known about {hint!r} in JSON; give 'args' or 'result' as a schema instead.")
+    raise ConfigError(f"{place.what}: {hint!r} has no JSON form; pass 'args' or 'result' as a schema instead.")
 
 
 def _each(convert: Convert, kind: Callable[[list[Any]], Any] | None) -> Convert:
@@ -123,7 +123,7 @@ def _mapping(inner: tuple[Any, ...], place: Place) -> Described:
     if names == {"type": "integer"}:
         names, key = {"pattern": "^-?[0-9]+$"}, int
     elif names and names.get("type") != "string" and not _are_texts(names.get("enum")):
-        raise ConfigError(f"{place.what}: the keys of an object are texts, and {inner[0]!r} is none.")
+        raise ConfigError(f"{place.what}: the keys of an object must be strings, not {inner[0]!r}.")
     if names not in ({}, {"type": "string"}):
         whole["propertyNames"] = names
     return whole, None if key is None and convert is None else _mapped(key, convert)

@@ -138,7 +138,7 @@ def _items(validator: Any, given: Any, instance: Any, schema: Any) -> Errors:
 def _property_names(validator: Any, given: Any, instance: Any, schema: Any) -> Errors:
     if validator.is_type(instance, "object"):
         fitting = validator.evolve(schema=given)
-        yield from (_error("is not a fitting name", name) for name in instance if not fitting.is_valid(name))
+        yield from (_error("is not an allowed name", name) for name in instance if not fitting.is_valid(name))
 
 
 def _multiple_of(validator: Any, step: Any, instance: Any, schema: Any) -> Errors:

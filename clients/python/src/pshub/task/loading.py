@@ -42,7 +42,7 @@ def load_tasks(names: Sequence[str], folder: str) -> list[Task[..., Any]]:
 def _load(name: str, path: Path) -> Any:
     is_path = name.endswith(".py") or "/" in name or "\\" in name
     if path.is_dir() and (is_path or not (path / "__init__.py").exists()):
-        raise ConfigError(f"{name} is a directory; give the path of a module in it.")
+        raise ConfigError(f"{name} is a directory; pass the path of a module in it.")
     if is_path and not path.is_file():
         raise ConfigError(f"There is no module {name} ({path}).")
     try:
@@ -57,7 +57,7 @@ def _load(name: str, path: Path) -> Any:
     except SyntaxError as error:
         raise BrokenModule(f"{name} could not be loaded: {error.msg} ({error.filename}:{error.lineno}).") from error
     except Exception as error:
-        raise BrokenModule(f"{name} failed while it was loaded: {_told(error)}{_place_of(error)}.") from error
+        raise BrokenModule(f"{name} failed while loading: {_told(error)}{_place_of(error)}.") from error
 
 
 def _load_file(path: Path) -> Any:

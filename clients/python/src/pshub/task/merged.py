@@ -52,7 +52,7 @@ def read_merging(name: str, keyed: str | None, on_failure: Any, result: Any, giv
         if option in said and not callable(said[option]):
             raise ConfigError(f"{name}: '{option}' must be a function.")
     if result is not None:
-        raise ConfigError(f"{name}: 'result' is of no use: nobody is told what a run of merged jobs returns.")
+        raise ConfigError(f"{name}: 'result' has no effect: nobody receives what a run of merged jobs returns.")
     if on_failure is not None:
         raise ConfigError(f"{name}: 'on_failure' is for keyed='ordered': a key that failed keeps its payloads together.")
     return Merging(**said)
@@ -78,7 +78,7 @@ def read_merged_signature(
         hints = hints_of(function)
     except Exception as error:
         if not is_described:
-            raise ConfigError(f"{what}: its type hints cannot be read ({error}); give 'args' instead.") from None
+            raise ConfigError(f"{what}: its type hints cannot be read ({error}); pass 'args' instead.") from None
         hints = {}
     listed = list(inspect.signature(function).parameters.values())
     contexts = [p.name for p in listed if is_context(p.name, hints.get(p.name))]

@@ -29,7 +29,7 @@ class Misfit(ValueError):
 
 def misfit_of(raised: Exception) -> Misfit:
     """What a class or a validator raised when it was given the value."""
-    return raised if isinstance(raised, Misfit) else Misfit(f"is refused: {message_of(raised)[:_MAX_MESSAGE_LENGTH]}")
+    return raised if isinstance(raised, Misfit) else Misfit(f"is rejected: {message_of(raised)[:_MAX_MESSAGE_LENGTH]}")
 
 
 def read_at(step: Any, read: Callable[[Any], Any], value: Any) -> Any:

@@ -76,7 +76,7 @@ class _Publish:
         if kind in _KEYED:
             return self._keyed(node)
         if kind == "literal" and any(isinstance(each, enum.Enum) and not isinstance(each, (str, int)) for each in node["expected"]):
-            raise self._refusal("pydantic reads no member of an enum in a Literal from JSON; name its value there, or use the enum")
+            raise self._refusal("pydantic cannot read an enum member in a Literal from JSON; use its value, or the enum")
         if kind == "json" and self._place.is_result:
             return {"type": "str"}
         node = as_read(node)
@@ -97,7 +97,7 @@ class _Publish:
             keys = self._definitions[keys["schema_ref"]] if keys["type"] == "definition-ref" else keys[_AROUND[keys["type"]]]
         numbers = keys["type"] == "literal" and any(not isinstance(each, str) for each in keys["expected"])
         if keys["type"] not in _AS_KEY or is_secret(keys) or numbers:
-            raise self._refusal(f"the keys of an object are texts, and nothing reads a {keys['type']} like these from one; use a list of pairs")
+            raise self._refusal(f"the keys of an object must be strings, and nothing converts them to {keys['type']}; use a list of pairs")
         values = [getattr(each, "value", each) for each in keys.get("members", keys.get("expected", ()))]
         # They travel as texts.
         return node if all(isinstance(each, str) for each in values) else {**node, "keys_schema": {"type": "str"}}
@@ -107,16 +107,14 @@ class _Publish:
         fields = node["fields"]
         for name, field in fields.items() if isinstance(fields, dict) else [(each["name"], each) for each in fields]:
             if field.get("serialization_exclude"):
-                told = "is excluded from what is written, so it would not come back; make it a private attribute, or let it be written"
+                told = "is excluded when written, so it would be lost; make it a private attribute, or include it"
                 raise self._refusal(f"'{name}' of {of} {told}")
             if field.get("validation_alias") and read_name(field) is None:
-                told = (
-                    "is read by its AliasPath alone, from inside of another field, where nothing writes it; give it one more name with AliasChoices"
-                )
+                told = "is read only through its AliasPath, inside another field, where nothing writes it; add a name with AliasChoices"
                 raise self._refusal(f"'{name}' of {of} {told}")
 
     def _refusal(self, told: str) -> ConfigError:
-        return ConfigError(f"{self._place.what}: {told}. Or give 'args' or 'result' as a schema instead.")
+        return ConfigError(f"{self._place.what}: {told}. Or pass 'args' or 'result' as a schema instead.")
 
 
 @functools.cache

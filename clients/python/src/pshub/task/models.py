@@ -38,7 +38,7 @@ def _schema(make: Callable[[], Schema], cls: Any, place: Place) -> Schema:
         raise
     except Exception as error:
         told = str(error).partition("\n")[0]
-        raise ConfigError(f"{place.what}: {cls!r} has no JSON Schema ({told}); give 'args' or 'result' as a schema instead.") from error
+        raise ConfigError(f"{place.what}: {cls!r} has no JSON Schema ({told}); pass 'args' or 'result' as a schema instead.") from error
 
 
 def _pydantic(cls: Any, place: Place) -> Described:
@@ -71,8 +71,8 @@ def _refuse_keys(part: Any, place: Place, seen: list[Any]) -> None:
     seen.append(part)
     key = getattr(part, "key_type", None)
     if key is not None and type(key).__name__ not in _AS_KEY:
-        told = "the keys of an object are texts, and msgspec writes none for these; use a list of pairs"
-        raise ConfigError(f"{place.what}: {told}. Or give 'args' or 'result' as a schema instead.")
+        told = "the keys of an object must be strings, and msgspec does not write these as strings; use a list of pairs"
+        raise ConfigError(f"{place.what}: {told}. Or pass 'args' or 'result' as a schema instead.")
     for name in part.__struct_fields__:
         _refuse_keys(getattr(part, name), place, seen)
 
@@ -125,5 +125,5 @@ def _path(value: Any, place: tuple[Any, ...], is_missing: bool) -> list[Any]:
 
 
 def _misfit(found: list[tuple[list[Any], str]]) -> Misfit:
-    problems = [{"pointer": "".join(f"/{escape_pointer(step)}" for step in steps), "message": f"is refused: {message}"} for steps, message in found]
+    problems = [{"pointer": "".join(f"/{escape_pointer(step)}" for step in steps), "message": f"is rejected: {message}"} for steps, message in found]
     return Misfit("", problems)

@@ -25,17 +25,17 @@ def _date(text: str) -> datetime.date:
     try:
         return datetime.date.fromisoformat(text)
     except ValueError:
-        raise Misfit("is no date that Python has") from None
+        raise Misfit("is not a date that Python supports") from None
 
 
 def _time(text: str) -> datetime.time:
     """Of what fits the format ``time``; more than six digits of a second are cut."""
     parts = _CLOCK.fullmatch(text)
     if parts is None:
-        raise Misfit("is no time with seconds and an offset, as 09:30:00Z")
+        raise Misfit("is not a time with seconds and an offset, such as 09:30:00Z")
     hour, minute, second, fraction, sign, ahead_h, ahead_min = parts.groups()
     if second == "60":
-        raise Misfit("is a leap second, which Python has none of")
+        raise Misfit("is a leap second, which Python does not support")
     offset = datetime.timedelta(hours=int(ahead_h or 0), minutes=int(ahead_min or 0)) * (-1 if sign == "-" else 1)
     micros = int((fraction or "").ljust(6, "0"))
     return datetime.time(int(hour), int(minute), int(second), micros, datetime.timezone(offset) if offset else datetime.timezone.utc)
@@ -43,7 +43,7 @@ def _time(text: str) -> datetime.time:
 
 def _datetime(text: str) -> datetime.datetime:
     if text[10:11] not in ("T", "t"):
-        raise Misfit("is no moment with a date, a time and an offset, as 2026-11-24T09:30:00Z")
+        raise Misfit("is not a date and time with an offset, such as 2026-11-24T09:30:00Z")
     return datetime.datetime.combine(_date(text[:10]), _time(text[11:]))
 
 
@@ -56,11 +56,11 @@ def _timedelta(seconds: float) -> datetime.timedelta:
 
 def _decimal(text: str) -> decimal.Decimal:
     if not _DECIMAL.fullmatch(text):
-        raise Misfit("is no decimal number, as 12.50")
+        raise Misfit("is not a decimal number, such as 12.50")
     try:
         return decimal.Decimal(text)
     except decimal.InvalidOperation:
-        raise Misfit("is beyond what a Decimal holds") from None
+        raise Misfit("is too large for a Decimal") from None
 
 
 #: A class, its schema, and what reads it.
@@ -87,7 +87,7 @@ def _is_json(value: Any) -> bool:
 def enum_of(cls: type[enum.Enum], what: str) -> tuple[Schema, Read]:
     values = [member.value for member in cls]
     if not values or not all(_is_json(value) for value in values):
-        raise ConfigError(f"{what}: the values of {cls.__name__} must be JSON; give 'args' or 'result' as a schema instead.")
+        raise ConfigError(f"{what}: the values of {cls.__name__} must be JSON; pass 'args' or 'result' as a schema instead.")
     # As they travel: what is a tuple here comes as a list.
     known = [json.loads(json.dumps(value)) for value in values]
     if known == values:
@@ -99,7 +99,7 @@ def enum_of(cls: type[enum.Enum], what: str) -> tuple[Schema, Read]:
 def literal_of(given: Sequence[Any], what: str) -> tuple[Schema, Read | None]:
     values: list[Any] = [each.value if isinstance(each, enum.Enum) else each for each in given]
     if not all(_is_json(value) for value in values):
-        raise ConfigError(f"{what}: the values of a Literal must be JSON; give 'args' or 'result' as a schema instead.")
+        raise ConfigError(f"{what}: the values of a Literal must be JSON; pass 'args' or 'result' as a schema instead.")
     if not any(isinstance(each, enum.Enum) for each in given):
         return {"enum": values}, None
 

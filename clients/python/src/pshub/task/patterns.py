@@ -31,7 +31,7 @@ _OTHER_PROPERTY = re.compile(r"[pP]\{[A-Za-z_]+(?:=[A-Za-z0-9_]+)?\}")
 
 
 class NotAPattern(ValueError):
-    """It is none of ECMA-262."""
+    """It is not valid in ECMA-262."""
 
 
 class PatternBeyond(ValueError):
@@ -65,14 +65,14 @@ _PLAIN = frozenset("-!\"#%&',:;<=>@_`~ ")
 def advice_for(pattern: str) -> str:
     """What to write in place of what is wrong in a pattern, where that is known."""
     if "(?P<" in pattern:
-        return "; write (?< in place of (?P<"
+        return "; write (?< instead of (?P<"
     for part in re.findall(r"\[(?:\\.|[^\]\\])*\]|\\.", pattern, re.DOTALL):
         in_class = part.startswith("[")
         for escape in re.findall(r"\\.", part, re.DOTALL):
             char = escape[1]
             plain = _MEANT.get(char) or (char if char in _PLAIN and not (in_class and char == "-") else None)
             if plain:
-                return f"; write {plain} in place of {escape}"
+                return f"; write {plain} instead of {escape}"
     return ""
 
 
@@ -88,7 +88,7 @@ class _Reader:
             self._fail()
 
     def _fail(self) -> None:
-        raise NotAPattern(f"the pattern {self._text[:80]!r} is none of ECMA-262")
+        raise NotAPattern(f"the pattern {self._text[:80]!r} is not valid in ECMA-262")
 
     def _take(self, expression: re.Pattern[str]) -> re.Match[str] | None:
         found = expression.match(self._text, self._at)

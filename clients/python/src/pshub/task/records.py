@@ -72,14 +72,14 @@ def _hints_of(cls: Any, place: Place) -> dict[str, Any]:
         return typing.get_type_hints(cls, include_extras=True)
     except Exception as error:
         what = f"{place.what}: the hints of {cls.__name__} cannot be read"
-        raise ConfigError(f"{what} ({error}); give 'args' or 'result' as a schema instead.") from error
+        raise ConfigError(f"{what} ({error}); pass 'args' or 'result' as a schema instead.") from error
 
 
 def dataclass_of(cls: Any, place: Place, describe: Describe) -> Described:
     hints = _hints_of(cls, place)
     only_given = [name for name, hint in hints.items() if isinstance(hint, dataclasses.InitVar)]
     if only_given:
-        raise ConfigError(f"{place.what}: '{only_given[0]}' of {cls.__name__} is an InitVar, which no instance has and so none can travel.")
+        raise ConfigError(f"{place.what}: '{only_given[0]}' of {cls.__name__} is an InitVar: instances do not keep it, so it cannot be sent.")
     properties: dict[str, Schema] = {}
     required: list[str] = []
     converts: dict[str, Callable[[Any], Any]] = {}

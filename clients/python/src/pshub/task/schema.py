@@ -125,13 +125,13 @@ def _survey(schema: dict[str, Any]) -> None:
 
 def _refuse_costly(keyword: str, value: Any) -> None:
     if keyword in ("$ref", "$dynamicRef"):
-        raise UnusableSchema(f"it has a {keyword}, which may lead anywhere")
+        raise UnusableSchema(f"it has a {keyword}, which cannot be resolved here")
     if keyword == "uniqueItems" and value is True:
-        raise UnusableSchema("uniqueItems compares each with each")
+        raise UnusableSchema("uniqueItems compares every pair of items")
     patterns = [value] if keyword == "pattern" else list(value) if keyword == "patternProperties" and isinstance(value, dict) else []
     for pattern in patterns:
         if not isinstance(pattern, str) or not _is_tame(pattern):
-            raise UnusableSchema("it has a pattern that may take long")
+            raise UnusableSchema("it has a pattern that may be too slow")
 
 
 def _is_tame(pattern: str) -> bool:

@@ -75,7 +75,7 @@ def _required(value: Any) -> str | None:
 
 def _exclusive(plain: str) -> Rule:
     """A bound was true or false in draft 4."""
-    return _must(_is_number, f"a number; in place of true, give it the number of '{plain}'")
+    return _must(_is_number, f"a number; instead of true, pass the number of '{plain}'")
 
 
 def _id(value: Any) -> str | None:
@@ -145,7 +145,7 @@ _NOTES: dict[str, Rule] = {
 
 #: What some validator understands, or an older draft did: it would hold in one language, and say nothing in another.
 _REFUSED: dict[str, Rule] = {
-    "$async": _never("is an extension of ajv; leave it out, and check in the handler what takes time"),
+    "$async": _never("is an extension of ajv; leave it out, and run slow checks in the handler"),
     "$dynamicRef": _never("is not supported; use '$ref'"),
     "$recursiveRef": _never("is not supported; use '$ref'"),
     "dependencies": _never("is of an older draft; use 'dependentRequired' or 'dependentSchemas'"),

@@ -38,10 +38,10 @@ def _of_choice(error: Any) -> list[Problem]:
     if len(problems) == 1:
         [inner] = problems
         is_told = any(each["pointer"] == pointer for each in inner)
-        return inner if is_told else [{"pointer": pointer, "message": "fits none of what it may be"}, *inner]
+        return inner if is_told else [{"pointer": pointer, "message": "matches none of the alternatives"}, *inner]
     told = list(dict.fromkeys(f"{each[0]['pointer'][len(pointer) :]} {each[0]['message']}".strip() for each in problems))
     more = f", and {len(meant) - _MAX_TOLD} more" if len(meant) > _MAX_TOLD else ""
-    return [{"pointer": pointer, "message": f"fits none of what it may be: {', or '.join(told)}{more}"}]
+    return [{"pointer": pointer, "message": f"matches none of the alternatives: {', or '.join(told)}{more}"}]
 
 
 def _wrong_kind(errors: Sequence[Any], choice: Any) -> Any:
@@ -67,7 +67,7 @@ def _describe(error: Any) -> str:
     if error.validator == "type":
         return f"must be {' or '.join(_types_of(error))}"
     if error.validator == "oneOf":
-        return "fits more than one of what it may be"
+        return "matches more than one of the alternatives"
     if error.validator == "enum":
         return f"must be one of {json.dumps(value, ensure_ascii=False)[1:-1][:200]}"
     if error.validator == "const":

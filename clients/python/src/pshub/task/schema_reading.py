@@ -48,7 +48,7 @@ class _Reading:
             self._follow(place, part)
         for place, _ in self._references:
             if self._meets_itself(place.pointer):
-                raise SchemaProblem(f"{place.pointer}/$ref", "leads back to itself without end")
+                raise SchemaProblem(f"{place.pointer}/$ref", "refers to itself endlessly")
         return read
 
     def _schema_at(self, schema: Any, outer: Place, hides: bool) -> Any:
@@ -105,7 +105,7 @@ class _Reading:
     def _follow(self, place: Place, part: dict[str, Any]) -> None:
         pointer = self._pointer_of(part["$ref"], place)
         if pointer is None or pointer not in self._places:
-            raise SchemaProblem(_pointer_to(place, "$ref"), "leads to no schema within this one; put what it needs under '$defs'")
+            raise SchemaProblem(_pointer_to(place, "$ref"), "refers to no schema within this one; put the schema under '$defs'")
         self._same.setdefault(place.pointer, []).append(pointer)
         part["$ref"] = "#" + quote(pointer, safe="/")
 

@@ -55,7 +55,7 @@ def read_signature(function: Callable[..., Any], is_context: Callable[[str, Any]
     try:
         hints = hints_of(function)
     except Exception as error:
-        raise ConfigError(f"{what}: its type hints cannot be read ({error}); give 'args' and 'result' instead.") from None
+        raise ConfigError(f"{what}: its type hints cannot be read ({error}); pass 'args' and 'result' instead.") from None
     description, notes = read_docstring(inspect.getdoc(function) or "")
     properties: dict[str, Schema] = {}
     required: list[str] = []
@@ -74,7 +74,7 @@ def read_signature(function: Callable[..., Any], is_context: Callable[[str, Any]
             takes_any = True
             continue
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.POSITIONAL_ONLY):
-            raise ConfigError(f"{what}: arguments come by name, so '{parameter.name}' must be a parameter that has one.")
+            raise ConfigError(f"{what}: arguments are passed by name, so '{parameter.name}' must be a named parameter.")
         schema, convert = schema_of(hint, Place(f"{what}: parameter '{parameter.name}'", False))
         if parameter.name in notes:
             schema = {**schema, "description": notes[parameter.name]}

@@ -144,7 +144,7 @@ class Task(Generic[P, R_co]):
             read: R_co = convert(value) if convert and self.reads_results else value
             return read
         except Exception as error:
-            told = f"The result of {self.name.full} is not what its function promises here: {message_of(error)}."
+            told = f"The result of {self.name.full} does not match the return type of its function: {message_of(error)}."
             raise InvalidResult(told, task=self.name.full) from error
 
     def card(self, queue: str, max_payload_bytes: int, max_backlog: int, at_s: int) -> dict[str, Any]:

@@ -41,6 +41,6 @@ def _first_of(members: list[_Member]) -> Convert:
                 return convert(value) if convert else value
             except Exception as raised:
                 wrong = wrong or misfit_of(raised)
-        raise wrong or Misfit("is nothing that its hint names")
+        raise wrong or Misfit("matches no type of its hint")
 
     return read

@@ -103,7 +103,7 @@ class TestClock:
             raise ConfigError(f"clock.advance_to() takes a datetime with a time zone, as datetime.now(timezone.utc) has, not {moment}.")
         seconds = moment.timestamp() - wall_ms() / 1000
         if seconds < 0:
-            raise ConfigError(f"clock.advance_to() takes a time to come: {moment} has passed, and the clock never goes back.")
+            raise ConfigError(f"clock.advance_to() takes a future time: {moment} has passed, and the clock cannot go back.")
         self.advance(seconds)
 
     def quiet(self, patient: bool = True, end: float = math.inf) -> None:
@@ -118,7 +118,7 @@ class TestClock:
         endless_at = time.monotonic() + _ENDLESS_S
         while not self._is_closed and self._redis is not None and time.monotonic() < end:
             if end == math.inf and time.monotonic() > endless_at:
-                raise AssertionError(f"Work went on for {_ENDLESS_S:g} s without a pause. Does a job enqueue the next one, without end?")
+                raise AssertionError(f"Work continued for {_ENDLESS_S:g} s without a pause. Do jobs enqueue each other endlessly?")
             _loops.turn()
             idle += 1
             if self._redis.commands != seen:

@@ -48,9 +48,9 @@ class InMemory:
             raise ConfigError(f"'jobs' must be one of {', '.join(JOB_MODES)}, not {jobs!r}.")
         for each in tasks:
             if not isinstance(each, Task):
-                raise ConfigError(f"in_memory is given what @task made, not {each!r}.")
+                raise ConfigError(f"in_memory takes tasks made by @task, not {each!r}.")
         if own := _OWN & {*(worker or {}), *(hub or {})}:
-            raise ConfigError(f"{', '.join(sorted(own))}: hub and worker of a kit are given that by the kit.")
+            raise ConfigError(f"{', '.join(sorted(own))}: the kit sets this option of its hub and worker.")
         self._tasks = tasks
         self._options = {"slots": 16, **(worker or {})}
         self._waits = jobs == "wait"
@@ -156,7 +156,7 @@ class InMemory:
                 return
             if time.monotonic() > end:
                 what = ", ".join(f"{int(count)} in {name.decode()}" for name, count in zip(left[::2], left[1::2])) or "none"
-                raise AssertionError(f"drain() gave up after {timeout:g} s: {self._runs.running} handlers run; left are {what}.")
+                raise AssertionError(f"drain() timed out after {timeout:g} s: {self._runs.running} handlers run; left are {what}.")
             # Handlers end by themselves; what only lies there waits for a beat, a release or a rest.
             if self._runs.running == 0 and moved_s < _BEAT_S:
                 moved_s += self.clock.step(0.05, end)

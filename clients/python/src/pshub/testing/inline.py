@@ -40,7 +40,7 @@ class InlineHub(Hub):
         end = runs.end_of(job.id, _TIMEOUT_S)
         if end is None:
             raise AssertionError(
-                f"The job {job.id} of {enqueued.task} has not run to its end within {_TIMEOUT_S:g} s. "
+                f"The job {job.id} of {enqueued.task} did not end within {_TIMEOUT_S:g} s. "
                 "Does it wait for another job of its key, or for this one, or do more jobs wait for each other than the worker has slots?"
             )
         # Until that is known in Redis, too: status() and result() tell of it.

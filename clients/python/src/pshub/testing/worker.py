@@ -35,7 +35,7 @@ class TestWorker:
     def worker(self) -> Worker:
         """The worker itself. :raises ConfigError: when none runs"""
         if self._present is None:
-            raise ConfigError("This worker is stopped or dead; start() makes a new one.")
+            raise ConfigError("This worker is stopped or killed; start() makes a new one.")
         return self._present[0]
 
     @property
@@ -55,7 +55,7 @@ class TestWorker:
     def start(self) -> TestWorker:
         """Starts one, also after ``die`` and ``stop``: it is a new one, as a process that was started again. :raises ConfigError: when it runs"""
         if self._present is not None:
-            raise ConfigError("This worker runs already.")
+            raise ConfigError("This worker is already running.")
         line = self._redis.line()
         worker = Worker(line.url, tasks=self._tasks, **{"lease": _LEASE_S, **self._options})
         worker.start()
@@ -78,7 +78,7 @@ class TestWorker:
         :raises ConfigError: when none runs
         """
         if self._present is None:
-            raise ConfigError("This worker is stopped or dead already.")
+            raise ConfigError("This worker is already stopped or killed.")
         (worker, line), self._present = self._present, None
         ids = worker._service.ids if worker._service else []
         line.cut()

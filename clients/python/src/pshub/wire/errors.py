@@ -79,7 +79,8 @@ class NoWorkers(HubError):
 
 
 class Overloaded(HubError):
-    code, ran, retryable, http_status, meaning = "Overloaded", "no", True, 429, "The backlog is longer than the call can wait for."
+    code, ran, retryable, http_status = "Overloaded", "no", True, 429
+    meaning = "The queue is full, or too long for the call to finish before its deadline."
 
 
 class Expired(HubError):
@@ -87,7 +88,7 @@ class Expired(HubError):
 
 
 class InvalidArgs(HubError):
-    code, ran, retryable, http_status, meaning = "InvalidArgs", "no", False, 400, "The arguments do not fit the schema of the task."
+    code, ran, retryable, http_status, meaning = "InvalidArgs", "no", False, 400, "The arguments do not match the schema of the task."
 
 
 class PayloadTooLarge(HubError):
@@ -105,23 +106,23 @@ class Timeout(HubError, TimeoutError):
 
 
 class WorkerLost(HubError):
-    code, ran, retryable, http_status, meaning = "WorkerLost", "maybe", False, 502, "The worker that held the request died."
+    code, ran, retryable, http_status, meaning = "WorkerLost", "maybe", False, 502, "The worker crashed or lost its lease while it held the request."
 
 
 class OutcomeUnknown(HubError):
     code, ran, retryable, http_status = "OutcomeUnknown", "maybe", False, 502
-    meaning = "The connection to Redis broke before it was known whether the request arrived."
+    meaning = "The connection to Redis broke, and it is unknown whether the request arrived."
 
 
 class NoSuchJob(HubError):
     code, ran, retryable, http_status = "NoSuchJob", "maybe", False, 404
-    meaning = "No job of this id is known: it was not tracked, or its record has gone."
+    meaning = "There is no record of a job with this id: it was not tracked, or the record has expired."
 
 
 class Aborted(HubError, concurrent.futures.CancelledError):
     """A ``CancelledError`` of ``concurrent.futures``, too."""
 
-    code, ran, retryable, http_status, meaning = "Aborted", "maybe", False, 499, "The caller gave up waiting."
+    code, ran, retryable, http_status, meaning = "Aborted", "maybe", False, 499, "The caller stopped waiting."
 
 
 class TaskFailed(HubError):
@@ -130,7 +131,7 @@ class TaskFailed(HubError):
 
 class InvalidResult(HubError):
     code, ran, retryable, http_status = "InvalidResult", "yes", False, 500
-    meaning = "The handler returned something that is not JSON, too large, or against its result schema."
+    meaning = "The result is not JSON, is too large, or does not match the result schema."
 
 
 ERROR_CLASSES: dict[str, type[HubError]] = {cls.code: cls for cls in HubError.__subclasses__()}
@@ -151,8 +152,9 @@ def is_own_code(code: Any) -> bool:
 
 def _why_not_own(code: Any) -> str:
     if isinstance(code, str) and code in ERROR_CLASSES:
-        return f"{code} is a code of pshub itself, and says something else than a handler can: choose another one, as NoSuchCity."
-    return f"The code of a TaskError begins with a capital and has at most 64 letters and digits, as NoSuchCity; this is {_shown(code)}."
+        return f"{code} is a code that pshub itself uses. Choose another one, such as NoSuchCity."
+    form = "must start with a capital letter and have at most 64 letters and digits, such as NoSuchCity"
+    return f"The code of a TaskError {form}; it is {_shown(code)}."
 
 
 def _shown(given: Any) -> str:
@@ -253,7 +255,7 @@ class TaskError(Exception):
         if code != "TaskFailed" and not is_own_code(code):
             raise ConfigError(_why_not_own(code))
         if http_status is not None and not (isinstance(http_status, int) and is_failed_status(http_status)):
-            raise ConfigError(f"The http_status of a TaskError is a whole number from 400 to 599, not {_shown(http_status)}.")
+            raise ConfigError(f"The http_status of a TaskError must be a whole number from 400 to 599, not {_shown(http_status)}.")
         self.code = code
         self.http_status = None if http_status is None else int(http_status)
         if retryable is not None:
@@ -272,11 +274,11 @@ class PutOff(Exception):
     :raises ConfigError: for a delay that is no number of milliseconds from 0 to ten years
     """
 
-    def __init__(self, delay_ms: float, message: str = "It is not the time for it.") -> None:
+    def __init__(self, delay_ms: float, message: str = "The task cannot run now; try again later.") -> None:
         super().__init__(message)
         is_number = isinstance(delay_ms, (int, float)) and not isinstance(delay_ms, bool)
         if not is_number or not 0 <= delay_ms <= _LONGEST_PUT_OFF_MS:
-            raise ConfigError(f"A request is put off for 0 to {_LONGEST_PUT_OFF_MS} ms, not for {_shown(delay_ms)}.")
+            raise ConfigError(f"The delay of a PutOff must be 0 to {_LONGEST_PUT_OFF_MS} ms, not {_shown(delay_ms)}.")
         self.delay_ms = delay_ms
 
 
@@ -285,8 +287,8 @@ _LONGEST_PUT_OFF_MS = 10 * 365 * 24 * 3600 * 1000
 
 def why_keyed(task: str) -> str:
     """Why a keyed task takes no calls."""
-    why = f"{task} is keyed, and what comes without a key would run beside the jobs of its key"
-    return f"{why}. Enqueue a job with one, as in 'pshub enqueue {task} --key order-17'."
+    why = f"{task} is keyed and takes no calls: a call would run beside the jobs of its key"
+    return f"{why}. Enqueue a job with a key, as in 'pshub enqueue {task} --key order-17'."
 
 
 def problem_error(code: str, problems: list[dict[str, str]], task: str | None, id: str | None = None) -> HubError:

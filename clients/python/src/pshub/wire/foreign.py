@@ -70,7 +70,7 @@ def object_of(raw: bytes, max_length: int) -> dict[str, Any]:
     except ValueError:
         raise Unreadable("it is not JSON") from None
     if not isinstance(value, dict):
-        raise Unreadable("it is no JSON object")
+        raise Unreadable("it is not a JSON object")
     return value
 
 
@@ -103,4 +103,4 @@ def name_of(record: dict[str, Any], member: str) -> str:
     name = record.get(member)
     if isinstance(name, str) and 0 < len(name) <= _MAX_NAME_LENGTH:
         return name
-    raise Unreadable(f"its {member} is not a text of 1 to {_MAX_NAME_LENGTH} characters")
+    raise Unreadable(f"its {member} is not a string of 1 to {_MAX_NAME_LENGTH} characters")

@@ -188,7 +188,7 @@ def told(request: Request, error: ToldError) -> ToldError:
     """What its caller is told of an error: never that a request was certainly not run which an earlier worker may have started."""
     if not request.may_have_run or hub_error(error.code).ran != "no":
         return error
-    message = f"An earlier worker may have run {request.task} before it left or died. It was not run again: {error.message}"
+    message = f"An earlier worker may have run {request.task} before it stopped or crashed. It was not run again: {error.message}"
     said = {**json.loads(error.text), "code": "WorkerLost", "message": message, "retryable": False}
     return ToldError("WorkerLost", message, encode_payload(said))
 
@@ -208,7 +208,7 @@ def decode_reply(raw: Any) -> dict[str, Any] | None:
         match = _REPLY_ID.match(text)
         if not match:
             return None
-        message = f"The reply cannot be used: {problem}."
+        message = f"The reply is invalid: {problem}."
         return {"id": match[1], "ok": False, "error": {"code": "InvalidResult", "message": message}}
     if not isinstance(value, dict) or not isinstance(value.get("id"), str):
         return None

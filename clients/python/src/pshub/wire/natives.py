@@ -13,7 +13,7 @@ from typing import Any
 from .model_form import is_model, written
 
 _MINUTE = datetime.timedelta(minutes=1)
-_NO_ZONE = "has no time zone, so it is not known when that is; give it one, as datetime.now(timezone.utc) has"
+_NO_ZONE = "has no time zone; add one, as in datetime.now(timezone.utc)"
 
 
 def plain(value: Any) -> Any:
@@ -35,7 +35,7 @@ def plain(value: Any) -> Any:
         return str(value)
     if isinstance(value, decimal.Decimal):
         if not value.is_finite():
-            raise ValueError(f"a Decimal that is {value} is no number")
+            raise ValueError(f"a Decimal that is {value} is not a number")
         return str(value)
     if isinstance(value, (set, frozenset)):
         return _listed(value)
@@ -72,10 +72,10 @@ def plain_keys(value: Any) -> Any:
 def _key(key: Any) -> Any:
     while not (key is None or isinstance(key, (str, int, float))):
         if isinstance(key, (tuple, frozenset)):
-            raise TypeError("keys must be texts, or what travels as one")
+            raise TypeError("keys must be strings, or values that convert to one")
         key = plain(key)
         if isinstance(key, dict):
-            raise TypeError("keys must be texts, or what travels as one")
+            raise TypeError("keys must be strings, or values that convert to one")
     return key
 
 

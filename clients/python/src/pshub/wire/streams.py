@@ -103,5 +103,5 @@ def check_progress(done: Any, total: Any, message: Any) -> Progress:
         if not is_amount(value) and (name == "done" or value is not None):
             raise ConfigError(f"ctx.progress: {name} must be a number of at least 0, not {value!r:.80}.")
     if message is not None and not isinstance(message, str):
-        raise ConfigError(f"ctx.progress: message must be a text, not {message!r:.80}.")
+        raise ConfigError(f"ctx.progress: message must be a string, not {message!r:.80}.")
     return Progress(done, total, None if message is None else message[:_LONGEST_MESSAGE])

@@ -155,7 +155,7 @@ class Context(TaskContext):
         :raises HubError: by the deadline of this call at the latest
         """
         if self._loop_thread == threading.get_ident():
-            raise RuntimeError("ctx.call would hold up all coroutines of this worker: await ctx.acall(...) instead.")
+            raise RuntimeError("ctx.call would block all coroutines of this worker: await ctx.acall(...) instead.")
         pending = self._begin(task, args, named, timeout, queue)
         try:
             return pending.result()
@@ -206,7 +206,7 @@ class Context(TaskContext):
     def _begin(self, task: Called, args: Any, named: dict[str, Any], timeout: float | None, queue: str | None) -> PendingCall[Any]:
         for name in ("traceparent", "tracestate"):
             if args is MISSING and name in named:
-                raise TypeError(f"A nested call goes under the trace of its own; give an argument '{name}' in a dict.")
+                raise TypeError(f"A nested call uses its own trace; to pass an argument named '{name}', use a dict.")
         args = arguments_of(task, args, named, {"timeout": timeout, "queue": queue})
         pending = self._nested_call(self, task, args, timeout, queue)
         self._bind(pending)

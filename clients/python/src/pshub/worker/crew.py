@@ -232,7 +232,7 @@ class Crew:
         if beat.held and self._is_serving:
             self._common.sharding.on_beat(self.name, beat.shards)
         for id in beat.cancelled:
-            self._executor.abort(id, hub_error("Aborted", "The caller gave up waiting."))
+            self._executor.abort(id, hub_error("Aborted", "The caller stopped waiting."))
         if not self._is_serving:
             return
         if held is not None:

@@ -113,7 +113,7 @@ class Handling:
         if task.keyed == "merged":
             return self._before_merged(task, request)
         if "run" in (request.job or {}):
-            message = f"{request.task} does not merge its jobs any more, and these were."
+            message = f"{request.task} is no longer declared as merged, but these jobs were."
             return Outcome(error=verdict_of(hub_error("InvalidArgs", message))), None
         if exceeds(request.text, self._max_payload_bytes + _MAX_ENVELOPE_BYTES):
             message = f"The arguments of {request.task} are larger than {self._max_payload_bytes} bytes."
@@ -129,7 +129,7 @@ class Handling:
             return Outcome(error=verdict_of(hub_error("InvalidArgs", why_keyed(request.task)))), None
         refused = refused_run(request, task, brought) if "run" in (request.job or {}) else None
         if refused is not None:
-            message = "a payload is none that the task takes"
+            message = "a payload does not match the arguments of the task"
             return Outcome(error=told_error("InvalidArgs", message), refused=refused), None
         return None, brought
 

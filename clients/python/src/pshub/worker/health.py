@@ -22,7 +22,7 @@ _TICK_S = 0.1
 #: What a probe may take to say what it wants, and how much that may be.
 _PATIENCE_S = 5.0
 _MOST_BYTES = 8192
-_UNREADABLE = (400, {"error": "That is no request of HTTP."})
+_UNREADABLE = (400, {"error": "That is not an HTTP request."})
 
 Answer = tuple[int, dict[str, Any]]
 
@@ -110,12 +110,12 @@ class Health:
         without = self._uncertain()
         if not without:
             return None
-        return f"no lease in {', '.join(without)}" if self._is_connected() else "Redis is away"
+        return f"no lease in {', '.join(without)}" if self._is_connected() else "Redis is unreachable"
 
     def _answer(self, path: str) -> Answer:
         answers = {"/livez": self._live, "/readyz": self._ready}
         answer = answers.get(path.split("?", 1)[0])
-        return answer() if answer else (404, {"error": "There are /livez and /readyz here."})
+        return answer() if answer else (404, {"error": "Only /livez and /readyz exist here."})
 
     # HTTP.
 
@@ -163,6 +163,8 @@ def _listen(port: int) -> socket.socket:
 
 def _why_not(port: int, error: OSError) -> str:
     because = (
-        "something else listens there; give each worker of a machine its own" if error.errno == errno.EADDRINUSE else str(error.strerror or error)
+        "another program listens there; give each worker on a machine its own port"
+        if error.errno == errno.EADDRINUSE
+        else str(error.strerror or error)
     )
-    return f"Probes cannot be answered on port {port} (health_port, --health-port or PSHUB_HEALTH_PORT): {because}."
+    return f"The worker cannot answer probes on port {port} (health_port, --health-port or PSHUB_HEALTH_PORT): {because}."

@@ -88,6 +88,6 @@ def refused_run(request: Request, task: Task[..., Any], run: RunArgs) -> JobEnd 
 
 def _problem_of(task: Task[..., Any], payload: Any) -> str | None:
     if payload is _UNREADABLE:
-        return "It is no JSON that can be used."
+        return "The payload is not valid JSON."
     problems = task.problems_of(payload)
     return problem_error("InvalidArgs", problems, task.name.full).message if problems else None

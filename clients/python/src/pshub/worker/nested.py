@@ -34,7 +34,7 @@ class NestedCalls:
         wrong = wrong_arguments(called, timeout_s, queue)
         limit = context.remaining if timeout_s is None or wrong is not None else min(timeout_s, context.remaining)
         if wrong is None and context.cancelled:
-            raise Aborted(f"The call of {context.task} was over before {called} was called.", task=called, ran="no")
+            raise Aborted(f"The call of {context.task} had ended before {called} was called.", task=called, ran="no")
         wrong = wrong or wrong_arguments(called, limit, queue)
         dispatch = self._hub()
         if wrong is not None:

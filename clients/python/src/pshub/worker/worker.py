@@ -74,7 +74,7 @@ class Worker:
             raise ConfigError(f"job_slots is {settings.job_slots}, but this worker has {settings.slots} slots in all.")
         forwarder = forwarder_of(settings.queue)
         if forwarder is not None:
-            raise ConfigError(f"Queue {settings.queue} is that of a forwarder: pshub forward {forwarder}.")
+            raise ConfigError(f"Queue {settings.queue} belongs to a forwarder: pshub forward {forwarder}.")
         self._tasks = check_tasks(tasks)
         self.events = Events()
         log_events(self.events)

@@ -133,7 +133,7 @@ module Pshub
     rescue ReplyError => e
       raise unless e.code == "WRONGTYPE"
 
-      tell(command[1], "it is of another type (WRONGTYPE)")
+      tell(command[1], "it has another type (WRONGTYPE)")
       []
     end
 

@@ -21,12 +21,12 @@ module Pshub
 
     # Why a call cannot be made at all; nil when it can.
     def wrong(called, timeout, queue, on_progress = nil)
-      return NoSuchTask.new("The task must be a name like my_task:1.0, or what task made.") unless called.is_a?(String)
+      return NoSuchTask.new("The task must be a name like my_task:1.0, or the return value of task.") unless called.is_a?(String)
       unless queue.nil? || Keys.queue_name?(queue)
         return InvalidArgs.new("queue must be the name of a queue, not #{Keys.shown(queue)}.", task: called)
       end
       unless on_progress.nil? || on_progress.respond_to?(:call)
-        return InvalidArgs.new("on_progress must be something to call, not #{on_progress.inspect[0, 80]}.", task: called)
+        return InvalidArgs.new("on_progress must respond to call, not #{on_progress.inspect[0, 80]}.", task: called)
       end
       return nil if timeout.nil?
 
@@ -38,7 +38,7 @@ module Pshub
     end
 
     # It certainly was not sent.
-    def expired(called) = Expired.new("No time was left for #{called}.", task: called)
+    def expired(called) = Expired.new("No time is left to call #{called}.", task: called)
 
     # The arguments as JSON. Raises InvalidArgs or PayloadTooLarge.
     def encode(route, args, max_bytes)

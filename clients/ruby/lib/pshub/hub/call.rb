@@ -49,12 +49,12 @@ module Pshub
       return OutcomeUnknown.new("Redis did not confirm the request within #{waited}.", **details) if @in_doubt
 
       reason = Refusals.explained(@setback || down_reason || "it did not answer")
-      NotEnqueued.new("Redis could not be given the request for #{waited}: #{reason}.", **details)
+      NotEnqueued.new("Redis did not accept the request within #{waited}: #{reason}.", **details)
     end
 
     # What its caller is told who gave up.
     def abandoned_error
-      message = "The caller gave up waiting for #{task}."
+      message = "The caller stopped waiting for #{task}."
       Aborted.new(message, task: task, id: @id, ran: sent? || @earlier ? nil : "no")
     end
 

@@ -119,7 +119,7 @@ module Pshub
     def cancel(call)
       @lock.synchronize do
         attempt = call.attempt
-        early = "The caller gave up before #{call.called} was sent."
+        early = "The caller stopped waiting before #{call.called} was sent."
         return call.settle(nil, Aborted.new(early, task: call.called, ran: "no")) unless attempt
         return if attempt.settled
 

@@ -58,7 +58,7 @@ module Pshub
     # they are not, its worker checks them. Raises a HubError whose data["index"] names the entry that is wrong.
     def prepare(entries, options)
       unless entries.is_a?(Array) && entries.size <= MOST_AT_ONCE
-        raise InvalidArgs, "Jobs are given as an array of at most #{MOST_AT_ONCE} entries; send more in several calls."
+        raise InvalidArgs, "Pass jobs as an array of at most #{MOST_AT_ONCE} entries; split longer lists into several calls."
       end
 
       finish = Clock.now + EnqueueOptions.timeout_s("many", options[:timeout_ms])
@@ -71,7 +71,7 @@ module Pshub
         step_of(route, Arguments.serialized(task, args), merged, block_given? ? yield(place) : true)
       rescue HubError => e
         data = { "index" => place, **(e.data.is_a?(Hash) ? e.data : {}) }
-        raise Errors.make(e.code, "Nothing is enqueued. Entry #{place}: #{e.message}", task: e.task, data: data)
+        raise Errors.make(e.code, "Nothing was enqueued. Entry #{place}: #{e.message}", task: e.task, data: data)
       end
     end
 
@@ -90,18 +90,18 @@ module Pshub
       end
       EnqueuedMany.new(ids, twins)
     rescue NotEnqueued, OutcomeUnknown, HubClosed => e
-      told = "#{enqueued} of #{steps.size} jobs are enqueued, the first ones of each queue; then: #{e.message}"
+      told = "#{enqueued} of #{steps.size} jobs were enqueued (the first of each queue), then it failed: #{e.message}"
       raise Errors.make(e.code, told, data: { "enqueued" => enqueued })
     end
 
     # What Hub#schedule does.
     def schedule(name, times, task, args, options)
       checked = ScheduleEntry.check_times(name, times)
-      raise InvalidArgs, "schedule #{name}: durable is no option of a schedule, whose jobs workers enqueue." if options.key?(:durable)
+      raise InvalidArgs, "schedule #{name}: durable is not an option of schedules: workers enqueue their jobs." if options.key?(:durable)
 
       timed = %i[delay_ms at].find { |option| !options[option].nil? }
       if timed
-        raise InvalidArgs, "schedule #{name}: #{timed} is no option of a schedule, whose times say when its jobs are due. Leave it out."
+        raise InvalidArgs, "schedule #{name}: #{timed} is not an option of schedules: the cron entry says when jobs are due. Leave it out."
       end
 
       step = prepare([[task, args]], options).first
@@ -131,7 +131,7 @@ module Pshub
     # A job that was enqueued before, here or elsewhere.
     def job(id, queue)
       where = queue.nil? ? "" : " in queue #{queue}"
-      unknown = NoSuchJob.new("Nothing is known of job #{id.to_s.scrub[0, 80]}#{where}: it was not tracked, or its record has gone.")
+      unknown = NoSuchJob.new("There is no record of job #{id.to_s.scrub[0, 80]}#{where}: it was not tracked, or the record has expired.")
       raise unknown unless Keys.id?(id)
 
       check_queue(queue)
@@ -159,7 +159,7 @@ module Pshub
 
     def checked_name(task)
       name = Arguments.name_of(task)
-      name.is_a?(String) ? name : raise(NoSuchTask, "The task must be a name like my_task:1.0, or what task made.")
+      name.is_a?(String) ? name : raise(NoSuchTask, "The task must be a name like my_task:1.0, or the return value of task.")
     end
 
     def step_of(route, args, options, whole)

@@ -48,7 +48,7 @@ module Pshub
       pass = own[:pass] if own.is_a?(Hash)
       return nil if pass.nil?
 
-      what = if place.zero? then "no step is before the first one, so pass gets nothing"
+      what = if place.zero? then "no step comes before the first one, so it cannot have pass"
              elsif !(pass.is_a?(String) || pass.is_a?(Symbol)) || ["", "__proto__"].include?(pass.to_s)
                "pass must be the name of a field"
              elsif !(args.nil? || args.is_a?(Hash)) then "a result can only be passed to arguments that are a hash"
@@ -62,7 +62,7 @@ module Pshub
     def batch(enqueuing, host, entries, options, after, failed)
       after, failed = [after, failed].map { |entry| entry && enqueuing.prepare([entry], { queue: options[:queue], tracked: true }).first }
       if after && failed && after.queue != failed.queue
-        raise InvalidArgs, "What follows a batch, well or not, must be in one queue."
+        raise InvalidArgs, "The jobs that follow a batch must all be in one queue."
       end
 
       steps = enqueuing.prepare(entries, options)
@@ -71,7 +71,7 @@ module Pshub
       end
 
       home = [after, failed, steps.first].compact.map(&:queue).first
-      raise InvalidArgs, "A batch needs jobs, or something that follows." unless home
+      raise InvalidArgs, "A batch needs at least one job, in it or after it." unless home
 
       id = Ids.make
       # It is counted in the queue's own place, which goes on being served whatever becomes of shards.
@@ -101,7 +101,7 @@ module Pshub
       rescue OutcomeUnknown, NotEnqueued => e
         doubt ||= e.is_a?(OutcomeUnknown)
         raise unless doubt
-        raise OutcomeUnknown, "The batch is only half there: #{e.message}" if Clock.now > finish
+        raise OutcomeUnknown, "The batch was enqueued only in part: #{e.message}" if Clock.now > finish
 
         sleep RETRY_S
         retry

@@ -137,7 +137,7 @@ module Pshub
     def deliver(page, again)
       page.each do |text|
         reply = Message.decode_reply(text)
-        reply ? @on_reply.call(reply, again) : @on_problem.call("a reply that is not one was dropped")
+        reply ? @on_reply.call(reply, again) : @on_problem.call("dropped an invalid reply")
       end
       longest = page.map(&:bytesize).max or return
       # Twice as many at the most: a page is asked for before anybody knows how large its replies are.

@@ -86,10 +86,10 @@ module Pshub
     def queue_of(name) = JobQueue.new(name, @keys)
 
     # Yields a connection. Raises NotEnqueued when Redis is away or refuses, HubClosed.
-    def ask(&block) = @dispatch.call.jobs.ask("Redis could not be asked about the job", &block)
+    def ask(&block) = @dispatch.call.jobs.ask("Redis could not be queried about the job", &block)
 
     # Changes something. Raises OutcomeUnknown where it may have been done, NotEnqueued, HubClosed.
-    def change(&block) = @dispatch.call.jobs.ask("It could not be done", change: true, &block)
+    def change(&block) = @dispatch.call.jobs.ask("The command could not be run", change: true, &block)
 
     # Yields an Ear that hears the reply of that ticket meanwhile.
     def hear(ticket)

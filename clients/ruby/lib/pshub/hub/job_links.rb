@@ -47,7 +47,7 @@ module Pshub
       raise HubClosed, CLOSED if @closing.set?
 
       why = Refusals.explained(Errors.message_of(e))
-      raise OutcomeUnknown, "#{otherwise}, or it was and its answer is lost: #{why}." if change && e.is_a?(ConnectionLost)
+      raise OutcomeUnknown, "#{otherwise}, or it was and the reply was lost: #{why}." if change && e.is_a?(ConnectionLost)
 
       raise NotEnqueued, "#{otherwise}: #{why}."
     end

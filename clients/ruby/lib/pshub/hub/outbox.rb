@@ -228,12 +228,12 @@ module Pshub
       name = @queue.name
       reason = if length >= @max_length then "#{length} requests wait in queue #{name}, and its limit is #{@max_length}."
                elsif wait_ms > patience_ms
-                 "About #{wait_ms} ms of work waits in queue #{name}, and this call could wait #{patience_ms} ms."
+                 "About #{wait_ms} ms of work waits in queue #{name}, and this call can wait only #{patience_ms} ms."
                else
-                 "More is called than queue #{name} serves: #{length} requests wait, and while that is so no more than #{most} may."
+                 "Calls to queue #{name} arrive faster than its workers serve them: #{length} requests wait, and the limit is now #{most}."
                end
       data = { "length" => length, "maxLength" => most, "waitMs" => wait_ms }
-      @host.refuse(attempt, "Overloaded", "#{reason} Add workers or slots, or try later.", data)
+      @host.refuse(attempt, "Overloaded", "#{reason} Add workers or slots, or retry later.", data)
     end
 
     # Redis answered with an error, so nothing was enqueued: it refuses before it writes.
@@ -244,7 +244,7 @@ module Pshub
 
     # The number may be forgotten soon; repeating the push after that could run it twice.
     def give_up(attempts)
-      message = "The connection broke during the push, and Redis cannot tell any more whether it had arrived."
+      message = "The connection broke while the request was sent, and Redis can no longer tell whether it arrived."
       attempts.each { |attempt| @host.refuse(attempt, "OutcomeUnknown", message) }
     end
   end

@@ -67,7 +67,7 @@ module Pshub
         keys = told.select { |_, count| count == JobQueue::OTHER_SHARDS }.keys
         return found if keys.empty?
         if Clock.now >= finish
-          raise NotEnqueued.new("The shards of queue #{queue} are being changed, and not all of them know yet.", task: keys.first.first)
+          raise NotEnqueued.new("The shards of queue #{queue} are changing, and not all of them know the new number yet.", task: keys.first.first)
         end
 
         sleep LOOK_AGAIN_S

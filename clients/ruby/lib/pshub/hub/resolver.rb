@@ -119,7 +119,7 @@ module Pshub
         check_rights(card.task, card.queue, :jobs)
         return spread(route_of(card, 0))
       end
-      raise no_such_task(called, wanted.name, known, " Name its queue, to have the job wait there for one.") if queue.nil?
+      raise no_such_task(called, wanted.name, known, " To let the job wait for a worker, pass the queue.") if queue.nil?
 
       unless wanted.minor
         full = "#{wanted.name}:1.0"
@@ -166,8 +166,8 @@ module Pshub
     def no_such_task(called, name, known, more = "")
       all = known.map(&:task).uniq
       if all.include?(called)
-        return NoSuchTask.new("The registry has no card of #{called} that can be read; or it came in this moment, then call " \
-                              "again. Workers of the task write it when they start.#{more}", task: called)
+        return NoSuchTask.new("The registry has no readable card of #{called}. If a worker has just started, call again. " \
+                              "Its workers write the card when they start.#{more}", task: called)
       end
       versions = all.select { |full| full.start_with?("#{name}:") }.sort
       unless versions.empty?
@@ -181,7 +181,7 @@ module Pshub
       near = Names.near(called, known)
       return "Did you mean #{near.join(' or ')}?" unless near.empty?
 
-      known.empty? ? "No worker has declared any task in this namespace yet." : "See 'pshub tasks' for those that are."
+      known.empty? ? "No worker has declared any task in this namespace yet." : "'pshub tasks' lists all tasks."
     end
 
     def no_workers(called, cards, queue)
@@ -192,7 +192,7 @@ module Pshub
       end
 
       elsewhere = live_of(cards, nil)
-      where = elsewhere ? "It is served in queue #{elsewhere.queue}." : "Nor does one elsewhere; known in: #{queues}."
+      where = elsewhere ? "It is served in queue #{elsewhere.queue}." : "No other queue has a live worker for it either; it is known in: #{queues}."
       NoWorkers.new("No live worker of queue #{queue} provides #{called}. #{where}", task: called)
     end
 

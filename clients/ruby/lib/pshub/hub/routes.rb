@@ -26,7 +26,7 @@ module Pshub
 
     # Redis could not be asked.
     def self.unasked(called, reason)
-      NotEnqueued.new("Redis could not be asked where #{called} runs: #{Refusals.explained(reason)}.", task: called)
+      NotEnqueued.new("The hub could not look up #{called} in Redis: #{Refusals.explained(reason)}.", task: called)
     end
 
     def initialize(connection, resolver, closing)

@@ -63,7 +63,7 @@ module Pshub
 
       @value
     ensure
-      give_up(Aborted.new("The caller read no more of #{@called}.", task: @called, id: id)) unless @ended
+      give_up(Aborted.new("The caller stopped reading #{@called}.", task: @called, id: id)) unless @ended
     end
 
     private
@@ -113,14 +113,14 @@ module Pshub
       @host.expire(@call) if now >= @host.next_look(@call)
       return if now < idle_end(began_at)
 
-      message = "#{@called} gave no chunk for #{(@idle * 1000).round} ms; #{@came} had come before."
+      message = "#{@called} sent no chunk for #{(@idle * 1000).round} ms after #{@came} chunks."
       give_up(Timeout.new(message, task: @called, id: id))
     end
 
     def idle_end(began_at) = @idle ? [began_at, @heard_at].max + @idle : Float::INFINITY
 
     def gap
-      message = "Chunk #{@came + 1} of #{@called} was lost: Redis has forgotten it. What came before it is complete."
+      message = "Chunk #{@came + 1} of #{@called} was lost: Redis no longer has it. All chunks before it arrived."
       OutcomeUnknown.new(message, task: @called, id: id)
     end
 

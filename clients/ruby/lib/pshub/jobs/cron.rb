@@ -112,7 +112,7 @@ module Pshub
 
       zone_of(name)
     rescue UnknownZone
-      raise CronPattern::Wrong, "there is no such time zone; it is named as Europe/Berlin is"
+      raise CronPattern::Wrong, "there is no such time zone; use a name such as Europe/Berlin"
     end
   end
 end

@@ -104,7 +104,7 @@ module Pshub
     # What is no filter must not pass for all of them.
     def checked(matching)
       unknown = (matching.keys - FILTERS).first
-      raise wrong("there is no filter '#{unknown}'. Known are #{FILTERS.join(', ')}") if unknown
+      raise wrong("there is no filter '#{unknown}'. Known: #{FILTERS.join(', ')}") if unknown
       raise wrong("ids must be an array of ids") unless matching[:ids].nil? || matching[:ids].is_a?(Array)
 
       before = matching.fetch(:before_ms, nil)

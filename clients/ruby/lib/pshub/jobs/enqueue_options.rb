@@ -32,7 +32,7 @@ module Pshub
     def shape(task, args_json, options, keyed, scores = nil)
       given = options.compact
       unknown = (given.keys - KNOWN).first
-      raise wrong(task, "there is no option '#{unknown}'. Known are #{KNOWN.join(', ')}") if unknown
+      raise wrong(task, "there is no option '#{unknown}'. Known: #{KNOWN.join(', ')}") if unknown
       raise wrong(task, "durable must be 'replica', not #{shown(given[:durable])}") unless [nil, "replica"].include?(given[:durable]&.to_s)
 
       given = { **given, **given.slice(*WAITS).transform_values { |each| Times.ms(each) } }
@@ -69,7 +69,7 @@ module Pshub
       if forward.nil?
         return [queue, :jobs] if forwarder.nil?
 
-        raise wrong(called, "queue #{shown(queue)} is that of a forwarder: give forward in its place, #{shown(forwarder)}")
+        raise wrong(called, "queue #{shown(queue)} belongs to a forwarder: use forward instead, #{shown(forwarder)}")
       end
       raise wrong(called, "give queue or forward, not both: a forwarder has a queue of its own") unless queue.nil?
       return [Keys.forward_queue(forward), :forward] if Keys.forwarder_name?(forward)
@@ -91,33 +91,33 @@ module Pshub
       raise wrong(task, "its jobs are #{keyed}: give a key, for example key: 'order-17'") if key.nil?
 
       unless keyed
-        what = "it was given a key, but no worker declared the task as keyed: 'ordered' or 'merged'"
+        what = "it has a key, but no worker declared the task as keyed: 'ordered' or 'merged'"
         raise wrong(task, "#{what}. Declare it so, or leave out the key")
       end
       check_key_text(task, key)
       return if [nil, "normal"].include?(given[:priority]&.to_s)
 
-      raise wrong(task, "jobs with a key have no priority: they go in their order. Leave it out")
+      raise wrong(task, "jobs with a key have no priority: they run in order. Leave it out")
     end
 
     # Raises InvalidArgs.
     def check_key_text(task, key)
       return if key_bytes(key).between?(1, JobPart::MAX_KEY_BYTES)
 
-      raise wrong(task, "key must be a text of 1 to #{JobPart::MAX_KEY_BYTES} bytes, not #{shown(key)}")
+      raise wrong(task, "key must be a string of 1 to #{JobPart::MAX_KEY_BYTES} bytes, not #{shown(key)}")
     end
 
     def check_merged(task, given)
       name = UNMERGEABLE.find { |each| given.fetch(each, false) != false } or return
-      what = "#{name} cannot be said of a merged job, which becomes part of a run with others"
+      what = "#{name} is not allowed for a merged job, which runs together with others"
       raise wrong(task, "#{what}. #{advice_for(name)}")
     end
 
     def advice_for(name)
-      return "Say it of the task" if %i[retries backoff].include?(name)
+      return "Set it on the task" if %i[retries backoff].include?(name)
       return "Leave it out" unless name == :tracked
 
-      "Leave it out; nor can it be a step of a chain, or what follows a batch"
+      "Leave it out; a merged job also cannot be a step of a chain or follow a batch"
     end
 
     def check_score(task, score, keyed)
@@ -183,7 +183,7 @@ module Pshub
 
       told = unique.is_a?(Hash) ? unique.compact : { id: unique == true ? nil : unique }
       unknown = (told.keys - UNIQUE).first
-      raise wrong(task, "there is no option 'unique.#{unknown}'. Known are #{UNIQUE.join(', ')}") if unknown
+      raise wrong(task, "there is no option 'unique.#{unknown}'. Known: #{UNIQUE.join(', ')}") if unknown
 
       id, till, for_ms = told.values_at(:id, :until, :for_ms)
       for_ms = Times.ms(for_ms)
@@ -195,7 +195,7 @@ module Pshub
 
     def check_unique(task, id, till, for_ms)
       unless id.nil? || (id.is_a?(String) && id.length.between?(1, MAX_UNIQUE_ID))
-        raise wrong(task, "a unique id must be a text of 1 to #{MAX_UNIQUE_ID} characters, not #{shown(id)}")
+        raise wrong(task, "a unique id must be a string of 1 to #{MAX_UNIQUE_ID} characters, not #{shown(id)}")
       end
       unless till.nil? || %w[ended started].include?(till.to_s)
         raise wrong(task, "unique.until must be 'ended' or 'started', not #{shown(till)}")

@@ -38,7 +38,7 @@ module Pshub
     # True when it was there already: another one of the same uniqueness, which goes on in its stead.
     def twin? = @twin
 
-    # Where it is, a JobStatus. Raises NoSuchJob when it was not tracked or its record has gone, NotEnqueued when Redis is away.
+    # Where it is, a JobStatus. Raises NoSuchJob when it was not tracked or the record has expired, NotEnqueued when Redis is away.
     def status = with_progress(record.status)
 
     # Waits for its end, without polling, and returns its result. +timeout_ms+ is 30 s unless it is given.
@@ -144,10 +144,10 @@ module Pshub
       case status.state
       when "done" then record.result.to_s.empty? ? nil : Payload.decode(record.result)
       when "dead"
-        raise error(TaskFailed, "Job #{@id} of #{@task} was given up.") unless status.error
+        raise error(TaskFailed, "Job #{@id} of #{@task} is dead.") unless status.error
 
         raise Errors.from_wire(status.error, task: @task, id: @id)
-      when "expired" then raise error(Expired, "Job #{@id} of #{@task} was not run in time.")
+      when "expired" then raise error(Expired, "Job #{@id} of #{@task} expired before it ran.")
       else raise error(Aborted, "Job #{@id} of #{@task} was cancelled.")
       end
     end
@@ -159,12 +159,12 @@ module Pshub
     end
 
     def raise_late
-      raise error(Timeout, "Job #{@id} of #{@task} did not end in time; it goes on.")
+      raise error(Timeout, "Job #{@id} of #{@task} did not end in time. The job continues.")
     end
 
     def unknown
-      why = "It was not tracked (enqueue it with tracked: true), or its record has gone"
-      error(NoSuchJob, "Nothing is known of job #{@id} in queue #{@queue}. #{why}.")
+      why = "It was not tracked (enqueue it with tracked: true), or the record has expired"
+      error(NoSuchJob, "There is no record of job #{@id} in queue #{@queue}. #{why}.")
     end
 
     def error(kind, message) = kind.new(message, task: @task, id: @id)
@@ -192,7 +192,7 @@ module Pshub
       found = @steps.map { |step| status_of(step) }
       # What was cancelled before it came has a record, too.
       latest = found.rindex { |each| each && (each.state != "cancelled" || each.enqueued_ms) }
-      raise NoSuchJob.new("Nothing is known of chain #{@id}. It was not tracked, or its records have gone.", id: @id) unless latest
+      raise NoSuchJob.new("There is no record of chain #{@id}. It was not tracked, or the records have expired.", id: @id) unless latest
 
       stop = found.index { |each| each && %w[cancelled expired].include?(each.state) } || found.size
       @steps.zip(found).each_with_index.map do |(step, known), at|

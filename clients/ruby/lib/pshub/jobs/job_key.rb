@@ -70,10 +70,10 @@ module Pshub
     def skip(id: nil, score: nil)
       count = act("skip", (id || score).to_s)
       what = "#{@task}, key #{Payload.compact(@key)}: nothing is skipped"
-      raise InvalidArgs.new("#{what}, because it runs now. Wait for the end of its run.", task: @task) if count == -1
+      raise InvalidArgs.new("#{what}, because it is running now. Wait until the run ends.", task: @task) if count == -1
       return count.positive? unless count == -2
 
-      raise InvalidArgs.new("#{what}, because a batch of another queue waits for its first job. Cancel that.", task: @task)
+      raise InvalidArgs.new("#{what}, because a batch of another queue waits for its first job. Cancel that job.", task: @task)
     end
 
     # Deletes the payloads that wait of a task that merges its jobs. Jobs of a line are cancelled one by one (Job#cancel). Returns how many.

@@ -12,11 +12,11 @@ module Pshub
   # Jobs of one hub for one queue, on a thread of its own. As with calls, one batch is under way at a time, under a number, and what
   # comes meanwhile goes with the next one; so only the last batch can be in doubt, and it is repeated until Redis says what became of it.
   class JobOutbox
-    DOUBT = "The connection broke while the job was sent, and Redis cannot tell any more whether it had arrived."
+    DOUBT = "The connection broke while the job was sent, and Redis can no longer tell whether it arrived."
 
     # A replica that is there answers within milliseconds; one that is away must not hold up what comes behind for longer.
     REPLICA_MS = 1000
-    UNREPLICATED = "The job is in Redis, and no replica confirmed it within #{REPLICA_MS} ms: it is lost if its master is lost before one has it."
+    UNREPLICATED = "The job is in Redis, but no replica confirmed it within #{REPLICA_MS} ms. If the master fails before a replica has it, the job is lost."
 
     CARRIES = /\A"ttl":\d+,"id":"[\w-]+","job":/
     private_constant :CARRIES
@@ -175,10 +175,10 @@ module Pshub
     end
 
     def refuse_late(parcel)
-      return refuse(parcel, OutcomeUnknown.new("Redis did not confirm the job in time; it may be enqueued.")) if parcel.in_doubt
+      return refuse(parcel, OutcomeUnknown.new("Redis did not confirm the job in time; it may have been enqueued.")) if parcel.in_doubt
 
       reason = Refusals.explained(parcel.setback || @connection.down_reason || "it did not answer")
-      refuse(parcel, NotEnqueued.new("Redis could not be given the job in time: #{reason}."))
+      refuse(parcel, NotEnqueued.new("Redis did not accept the job in time: #{reason}."))
       @waiting.delete_if { |each| each.equal?(parcel) }
     end
 

@@ -37,8 +37,8 @@ module Pshub
 
         given = times.is_a?(Hash) ? times.compact.transform_keys { |key| key.to_s.to_sym } : {}
         unknown = (given.keys - KNOWN).first
-        raise wrong(name, "there is no option '#{unknown}'. Known are #{KNOWN.join(', ')}") if unknown
-        raise wrong(name, "cron must be a text like '0 3 * * *'") unless text?(given[:cron])
+        raise wrong(name, "there is no option '#{unknown}'. Known: #{KNOWN.join(', ')}") if unknown
+        raise wrong(name, "cron must be a string like '0 3 * * *'") unless text?(given[:cron])
 
         missed = given[:missed].to_s
         raise wrong(name, "missed must be 'once' or 'skip'") unless ["", "once", "skip"].include?(missed)
@@ -74,7 +74,7 @@ module Pshub
         now_ms = Clock.wall_ms
         problem = begin
           Cron.check_zone(timezone.to_s) unless timezone.nil?
-          "it has no time in the future" unless Cron.next_ms(cron, timezone.nil? ? "UTC" : timezone.to_s, now_ms)
+          "it has no run time in the future" unless Cron.next_ms(cron, timezone.nil? ? "UTC" : timezone.to_s, now_ms)
         rescue CronPattern::Wrong => e
           e.message
         end

@@ -120,7 +120,7 @@ module Pshub
       case job_end.outcome
       when "dead" then "{#{job_end.text}}"
       when "cancelled" then Payload.compact({ "code" => "Aborted", "message" => "The job was cancelled." })
-      else Payload.compact({ "code" => "Expired", "message" => "The job was not run in time." })
+      else Payload.compact({ "code" => "Expired", "message" => "The job expired before it ran." })
       end
     end
   end

@@ -21,28 +21,28 @@ module Pshub
     # Level and text of the lines that say no more than their event; the same as in the other languages (clients/vectors/advice.json).
     LINES = {
       "call:settled" => [:debug, "call settled"],
-      "call:retried" => [:debug, "a failed try is followed by another one"],
-      "request:expired" => [:debug, "its time was up, so it was not started"],
-      "request:redelivered" => [:debug, "its worker was lost; another one will run it"],
+      "call:retried" => [:debug, "retrying a failed call"],
+      "request:expired" => [:debug, "request expired before it started"],
+      "request:redelivered" => [:debug, "worker lost; another worker will run the request"],
       "jobs:enqueued" => [:debug, "jobs enqueued"],
-      "schedule:tick" => [:debug, "the time of a schedule came"],
-      "job:putoff" => [:debug, "it was not the time for a job; it was put off"],
-      "job:retried" => [:info, "a job failed; it is tried again"],
-      "reply:late" => [:info, "a reply came after its call was over"],
+      "schedule:tick" => [:debug, "schedule is due"],
+      "job:putoff" => [:debug, "job delayed: it cannot run now"],
+      "job:retried" => [:info, "job failed; it will be retried"],
+      "reply:late" => [:info, "late reply: its call had already ended"],
       "worker:started" => [:info, "worker started"],
       "worker:stopped" => [:info, "worker stopped"],
-      "queue:paused" => [:info, "the queue is paused; what is held is finished, nothing is taken"],
-      "queue:resumed" => [:info, "the queue is served again"],
+      "queue:paused" => [:info, "queue paused; running requests finish, no new ones are claimed"],
+      "queue:resumed" => [:info, "queue resumed"],
       "redis:up" => [:info, "connected to Redis"],
-      "schema:unused" => [:warn, "a schema of the registry is not used here; the worker judges"],
-      "registry:unreadable" => [:warn, "something in Redis cannot be read and counts as absent"],
+      "schema:unused" => [:warn, "a schema from the registry cannot be checked here; only the worker checks it"],
+      "registry:unreadable" => [:warn, "ignoring an unreadable record in Redis"],
       "task:conflict" => [:warn, "live workers declare this task with different schemas"],
-      "request:malformed" => [:warn, "something in the list is not a request and was dropped"],
-      "request:handedback" => [:warn, "handed back: only another worker of this queue has this task"],
-      "lease:lost" => [:warn, "the lease ended; going on under a new id"],
-      "worker:lost" => [:warn, "a worker was lost; what it held was taken over"],
-      "request:unserved" => [:error, "a request without a deadline for a task that nobody here provides; it was ended"],
-      "job:dead" => [:error, "a job was given up; it is kept with the dead ones"],
+      "request:malformed" => [:warn, "dropped a list entry that is not a request"],
+      "request:handedback" => [:warn, "returned to the queue: only another worker has this task"],
+      "lease:lost" => [:warn, "lease expired; continuing under a new worker id"],
+      "worker:lost" => [:warn, "worker lost; took over its requests"],
+      "request:unserved" => [:error, "ended a request without a deadline: no worker of this queue provides its task"],
+      "job:dead" => [:error, "job is dead; to list dead jobs: pshub dead"],
       "problem" => [:error, "problem"]
     }.freeze
 
@@ -61,7 +61,7 @@ module Pshub
 
     def task_elsewhere(event)
       message = "Task #{event[:task]} is served in queue #{event[:first]} too, which had it first: callers go there while it has " \
-                "live workers. They reach this worker only by naming queue #{event[:queue]}."
+                "live workers. To reach this worker, callers must pass queue #{event[:queue]}."
       write(:warn, message, event)
     end
 
@@ -85,9 +85,9 @@ module Pshub
 
     def redis_down(event)
       fields = { **event, reason: Refusals.explained(event[:reason]) }
-      return write(:error, "Redis does not let us in; trying again", fields) if Refusals.about_rights?(event[:reason])
+      return write(:error, "Redis denies access; reconnecting", fields) if Refusals.about_rights?(event[:reason])
 
-      write(:warn, "lost Redis; trying again", fields)
+      write(:warn, "lost the connection to Redis; reconnecting", fields)
     end
 
     def write(level, message, fields, raised = nil)

@@ -7,7 +7,7 @@ module Pshub
   # Follows the connection that carries commands, for a sentence that says why it is away and what to do about it.
   class Away
     def self.text(target, reason)
-      how = Refusals.about_rights?(reason) ? "does not let us in" : "could not be reached"
+      how = Refusals.about_rights?(reason) ? "denies access" : "could not be reached"
       "Redis at #{Target.describe(target)} #{how}: #{Refusals.explained(reason)}; set --redis or PSHUB_REDIS."
     end
 

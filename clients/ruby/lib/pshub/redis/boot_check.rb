@@ -68,7 +68,7 @@ module Pshub
       version, role, policy = info.fetch("redis_version", "7"), info.fetch("role", "master"), info["maxmemory_policy"]
       reasons = []
       if !info.key?("valkey_version") && version.to_i < 7
-        reasons << "Redis #{version} is too old; 7.0 or newer is needed"
+        reasons << "Redis #{version} is too old; 7.0 or newer is required"
       end
       reasons << "this server is a #{role}, which refuses writes; connect to its master" if role != "master"
       if policy && policy != "noeviction"

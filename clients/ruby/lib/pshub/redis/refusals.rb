@@ -4,18 +4,18 @@ module Pshub
   # What Redis' error answers mean and what to do about them; the one place that words it.
   module Refusals
     ADVICE = {
-      /\AWRONGPASS/ => "Redis does not accept this user or password; correct them in its URL, redis://user:password@host",
-      /\ANOAUTH/ => "Redis wants a password; give it in its URL, redis://user:password@host",
+      /\AWRONGPASS/ => "Redis rejected this user or password; correct them in the URL, redis://user:password@host",
+      /\ANOAUTH/ => "Redis requires a password; put it into the URL, redis://user:password@host",
       /\AERR Function not found/ => "this Redis does not have pshub's library, and this user may not load it; " \
-                                    "run 'pshub install' as one who may",
-      /unknown command.{0,3}\bFCALL\b/i => "this server is too old, or is none; Redis 7.0 or newer is needed",
-      /unknown command.{0,3}\b(TIME|H[A-Z]+)\b/i => "this is a sentinel, or no Redis; sentinels are named as redis+sentinel://host:26379/name",
+                                    "run 'pshub install' as a user who may",
+      /unknown command.{0,3}\bFCALL\b/i => "this server is too old, or is not Redis; Redis 7.0 or newer is required",
+      /unknown command.{0,3}\b(TIME|H[A-Z]+)\b/i => "this is a sentinel, or not Redis at all; for sentinels use redis+sentinel://host:26379/name",
       # The second is what a function hears in Redis 7.0.
       /\A(NOPERM|ERR The user executing the script can't|ERR ACL failure in script)/ =>
         "the Redis user lacks a right; 'pshub check' names it, and the rule that grants it",
       /\AREADONLY/ => "this server is a replica, which refuses writes; connect to its master",
-      /\A(MOVED|ASK|TRYAGAIN)\b/ => "a slot of the Cluster is on its way to another node",
-      /\ACLUSTERDOWN/ => "nobody serves that slot of the Cluster",
+      /\A(MOVED|ASK|TRYAGAIN)\b/ => "a slot of the Cluster is moving to another node",
+      /\ACLUSTERDOWN/ => "no node of the Cluster serves that slot",
       /\AOOM/ => "Redis is full",
       /\AMISCONF/ => "Redis cannot write to its disk",
       /\ALOADING/ => "Redis is still loading its data"

@@ -46,7 +46,7 @@ module Pshub
       rescue Link::COMMAND_ERROR, NotConnected, *Link::FAILURES => e
         "#{sentinel}: #{Errors.message_of(e)}"
       end
-      raise NotConnected, "no sentinel tells where the master '#{@servers.name}' is (#{setbacks.join('; ')})"
+      raise NotConnected, "no sentinel knows the address of the master '#{@servers.name}' (#{setbacks.join('; ')})"
     end
 
     # A NodeConnection goes there; it is told to drop its link when sentinels tell of another master.
@@ -133,7 +133,7 @@ module Pshub
         most = @said.values.count(address) * 2 > @servers.addresses.size
         switched || most ? @held.reject { |_, held| held == address }.keys : []
       end
-      dropped.each { |node| node.discard("the sentinels say that the master is #{address} now") }
+      dropped.each { |node| node.discard("the sentinels report the master at #{address}") }
     end
   end
 

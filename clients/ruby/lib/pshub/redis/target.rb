@@ -68,11 +68,11 @@ module Pshub
       password = begin
         options[:password].call
       rescue StandardError => e
-        raise NotConnected, "the password could not be asked for: #{Errors.message_of(e)}"
+        raise NotConnected, "the password could not be read: #{Errors.message_of(e)}"
       end
       return { **options, password: password } if password.is_a?(String)
 
-      raise NotConnected, "the password could not be asked for: what was given returned #{password.class}, and no text"
+      raise NotConnected, "the password could not be read: its function returned #{password.class}, not a string"
     end
 
     # The one whose options these are, as far as they tell.
@@ -82,8 +82,8 @@ module Pshub
     def options_of(url)
       wrong = url.options.keys - (url.kind == :sentinel ? Addresses::SECRETS.keys : [])
       unless wrong.empty?
-        known = url.kind == :sentinel ? "#{Addresses::SECRETS.keys.join(' and ')} can, and " : ""
-        raise Addresses::Wrong, "has an option after ? that cannot stand there; #{known}a hash of the redis gem's options takes others"
+        known = url.kind == :sentinel ? "it may have #{Addresses::SECRETS.keys.join(' and ')}; " : ""
+        raise Addresses::Wrong, "has an unsupported option after ?; #{known}pass others in a hash of the redis gem's options"
       end
 
       server = { path: url.path, username: url.username, password: url.password, ssl: url.tls || nil, name: url.name }

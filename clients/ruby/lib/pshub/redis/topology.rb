@@ -119,7 +119,7 @@ module Pshub
 
       # A refusal as it is: by how it begins people are told what to do about it.
       refusal, = setbacks.find(&:last)
-      @reason = refusal || "no node tells of its slots: #{setbacks.map(&:first).join('; ')}"
+      @reason = refusal || "no node reports its slots: #{setbacks.map(&:first).join('; ')}"
       tell
     end
 
@@ -128,7 +128,7 @@ module Pshub
       begin
         answer = link.run([%w[CLUSTER SLOTS]]).first
         raise answer if answer.is_a?(StandardError)
-        raise NotConnected, "it is in no Cluster that serves anything" if answer.empty?
+        raise NotConnected, "it belongs to no Cluster with slots" if answer.empty?
 
         answer
       ensure

@@ -33,9 +33,9 @@ module Pshub
       colon: "must have a colon before the password, as in redis://user:password@host or redis://:password@host",
       escape: "must have each % of its password written as %25: what follows one is no text in UTF-8",
       database: "must not name a database; use 0, and a namespace to keep things apart",
-      name: "must say how the sentinels call the master, as in #{EXAMPLES[:sentinel]}",
+      name: "must name the master as the sentinels do, as in #{EXAMPLES[:sentinel]}",
       socket: "must be the path of a socket, as in unix:///run/redis.sock",
-      several: "must say what its hosts are, as in #{EXAMPLES[:sentinel]} or #{EXAMPLES[:cluster]}"
+      several: "must list its hosts, as in #{EXAMPLES[:sentinel]} or #{EXAMPLES[:cluster]}"
     }.freeze
     SCHEME = %r{\A(redis|rediss|unix)(?:\+(sentinel|cluster))?://(.*)\z}m
     NODE = %r{\A(?:\[([\h:.]+(?:%[\w.-]+)?)\]|([^\s:/?#%\[\]"',]+))(?::([0-9]{1,5}))?\z}

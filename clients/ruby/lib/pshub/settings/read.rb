@@ -21,7 +21,7 @@ module Pshub
     def initialize(user, options)
       known = SETTINGS.select { |_, setting| setting.users.include?(user) }
       unknown = options.keys.map(&:to_sym) - known.keys
-      raise ConfigError, "There is no option #{unknown.first}. Known are #{known.keys.join(', ')}." unless unknown.empty?
+      raise ConfigError, "There is no option #{unknown.first}. Known: #{known.keys.join(', ')}." unless unknown.empty?
 
       @values = known.to_h { |name, setting| [name, read(name, setting, options[name])] }
     end

@@ -42,7 +42,7 @@ module Pshub
       # Its message is an excerpt of the file, behind the place.
       raise Broken, "#{name} could not be loaded: #{Errors.message_of(e).lines.first.to_s.strip.delete_suffix('.')}."
     rescue StandardError, ScriptError => e
-      raise Broken, "#{name} failed while it was loaded: #{told(e)}#{place_of(e)}."
+      raise Broken, "#{name} failed while loading: #{told(e)}#{place_of(e)}."
     end
 
     # With its class: many messages are nothing without.

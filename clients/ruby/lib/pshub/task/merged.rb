@@ -41,8 +41,8 @@ module Pshub
 
       no_proc = %i[serialize deserialize].find { |option| given.key?(option) && !given[option].respond_to?(:call) }
       raise ConfigError, "#{name}: #{no_proc} must be a proc" if no_proc
-      raise ConfigError, "#{name}: result is of no use: nobody is told what a run of merged jobs returns" if result
-      raise ConfigError, "#{name}: yields is of no use: nobody reads what a run of merged jobs yields" unless yields.nil?
+      raise ConfigError, "#{name}: result has no effect: nobody receives what a run of merged jobs returns" if result
+      raise ConfigError, "#{name}: yields has no effect: nobody reads what a run of merged jobs yields" unless yields.nil?
       return unless on_failure
 
       raise ConfigError, "#{name}: on_failure is for keyed: 'ordered': a key that failed keeps its payloads together"

@@ -6,7 +6,7 @@ module Pshub
   # Reads patterns of JSON Schema, which are those of ECMA-262 with its flag u, as regular expressions of Ruby. What looks the same
   # there often is not: Ruby's ^ and $ are the ends of lines, and its classes know operators and classes within.
   class Pattern
-    # It is none of ECMA-262.
+    # It is not valid in ECMA-262.
     class Wrong < StandardError; end
     # It is one, of which Ruby has no equal.
     class Beyond < StandardError; end
@@ -36,12 +36,12 @@ module Pshub
 
     # What to write in place of what is wrong in a pattern, where that is known.
     def self.advice(text)
-      return "; write (?< in place of (?P<" if text.include?("(?P<")
+      return "; write (?< instead of (?P<" if text.include?("(?P<")
 
       text.scan(/\[(?:\\.|[^\]\\])*\]|\\./m) do |part|
         part.scan(/\\./m) do |escape|
           plain = MEANT[escape[1]] unless escape == "\\-" && part.start_with?("[")
-          return "; write #{plain} in place of #{escape}" if plain
+          return "; write #{plain} instead of #{escape}" if plain
         end
       end
       ""
@@ -81,7 +81,7 @@ module Pshub
 
     private
 
-    def wrong = raise(Wrong, "the pattern #{@text[0, 80].inspect} is none of ECMA-262")
+    def wrong = raise(Wrong, "the pattern #{@text[0, 80].inspect} is not valid in ECMA-262")
 
     # Writes what comes next, and says whether it may be repeated.
     def one

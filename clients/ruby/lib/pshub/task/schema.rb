@@ -76,11 +76,11 @@ module Pshub
       private
 
       def refuse_costly(keyword, value)
-        raise Unusable, "it has a $ref, which may lead anywhere" if keyword == "$ref"
-        raise Unusable, "uniqueItems compares each with each" if keyword == "uniqueItems" && value == true
+        raise Unusable, "it has a $ref, which cannot be resolved here" if keyword == "$ref"
+        raise Unusable, "uniqueItems compares every pair of items" if keyword == "uniqueItems" && value == true
 
         patterns = { "pattern" => [value], "patternProperties" => value.is_a?(Hash) ? value.keys : [] }.fetch(keyword, [])
-        raise Unusable, "it has a pattern that may take long" unless patterns.all? { |pattern| tame?(pattern) }
+        raise Unusable, "it has a pattern that may be too slow" unless patterns.all? { |pattern| tame?(pattern) }
       end
 
       # True for a pattern whose matching is at worst quadratic: no groups, alternatives or back references, two quantifiers.

@@ -114,8 +114,8 @@ module Pshub
 
       count = value.count { |item| fits?(item, schema["contains"], depth) }
       least, most = schema.fetch("minContains", 1), schema["maxContains"]
-      tell(found, pointer, "must contain a fitting item") if count < least
-      tell(found, pointer, "must NOT contain more than #{most} fitting items") if most && count > most
+      tell(found, pointer, "must contain a matching item") if count < least
+      tell(found, pointer, "must NOT contain more than #{most} matching items") if most && count > most
     end
 
     def twice?(items) = items.each_with_index.any? { |item, index| items.drop(index + 1).any? { |other| same?(item, other) } }
@@ -132,7 +132,7 @@ module Pshub
 
     def check_field(name, value, schema, pointer, found, depth)
       if schema.key?("propertyNames") && !fits?(name, schema["propertyNames"], depth)
-        tell(found, pointer, "is not a fitting name")
+        tell(found, pointer, "is not an allowed name")
       end
       declared = schema.dig("properties", name)
       patterned = (schema["patternProperties"] || {}).select { |pattern, _| @patterns[pattern].match?(name) }.values
@@ -145,7 +145,7 @@ module Pshub
 
     def check_one(value, choice, pointer, found, depth)
       fitting = choice.count { |inner| fits?(value, inner, depth) }
-      tell(found, pointer, "fits more than one of what it may be") if fitting > 1
+      tell(found, pointer, "matches more than one of the alternatives") if fitting > 1
       tell_choice(value, choice, pointer, found, depth) if fitting.zero?
     end
 
@@ -161,11 +161,11 @@ module Pshub
       firsts = told.map { |inside| inside.first.values_at("pointer", "message") }
       words = firsts.map { |place, message| "#{place.delete_prefix(pointer)} #{message}".strip }.uniq.join(", or ")
       more = ", and #{meant.size - MOST_TOLD} more" if meant.size > MOST_TOLD
-      tell(found, pointer, "fits none of what it may be: #{words}#{more}")
+      tell(found, pointer, "matches none of the alternatives: #{words}#{more}")
     end
 
     def tell_only(inside, pointer, found)
-      tell(found, pointer, "fits none of what it may be") if inside.none? { |problem| problem["pointer"] == pointer }
+      tell(found, pointer, "matches none of the alternatives") if inside.none? { |problem| problem["pointer"] == pointer }
       found.concat(inside)
     end
 

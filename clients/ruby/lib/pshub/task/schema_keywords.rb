@@ -56,7 +56,7 @@ module Pshub
     NUMBER = must("a number") { |value| number?(value) }
     COUNT = must("a whole number of at least 0") { |value| number?(value) && value >= 0 && value == value.to_i }
     # A bound was true or false in draft 4.
-    EXCLUSIVE = ->(plain) { must("a number; in place of true, give it the number of '#{plain}'") { |value| number?(value) } }
+    EXCLUSIVE = ->(plain) { must("a number; instead of true, pass the number of '#{plain}'") { |value| number?(value) } }
     SCHEMAS = must("a list of at least one schema") { |value| value.is_a?(Array) && !value.empty? }
 
     CHECKS = {
@@ -95,7 +95,7 @@ module Pshub
 
     # What some validator understands, or an older draft did: it would hold in one language, and say nothing in another.
     REFUSED = {
-      "$async" => never("is an extension of ajv; leave it out, and check in the handler what takes time"),
+      "$async" => never("is an extension of ajv; leave it out, and run slow checks in the handler"),
       "$dynamicRef" => never("is not supported; use '$ref'"),
       "$recursiveRef" => never("is not supported; use '$ref'"),
       "dependencies" => never("is of an older draft; use 'dependentRequired' or 'dependentSchemas'"),

@@ -34,7 +34,7 @@ module Pshub
       @schema = schema_at(schema, LocalReferences::WHOLE, false)
       @references.each { |place, part| follow(place, part) }
       endless, = @references.find { |place, _| meets_itself?(place.pointer) }
-      raise Problem.new("#{endless.pointer}/$ref", "leads back to itself without end") if endless
+      raise Problem.new("#{endless.pointer}/$ref", "refers to itself endlessly") if endless
     end
 
     private
@@ -104,7 +104,7 @@ module Pshub
     def follow(place, part)
       pointer = @local.pointer_of(part["$ref"], place)
       unless @places.key?(pointer)
-        raise Problem.new(pointer_to(place, "$ref"), "leads to no schema within this one; put what it needs under '$defs'")
+        raise Problem.new(pointer_to(place, "$ref"), "refers to no schema within this one; put the schema under '$defs'")
       end
 
       @same[place.pointer] << pointer

@@ -28,7 +28,7 @@ module Pshub
     COMPUTING_S = 0.5
     # Who works for so long, in real time, without a pause does so for ever.
     ENDLESS_S = 30.0
-    ENDLESS = "Work went on for #{ENDLESS_S} s without a pause. Does a job enqueue the next one, without end?"
+    ENDLESS = "Work continued for #{ENDLESS_S} s without a pause. Do jobs enqueue each other endlessly?"
     BLIND_LOOK_S = 0.002
     # What is to happen this soon belongs to what is going on.
     SOON_S = 0.01
@@ -102,7 +102,7 @@ module Pshub
       raise ConfigError, "clock.advance_to takes a Time, not #{time.inspect}." unless ms
 
       seconds = (ms - Clock.wall_ms) / 1000.0
-      raise ConfigError, "clock.advance_to takes a time to come: #{time} has passed, and the clock never goes back." if seconds.negative?
+      raise ConfigError, "clock.advance_to takes a future time: #{time} has passed, and the clock cannot go back." if seconds.negative?
 
       advance(seconds)
     end

@@ -103,7 +103,7 @@ module Pshub
 
       wrong = tasks.find { |each| !each.is_a?(Task) }
       raise ConfigError, "InMemory is given what task made, not #{wrong.inspect}." if wrong
-      raise ConfigError, "#{own.join(', ')}: hub and worker of a kit are given that by the kit." if own.any?
+      raise ConfigError, "#{own.join(', ')}: the kit sets this option of its hub and worker." if own.any?
     end
 
     def start(jobs, options)
@@ -138,7 +138,7 @@ module Pshub
 
     def give_up(timeout, left)
       what = left.each_slice(2).map { |name, count| "#{count} in #{name}" }
-      raise "drain gave up after #{timeout} s: #{@runs.running} handlers run; left are #{what.empty? ? 'none' : what.join(', ')}."
+      raise "drain timed out after #{timeout} s: #{@runs.running} handlers run; left are #{what.empty? ? 'none' : what.join(', ')}."
     end
 
     def real_now = Process.clock_gettime(Process::CLOCK_MONOTONIC)

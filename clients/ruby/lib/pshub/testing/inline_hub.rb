@@ -20,7 +20,7 @@ module Pshub
       return job if enqueued.nil? || enqueued.queue != @worker.queue || enqueued.due_ms > @clock.now_ms
 
       ended = @runs.end_of(job.id, TIMEOUT_S) or
-        raise "The job #{job.id} of #{job.task} has not run to its end within #{TIMEOUT_S} s. Does it wait for another job of its key, " \
+        raise "The job #{job.id} of #{job.task} did not end within #{TIMEOUT_S} s. Does it wait for another job of its key, " \
               "or for this one, or do more jobs wait for each other than the worker has slots?"
       # Until that is known in Redis, too: status and result tell of it.
       @clock.quiet(patient: false)

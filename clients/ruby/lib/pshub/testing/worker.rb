@@ -20,7 +20,7 @@ module Pshub
     end
 
     # The worker itself. Raises ConfigError when none runs.
-    def worker = @worker || raise(ConfigError, "This worker is stopped or dead; start makes a new one.")
+    def worker = @worker || raise(ConfigError, "This worker is stopped or killed; start makes a new one.")
 
     # Requests that run now.
     def busy = @worker ? @worker.busy : 0
@@ -30,7 +30,7 @@ module Pshub
 
     # Starts one, also after #die and #stop: it is a new one, as a process that was started again. Raises ConfigError when it runs.
     def start
-      raise ConfigError, "This worker runs already." if @worker
+      raise ConfigError, "This worker is already running." if @worker
 
       @line = @redis.line
       started = Worker.new(redis: @line.url, tasks: @tasks, lease: LEASE_S, **@options)
@@ -52,7 +52,7 @@ module Pshub
     # another worker takes over what it held. Its handlers are told to stop: the process of the test goes on, so they do, too, and what they return
     # reaches nobody. Raises ConfigError when none runs.
     def die
-      raise ConfigError, "This worker is stopped or dead already." unless @worker
+      raise ConfigError, "This worker is already stopped or killed." unless @worker
 
       worker, @worker = @worker, nil
       ids = worker.ids

@@ -11,23 +11,23 @@ module Pshub
     "NotEnqueued" => ErrorRow.new("no", true, 503, "The request did not reach Redis."),
     "NoSuchTask" => ErrorRow.new("no", false, 404, "No worker ever declared this task."),
     "NoWorkers" => ErrorRow.new("no", true, 503, "The task is known, but no live worker provides it."),
-    "Overloaded" => ErrorRow.new("no", true, 429, "The backlog is longer than the call can wait for."),
+    "Overloaded" => ErrorRow.new("no", true, 429, "The queue is full, or too long for the call to finish before its deadline."),
     "Expired" => ErrorRow.new("no", true, 504, "The deadline passed while the request was waiting."),
-    "InvalidArgs" => ErrorRow.new("no", false, 400, "The arguments do not fit the schema of the task."),
+    "InvalidArgs" => ErrorRow.new("no", false, 400, "The arguments do not match the schema of the task."),
     "PayloadTooLarge" => ErrorRow.new("no", false, 413, "The arguments are larger than allowed."),
     "HubClosed" => ErrorRow.new("no", false, 503, "The hub was closed before the request was sent."),
     "Timeout" => ErrorRow.new("maybe", false, 504, "No reply came before the deadline."),
-    "WorkerLost" => ErrorRow.new("maybe", false, 502, "The worker that held the request died."),
+    "WorkerLost" => ErrorRow.new("maybe", false, 502, "The worker crashed or lost its lease while it held the request."),
     "OutcomeUnknown" => ErrorRow.new(
-      "maybe", false, 502, "The connection to Redis broke before it was known whether the request arrived."
+      "maybe", false, 502, "The connection to Redis broke, and it is unknown whether the request arrived."
     ),
     "NoSuchJob" => ErrorRow.new(
-      "maybe", false, 404, "No job of this id is known: it was not tracked, or its record has gone."
+      "maybe", false, 404, "There is no record of a job with this id: it was not tracked, or the record has expired."
     ),
-    "Aborted" => ErrorRow.new("maybe", false, 499, "The caller gave up waiting."),
+    "Aborted" => ErrorRow.new("maybe", false, 499, "The caller stopped waiting."),
     "TaskFailed" => ErrorRow.new("yes", false, 500, "The handler of the task failed."),
     "InvalidResult" => ErrorRow.new(
-      "yes", false, 500, "The handler returned something that is not JSON, too large, or against its result schema."
+      "yes", false, 500, "The result is not JSON, is too large, or does not match the result schema."
     )
   }.freeze
 
@@ -87,7 +87,7 @@ module Pshub
       super(message)
       raise ConfigError, Errors.why_not_own(code) unless [nil, "TaskFailed"].include?(code) || Errors.own_code?(code)
       unless http_status.nil? || (http_status.is_a?(Integer) && Errors.failed_status?(http_status))
-        raise ConfigError, "The http_status of a TaskError is a whole number from 400 to 599, not #{Errors.shown(http_status)}."
+        raise ConfigError, "The http_status of a TaskError must be a whole number from 400 to 599, not #{Errors.shown(http_status)}."
       end
 
       @code = code || "TaskFailed"
@@ -111,11 +111,11 @@ module Pshub
     # +delay_ms+:: milliseconds, or a duration
     #
     # Raises ConfigError for a delay that is not from 0 to ten years.
-    def initialize(delay_ms, message = "It is not the time for it.")
+    def initialize(delay_ms, message = "The task cannot run now; try again later.")
       super(message)
       delay_ms = Times.ms(delay_ms)
       unless Times.number?(delay_ms) && delay_ms.between?(0, LONGEST_MS)
-        raise ConfigError, "A request is put off for 0 to #{LONGEST_MS} ms, not for #{Errors.shown(delay_ms)}."
+        raise ConfigError, "The delay of a PutOff must be 0 to #{LONGEST_MS} ms, not #{Errors.shown(delay_ms)}."
       end
 
       @delay_ms = delay_ms
@@ -171,16 +171,16 @@ module Pshub
 
     def why_not_own(code)
       if ERROR_TABLE.key?(code)
-        return "#{code} is a code of pshub itself, and says something else than a handler can: choose another one, as NoSuchCity."
+        return "#{code} is a code that pshub itself uses. Choose another one, such as NoSuchCity."
       end
 
-      "The code of a TaskError begins with a capital and has at most 64 letters and digits, as NoSuchCity; this is #{shown(code)}."
+      "The code of a TaskError must start with a capital letter and have at most 64 letters and digits, such as NoSuchCity; it is #{shown(code)}."
     end
 
     # Why a keyed task takes no calls.
     def keyed(task)
-      why = "#{task} is keyed, and what comes without a key would run beside the jobs of its key"
-      InvalidArgs.new("#{why}. Enqueue a job with one, as in 'pshub enqueue #{task} --key order-17'.", task: task)
+      why = "#{task} is keyed and takes no calls: a call would run beside the jobs of its key"
+      InvalidArgs.new("#{why}. Enqueue a job with a key, as in 'pshub enqueue #{task} --key order-17'.", task: task)
     end
 
     # An InvalidArgs or InvalidResult whose message names each offending field.

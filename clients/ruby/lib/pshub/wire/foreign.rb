@@ -28,7 +28,7 @@ module Pshub
       raise Unreadable, "it is longer than #{max_length} characters" if text.length > max_length
 
       value = JSON.parse(text, max_nesting: MAX_NESTING, create_additions: false)
-      value.is_a?(Hash) ? value : raise(Unreadable, "it is no JSON object")
+      value.is_a?(Hash) ? value : raise(Unreadable, "it is not a JSON object")
     rescue JSON::NestingError
       raise Unreadable, "it is nested deeper than #{MAX_NESTING} levels"
     rescue JSON::JSONError, EncodingError
@@ -49,7 +49,7 @@ module Pshub
       value = record[member]
       return value if value.is_a?(String) && value.valid_encoding? && value.length.between?(1, MAX_NAME)
 
-      raise Unreadable, "its #{member} is not a text of 1 to #{MAX_NAME} characters"
+      raise Unreadable, "its #{member} is not a string of 1 to #{MAX_NAME} characters"
     end
   end
 end

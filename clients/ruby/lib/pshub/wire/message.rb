@@ -88,7 +88,7 @@ module Pshub
     def told(request, error)
       return error unless request.may_have_run && Errors.kind_of(error["code"]).ran == "no"
 
-      message = "An earlier worker may have run #{request.task} before it left or died. It was not run again: #{error['message']}"
+      message = "An earlier worker may have run #{request.task} before it stopped or crashed. It was not run again: #{error['message']}"
       error.merge("code" => "WorkerLost", "message" => message, "retryable" => false)
     end
 
@@ -153,7 +153,7 @@ module Pshub
     rescue Payload::Problem => e
       # Whose reply it is may still be read; its caller need not wait for the deadline.
       id = text.scrub[REPLY_ID, 1]
-      message = "The reply cannot be used: #{e.message}."
+      message = "The reply is invalid: #{e.message}."
       id && { "id" => id, "ok" => false, "error" => { "code" => "InvalidResult", "message" => message } }
     end
 

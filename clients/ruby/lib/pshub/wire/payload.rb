@@ -105,7 +105,7 @@ module Pshub
       return unless keys.any?(Symbol) && keys.any?(String)
 
       twice = keys.map(&:to_s).tally.key(2)
-      raise Problem.new("a key that is there twice, as a String and a Symbol", "#{pointer}/#{escape(twice)}") if twice
+      raise Problem.new("a key appears twice, as a String and as a Symbol", "#{pointer}/#{escape(twice)}") if twice
     end
 
     def check_text(text, pointer)
@@ -126,7 +126,7 @@ module Pshub
       when Array then value.each_with_index { |inner, index| check_incoming(inner, "#{pointer}/#{index}") }
       when String
         # Ruby's strings cannot hold half of a surrogate pair.
-        raise Problem.new("half of a surrogate pair cannot be held here", pointer) unless value.valid_encoding?
+        raise Problem.new("half of a surrogate pair is not valid UTF-8", pointer) unless value.valid_encoding?
       end
     end
   end

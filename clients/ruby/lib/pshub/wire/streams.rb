@@ -76,7 +76,7 @@ module Pshub
         raise ConfigError, "ctx.progress: #{name} must be a number of at least 0, not #{value.inspect[0, 80]}."
       end
       unless message.nil? || message.is_a?(String)
-        raise ConfigError, "ctx.progress: message must be a text, not #{message.inspect[0, 80]}."
+        raise ConfigError, "ctx.progress: message must be a string, not #{message.inspect[0, 80]}."
       end
 
       Progress.new(done: done, total: total, message: message && message[0, LONGEST_MESSAGE])

@@ -69,7 +69,7 @@ module Pshub
       timeout = Times.seconds(timeout)
       wrong = Arguments.wrong(called, timeout, queue)
       raise @nested.refused(called, wrong) if wrong
-      raise Aborted.new("The call of #{self.task} was over before #{called} was called.", task: called) if cancelled?
+      raise Aborted.new("The call of #{self.task} had ended before #{called} was called.", task: called) if cancelled?
 
       left = [timeout, remaining].compact.min
       raise @nested.refused(called, Arguments.expired(called)) unless left.positive?

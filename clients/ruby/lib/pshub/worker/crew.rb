@@ -150,7 +150,7 @@ module Pshub
     def beaten(beat, held)
       @events.emit("worker:beat", worker: @worker_id, queue: name, slots: @slots.size, busy: @slots.busy)
       @pause.beaten(beat)
-      beat.cancelled.each { |id| @executor.abort(id, Aborted.new("The caller gave up waiting.")) }
+      beat.cancelled.each { |id| @executor.abort(id, Aborted.new("The caller stopped waiting.")) }
       @adopt.note_beat
       return unless serving?
 

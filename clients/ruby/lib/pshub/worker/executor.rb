@@ -206,7 +206,7 @@ module Pshub
     # Why the handler is not started; nil when it can be. A caller in another language may not have looked at the schema or the limit.
     def why_not(request, task)
       if request.job&.key?("run")
-        return InvalidArgs.new("#{request.task} does not merge its jobs any more, and these were.")
+        return InvalidArgs.new("#{request.task} is no longer declared as merged, but these jobs were.")
       elsif too_large?(request)
         return PayloadTooLarge.new("The arguments of #{request.task} are larger than #{@max_payload_bytes} bytes.")
       end

@@ -76,8 +76,8 @@ module Pshub
     end
 
     def why_not(error)
-      because = "something else listens there; give each worker of a machine its own" if error.is_a?(Errno::EADDRINUSE)
-      "Probes cannot be answered on port #{@port} (health_port, --health-port or PSHUB_HEALTH_PORT): #{because || error.message}."
+      because = "another program listens there; give each worker on a machine its own port" if error.is_a?(Errno::EADDRINUSE)
+      "The worker cannot answer probes on port #{@port} (health_port, --health-port or PSHUB_HEALTH_PORT): #{because || error.message}."
     end
 
     # Whether threads have their turns.
@@ -112,7 +112,7 @@ module Pshub
       # For longer than that its lease was over, and others have taken over what it held.
       return [200, { live: true }] if blocked <= @lease_s
 
-      [503, { live: false, reason: "its threads had no turn", blockedMs: (blocked * 1000).round }]
+      [503, { live: false, reason: "its threads were blocked", blockedMs: (blocked * 1000).round }]
     end
 
     def ready
@@ -127,17 +127,17 @@ module Pshub
       without = @service.uncertain
       return if without.empty?
 
-      @service.connected? ? "no lease in #{without.join(', ')}" : "Redis is away"
+      @service.connected? ? "no lease in #{without.join(', ')}" : "Redis is unreachable"
     end
 
     def answer(request_line)
       _, path, version, more = request_line.to_s.split(" ", 4)
-      return [400, { error: "That is no request of HTTP." }] if more || !version.to_s.start_with?("HTTP/1.")
+      return [400, { error: "That is not an HTTP request." }] if more || !version.to_s.start_with?("HTTP/1.")
 
       case path.split("?", 2).first
       when "/livez" then live
       when "/readyz" then ready
-      else [404, { error: "There are /livez and /readyz here." }]
+      else [404, { error: "Only /livez and /readyz exist here." }]
       end
     end
 

@@ -81,7 +81,7 @@ module Pshub
 
     # Why a payload is none of the task's; nil where it is.
     def problem_of(task, payload)
-      return "It is no JSON that can be used." if payload.equal?(UNREADABLE)
+      return "The payload is not valid JSON." if payload.equal?(UNREADABLE)
 
       problems = task.args_problems(payload)
       Errors.of_problems("InvalidArgs", problems, task.full_name).message unless problems.empty?

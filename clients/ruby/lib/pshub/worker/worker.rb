@@ -87,7 +87,7 @@ module Pshub
 
     def check_queue
       forwarder = Keys.forwarder_of(@settings.queue)
-      raise ConfigError, "Queue #{@settings.queue} is that of a forwarder: pshub forward #{forwarder}." if forwarder
+      raise ConfigError, "Queue #{@settings.queue} belongs to a forwarder: pshub forward #{forwarder}." if forwarder
     end
 
     def by_name(tasks)
@@ -97,7 +97,7 @@ module Pshub
       raise ConfigError, "A worker needs tasks: declare some with Pshub.task." if tasks.empty?
 
       twice = tasks.map(&:full_name).tally.find { |_, count| count > 1 }
-      raise ConfigError, "The task #{twice.first} is given twice." if twice
+      raise ConfigError, "The task #{twice.first} is listed twice." if twice
 
       tasks.to_h { |each| [each.full_name, each] }
     end

@@ -27,7 +27,7 @@ def _read(data: bytes, at: int) -> tuple[Any, int]:
     if mark == b"$":
         behind = at + int(line) + 2
         if len(data) < behind:
-            raise IndexError("it is not whole")
+            raise IndexError("it is incomplete")
         return data[at : behind - 2], behind
     if mark == b"*":
         items = []

@@ -181,7 +181,7 @@ class Intake:
     def _end_repeated(self, request: Request, worker_id: str) -> None:
         """It ended here before, and Redis has forgotten that: a replica was promoted that had not heard of it yet."""
         if self._slots.know(request.held_id):
-            message = f"{request.task} had been run already when Redis failed over, and was not run again."
+            message = f"{request.task} had already run when Redis failed over, and was not run again."
             self._problem("failover")(RuntimeError(message))
             self._fail(request, worker_id, told_error("WorkerLost", message))
 
@@ -203,7 +203,7 @@ class Intake:
         def done(execution: Execution) -> None:
             self._running -= 1
             if execution.outcome is None and is_job:
-                late = told_error("Timeout", f"{request.task} did not begin within its time.")
+                late = told_error("Timeout", f"{request.task} did not start before its deadline.")
                 self._finish(run, execution, Outcome(error=late))
             elif execution.outcome is not None:
                 self._finish(run, execution, execution.outcome)

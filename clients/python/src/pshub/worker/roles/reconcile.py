@@ -73,7 +73,7 @@ class Reconcile:
 
     async def _release_again(self, ids: list[str], held_by: str) -> None:
         if ids:
-            reason = f"Redis had forgotten that {len(ids)} requests had ended here; they are not run again"
+            reason = f"Redis lost the record that {len(ids)} requests had ended here; they are not run again"
             self._problem("failover")(RuntimeError(reason))
             await self._queue.release(self._connection, held_by, ids)
 

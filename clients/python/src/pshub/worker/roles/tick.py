@@ -73,7 +73,7 @@ class Tick:
         """For those who cannot do it."""
         at_ms = await self._job_queue.next_schedule(self._connection)
         if at_ms is not None and self._now_ms() - at_ms > _UNKEPT_MS:
-            late = f"nobody keeps the schedules of queue {self._job_queue.name} up, and this worker cannot"
+            late = f"no worker runs the schedules of queue {self._job_queue.name}, and this one cannot"
             self._on_problem(RuntimeError(f"{late}: {NO_CRON}"))
         return Next(None)
 
@@ -112,7 +112,7 @@ class Tick:
                 is_usable = False
         if not is_usable:
             # What cannot be used has no times any more.
-            self._on_problem(RuntimeError(f"The schedule {due.name} cannot be used, and is not kept up any more"))
+            self._on_problem(RuntimeError(f"The schedule {due.name} is invalid and no longer runs"))
         ticking: Awaitable[bool] = self._job_queue.tick(self._connection, due, next_ms, message)
         try:
             if await ticking and entry is not None:

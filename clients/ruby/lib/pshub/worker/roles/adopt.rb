@@ -109,7 +109,9 @@ module Pshub
       end
 
       def reason_of(request)
-        request.losses > 1 ? "#{request.losses} workers that ran #{request.task} died" : "The worker that ran #{request.task} died"
+        return "The worker that ran #{request.task} crashed or lost its lease" unless request.losses > 1
+
+        "#{request.losses} workers that ran #{request.task} crashed or lost their lease"
       end
 
       def lost_error(request)

@@ -103,7 +103,7 @@ module Pshub
       def end_repeated(request, worker_id)
         return unless @slots.know(request.held_id)
 
-        message = "#{request.task} had been run already when Redis failed over, and was not run again."
+        message = "#{request.task} had already run when Redis failed over, and was not run again."
         @crew.problem("failover", message)
         refuse(request, worker_id, { "code" => "WorkerLost", "message" => message, "retryable" => false })
         nil
@@ -171,7 +171,7 @@ module Pshub
         request.args = args
         job = JobVerdict.run_of(request) && MergedRun.refused(request.held_id, task, args) or return false
         settle(request.held_id, worker_id, job: job)
-        tell_failure(request, { "code" => "InvalidArgs", "message" => "a payload is none that the task takes" }, job)
+        tell_failure(request, { "code" => "InvalidArgs", "message" => "a payload does not match the arguments of the task" }, job)
         true
       end
 

@@ -49,7 +49,7 @@ module Pshub
       def release_again(ids, held_by)
         return if ids.empty?
 
-        @crew.problem("failover", "Redis had forgotten that #{ids.size} requests had ended here; they are not run again")
+        @crew.problem("failover", "Redis lost the record that #{ids.size} requests had ended here; they are not run again")
         @connection.one(*@queue.release_command(held_by, ids))
       end
 

@@ -62,7 +62,7 @@ module Pshub
         at_ms = @job_queue.next_schedule(@connection)
         return unless at_ms && now_ms - at_ms > UNKEPT_MS
 
-        problem("nobody keeps the schedules of queue #{@job_queue.name} up, and this worker cannot: #{Cron::MISSING}")
+        problem("no worker runs the schedules of queue #{@job_queue.name}, and this one cannot: #{Cron::MISSING}")
       end
 
       def tick_all
@@ -82,7 +82,7 @@ module Pshub
         entry = ScheduleEntry.read(due.text)
         message, next_ms = entry && plan(entry, due)
         # What cannot be used has no times any more.
-        problem("The schedule #{due.name} cannot be used, and is not kept up any more") unless message
+        problem("The schedule #{due.name} is invalid and no longer runs") unless message
         if @job_queue.tick(@connection, due, next_ms, message || "") && entry
           @events.emit("schedule:tick", queue: @job_queue.name, name: due.name, task: entry.task, tick_ms: due.tick_ms,
                                         skipped: message.to_s.empty?)
