@@ -176,12 +176,12 @@ export const jobCommand: Command = {
   summary: 'show a job, wait for it, run it at once or cancel it',
   about: [
     'Shows a tracked job: its state (waiting, scheduled, running, retrying; at its end done, dead, expired or ' +
-      'cancelled), when it was enqueued, started and ended, its failures, progress, worker and result, and the steps ' +
-      'of its chain. A step that has not started yet is pending.',
+      'cancelled), when it was enqueued, started and ended, its failures, progress, worker and result, and its chain. ' +
+      'A step that has not started yet is pending.',
     'Jobs enqueued with --tracked, --keep or --unique and the steps of chains are tracked. By default a record is ' +
       'kept for an hour after its job has ended.',
-    '--wait waits until the job ends and prints the result, as pshub call does. --cancel stops a waiting job from ' +
-      'running; if the job is running, its abort signal fires and it is not retried. --run starts a scheduled or ' +
+    '--wait waits until the job ends and prints the result, as pshub call does. --cancel ends a waiting job ' +
+      'before it runs; if the job is running, its abort signal fires and it is not retried. --run starts a scheduled or ' +
       'retrying job at once and keeps its count of tries; for an untracked job also pass --queue.',
   ],
   arity: { min: 1, max: 1, missing: 'the id of a job, which pshub enqueue prints' },
