@@ -78,7 +78,7 @@ interface Pending {
   written: Promise<void>
 }
 
-/** Writes fields of hashes: those that are given in one tick for one hash in one command, so that a worker of many queues needs no more of them. */
+/** Writes fields of hashes. Fields for one hash that are set in one tick share a command, so that many queues cost no more than one. */
 export class FieldWrites {
   readonly #pending = new Map<string, Pending>()
 

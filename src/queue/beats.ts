@@ -2,7 +2,7 @@ import type { Redis } from '../redis/connection.ts'
 import { run } from '../redis/library.ts'
 import { type Beat, readBeat } from '../wire/answers.ts'
 
-/** A beat for one queue: what `queue/queue.ts` `beatOf` makes. */
+/** Keys and arguments of the beat for one queue, as `Queue.beatOf` makes them. */
 export interface BeatWords {
   readonly keys: readonly string[]
   readonly args: readonly (string | number)[]
@@ -12,14 +12,14 @@ export interface Beaten {
   beat: Beat
   /** Ids of what the worker holds there; undefined where Redis does not say so. */
   held: string[] | undefined
-  /** Calls or jobs wait there, whatever its bells say; also while jobs with keys run. */
+  /** True if calls or jobs wait, or jobs with keys run, whatever the bells say. */
   hasWork: boolean
 }
 
-/** Redis does nothing else while it beats: for so many queues a millisecond or two. */
+/** Queues per command. Redis is blocked for a millisecond or two while it beats for so many. */
 export const beatsAtOnce = 64
 
-/** Beats for several queues in one step; on a Cluster they are in one slot. Redis' error stands in the place of a queue whose keys cause one. */
+/** Beats for several queues in one step; on a Cluster these share a slot. A queue whose keys cause an error gets that error in place of an answer. */
 export const beatAll = async (client: Redis, beats: readonly BeatWords[]): Promise<(Beaten | Error)[]> => {
   const keys = beats.flatMap(beat => beat.keys)
   const args = beats.flatMap(beat => beat.args)

@@ -10,8 +10,8 @@ interface Asked {
 }
 
 /**
- * Has the queues of a worker beat together: a beat of each by itself would cost Redis one command for each queue and second. On a Cluster no
- * command is for two queues.
+ * Sends the beats of all queues of a worker together, so that an idle worker costs Redis one command a second, however many queues it
+ * serves. On a Cluster each queue needs a command of its own: its keys live in another slot.
  */
 export class Beats {
   readonly #commands: Connection
@@ -24,7 +24,7 @@ export class Beats {
     this.#commands = commands
   }
 
-  /** Resolves after so many milliseconds, or sooner: with all others that wait here. At once when the signal fires. */
+  /** Resolves after `ms` at the latest. All that wait here wake in the same tick; only an abort wakes one alone. */
   pause(ms: number, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return Promise.resolve()
     return new Promise(resolve => {
@@ -50,7 +50,7 @@ export class Beats {
     }, at - monotonicMs())
   }
 
-  /** Beats for a queue, in one command with those of all others that are asked for in this tick. */
+  /** Beats for one queue. All beats that are asked for in one tick share a command. */
   ask(words: BeatWords): Promise<Beaten> {
     return new Promise((resolve, reject) => {
       if (this.#asked.push({ words, resolve, reject }) === 1) queueMicrotask(() => this.#send())

@@ -87,9 +87,10 @@ export class FetchLoop {
   }
 
   /**
-   * Follows whether the queue is paused, from beat to beat: asking with each claim would cost every call a command. `hasWork`: something
-   * waits there. A token may be lost with whoever took it, and while one queue rings again and again no wait for the others' bells comes to its
-   * end. Claims would tell as well, at a hundred times the cost where a worker serves hundreds of queues.
+   * Learns from each beat whether the queue is paused: asking with each claim would cost every call a command.
+   *
+   * @param hasWork something waits there. A bell's token may be lost with the worker that took it, and while one queue is busy no wait
+   *   for the bells of the others ends.
    */
   onBeat(context: WorkerContext, beat: Beat, hasWork: boolean): void {
     const queue = this.#queues.get(context)
