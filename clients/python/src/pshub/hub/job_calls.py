@@ -66,7 +66,7 @@ class JobCalls:
         :param durable: ``"replica"``: it is acknowledged when a replica of its Redis has it, too, so that a failover does not lose it.
             OutcomeUnknown when none confirms it within a second: it is enqueued then, and may be lost with its master
         :param timeout_ms: how long Redis may take to confirm it, milliseconds; default 5000
-        :returns: the job, once it is in Redis
+        :returns: the job, once it is in Redis. If it is not tracked, its ``status``, ``result`` and ``cancel`` raise NoSuchJob
         :raises HubError: InvalidArgs, PayloadTooLarge, NoSuchTask (name its queue, if nobody has declared it yet), NotEnqueued when Redis
             was away for ``timeout_ms``, OutcomeUnknown, HubClosed
         """

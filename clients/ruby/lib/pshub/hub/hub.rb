@@ -139,7 +139,7 @@ module Pshub
     #             none confirms it within a second: it is enqueued then, and may be lost with its master
     # +timeout_ms+:: how long Redis may take to confirm it; default 5000
     #
-    # Returns a Job, once it is in Redis. Raises InvalidArgs, PayloadTooLarge, NoSuchTask (name its queue, if nobody has declared it yet),
+    # Returns a Job, once it is in Redis. If it is not tracked, its #status, #result and #cancel raise NoSuchJob. Raises InvalidArgs, PayloadTooLarge, NoSuchTask (name its queue, if nobody has declared it yet),
     # NotEnqueued when Redis was away for +timeout_ms+, OutcomeUnknown, HubClosed.
     def enqueue(task, args = {}, **options) = @enqueuing.enqueue(task, args, options)
 
