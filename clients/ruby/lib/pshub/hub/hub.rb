@@ -139,8 +139,9 @@ module Pshub
     #             none confirms it within a second: it is enqueued then, and may be lost with its master
     # +timeout_ms+:: how long Redis may take to confirm it; default 5000
     #
-    # Returns a Job, once it is in Redis. If it is not tracked, its #status, #result and #cancel raise NoSuchJob. Raises InvalidArgs, PayloadTooLarge, NoSuchTask (name its queue, if nobody has declared it yet),
-    # NotEnqueued when Redis was away for +timeout_ms+, OutcomeUnknown, HubClosed.
+    # Returns a Job, once it is in Redis. If it is not tracked, its #status, #result and #cancel raise NoSuchJob. Raises InvalidArgs,
+    # PayloadTooLarge, NoSuchTask (name its queue, if nobody has declared it yet), NotEnqueued when Redis was away for +timeout_ms+,
+    # OutcomeUnknown, HubClosed.
     def enqueue(task, args = {}, **options) = @enqueuing.enqueue(task, args, options)
 
     # Enqueues up to 100,000 jobs. All of them are checked before the first is sent.
