@@ -1,5 +1,6 @@
--- beat: renew a worker's lease, or take the first one.
+-- beat: takes or renews a worker's lease, and reports news to the worker.
 --
+-- Used by  worker, 10.1
 -- KEYS[1]  ZSET  pshub:{<queue>}:leases
 -- KEYS[2]  ZSET  pshub:{<queue>}:cancelled
 -- KEYS[3]  STRING  pshub:{<queue>}:reporter
@@ -8,25 +9,22 @@
 -- KEYS[6]  HASH  pshub:{<queue>}:held:<worker>
 -- KEYS[7]  LIST  pshub:{<queue>}:jobs
 -- ARGV[1]  worker id
--- ARGV[2]  ms from now to the lease's end
--- ARGV[3]  1 to take a lease under a new id, 0 to renew
+-- ARGV[2]  ms from now to the end of the lease
+-- ARGV[3]  `1` to take a lease under a new id, `0` to renew
 -- ARGV[4]  ms for which a cancelled id is kept
--- ARGV[5]  ms for which this worker is the one that reports the queue's figures, or 0 if it reports none
--- ARGV[6]  ms for which this worker is the one that looks after what is due, or 0 if it does not
--- ARGV[7]  the same for the times of schedules
+-- ARGV[5]  ms for which this worker is the queue's reporter, `0` if it does not report
+-- ARGV[6]  ms for which this worker moves due jobs, `0` if it does not
+-- ARGV[7]  ms for which this worker runs the schedules, `0` if it does not
 -- flags:   allow-oom
--- Returns  { now (us, as text), 1 if the lease is held now or 0 if it is lost, { ids whose caller gave up },
---            { other workers whose leases have ended },
---            { length of the list, at of its first request (us, as text; empty when it has none),
---              jobs that wait to be taken, since when the one of them is due that has been for the longest (us, as text; empty when there
---              is none or it does not say), jobs that wait for their time, for their next try, and that were given up,
---              since when the key is due that has been for the longest (us, as text; empty when none is), keys that wait, keys that run,
---              since when the one of them runs that has for the longest (us, as text; empty when none does) },
---            since when the queue is paused (ms, as text), or empty if it is not,
---            when the first job is due (ms, as text), or empty if none waits or another worker looks after that,
---            the same of schedules,
---            who asks what this worker is doing, over which shards the queue is spread, or empty if it is not };
---          the fifth one is empty for a worker that does not report, the seventh and the eighth are missing or empty for one that does not
---          look after what is due, the last two are missing or empty where nobody asks, and where there are no shards.
---          Without the lease there are only the first five
+-- Returns  an array; its end may be missing, and an element without a value is empty. Without the lease it has only the first five
+--   1  now, us as text
+--   2  `1` if the lease is held, `0` if it is lost
+--   3  ids of cancelled requests, at most 1000
+--   4  ids of other workers whose leases have ended, at most 16
+--   5  figures, for the reporter only: length of the list of calls; `at` of its first call; number of jobs that can be claimed; since when the oldest of them is due; number of scheduled jobs, of jobs that wait for a retry, and of dead jobs; since when the oldest due key is due; number of waiting keys, and of running keys; since when the oldest of these runs. Times are us as text, empty if unknown
+--   6  since when the queue is paused, ms as text
+--   7  when the next job is due, ms as text; only for the worker that moves due jobs
+--   8  next time of a schedule, ms as text; only for the worker that runs the schedules
+--   9  ticket of somebody who asks what this worker is doing
+--   10  record of the queue's shards
 return beat_of({ KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7] }, ARGV)

@@ -1,5 +1,6 @@
--- beats: the beats of one worker for several queues, in one step. On a Cluster these share a slot.
+-- beats: does what `beat` does, for several queues of one worker in one step. On a Cluster they share a hash slot.
 --
+-- Used by  worker, 10.1
 -- KEYS[1]  ZSET  pshub:{<queue>}:leases
 -- KEYS[2]  ZSET  pshub:{<queue>}:cancelled
 -- KEYS[3]  STRING  pshub:{<queue>}:reporter
@@ -7,15 +8,15 @@
 -- KEYS[5]  STRING  pshub:{<queue>}:paused
 -- KEYS[6]  HASH  pshub:{<queue>}:held:<worker>
 -- KEYS[7]  LIST  pshub:{<queue>}:jobs
---          and the same seven of each further queue
--- ARGV[1..]  sevens: the arguments of beat.lua, for each queue
+-- ARGV[1..]  sevens, the arguments of `beat` for each queue; the keys of further queues follow in sevens, too
 -- flags:   allow-oom
--- Returns  { { what beat.lua returns, { ids of what the worker holds there }, 1 if calls or jobs wait there, or jobs with keys run, else 0 }, ... },
---          with the text of Redis' error in the place of a queue whose keys cause one: it costs no other queue its lease.
---          The second one is null where that cannot be read
+-- Returns  an array of an answer for each queue, or the text of an error that its keys cause; such an error concerns no other queue
+--   1  what `beat` returns
+--   2  ids of what the worker holds there; null if they cannot be read
+--   3  `1` if calls or jobs wait there, or jobs with keys run, else `0`
 --
 -- Tokens of bells may be lost with whoever took them. A worker of one queue finds what they announced with its next claim, which
--- follows each wait; a worker of several claims only where a bell rang.
+-- follows each wait; a worker of several queues claims only from a queue whose bell rang.
 local function has_work(calls, jobs)
   for _, count in ipairs({ redis.pcall('LLEN', calls), redis.pcall('EXISTS', beside(jobs, 'keyed'), unpack(lists_of(jobs))) }) do
     if type(count) == 'number' and count > 0 then return 1 end

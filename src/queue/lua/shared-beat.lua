@@ -1,17 +1,17 @@
 -- A beat, as beat.lua and beats.lua use it; shared-jobs.lua, shared-keyed.lua, shared-runs.lua and shared-arrivals.lua come before it.
 
--- A lease that ended is renewed all the same as long as nobody adopted from this worker (adopting sets it to 0 and
--- then removes it): an outage of Redis itself costs no worker its identity. Whoever adopts leaves nothing here before it removes
--- the lease; so what is held without one lost it with the whole key, and nobody else would ever look for that.
--- What a claim added to the lease stays.
--- A lease that ends later than any beat or claim can have put it tells that Redis' clock was set back. Whoever renews first then moves all
+-- A lease that ended is renewed all the same as long as nobody adopted from this worker (adopting sets it to 0 and then removes it): an
+-- outage of Redis itself costs no worker its identity. Whoever adopts leaves nothing here before it removes the lease; so what is held
+-- without one lost it with the whole key, and nobody else would ever look for that.
+-- An extension by a claim stays.
+-- A lease that ends later than any beat or claim can have set it shows that Redis' clock was set back. Whoever renews first then moves all
 -- others back as far; else nobody would adopt from those who died just then before the clock is where it was.
--- Somebody else's keys must not cost the lease: what is not needed for it is asked for with pcall.
--- One worker of a queue reports it: whoever beats first while nobody does, and then until it beats no more. In the same way one looks
--- after what is due; that two of them do, or none for a moment, does no harm but for the time.
+-- Foreign keys must not cost the lease: commands that the lease does not need run with pcall.
+-- One worker of a queue reports: whoever beats first while nobody does, until it stops beating. The same holds for due jobs and for
+-- schedules; two workers at once, or none for a moment, cost only time.
 -- Nobody claims without a lease, and nobody gets one without being told of a pause.
--- Thousands of workers beat each second, and what is asked here costs less than the asking: each command more, and each number that is
--- not made a text here, which Redis does by way of all its digits.
+-- Thousands of workers beat each second, and the commands here cost less than the call: each command more, and each number that is not
+-- turned into text here, which Redis does by way of all its digits.
 local function beat_of(keys, args)
   local now_text = now_us_text()
   local now_ms = string.sub(now_text, 1, -4)

@@ -1095,18 +1095,18 @@ end
 
 -- A beat, as beat.lua and beats.lua use it; shared-jobs.lua, shared-keyed.lua, shared-runs.lua and shared-arrivals.lua come before it.
 
--- A lease that ended is renewed all the same as long as nobody adopted from this worker (adopting sets it to 0 and
--- then removes it): an outage of Redis itself costs no worker its identity. Whoever adopts leaves nothing here before it removes
--- the lease; so what is held without one lost it with the whole key, and nobody else would ever look for that.
--- What a claim added to the lease stays.
--- A lease that ends later than any beat or claim can have put it tells that Redis' clock was set back. Whoever renews first then moves all
+-- A lease that ended is renewed all the same as long as nobody adopted from this worker (adopting sets it to 0 and then removes it): an
+-- outage of Redis itself costs no worker its identity. Whoever adopts leaves nothing here before it removes the lease; so what is held
+-- without one lost it with the whole key, and nobody else would ever look for that.
+-- An extension by a claim stays.
+-- A lease that ends later than any beat or claim can have set it shows that Redis' clock was set back. Whoever renews first then moves all
 -- others back as far; else nobody would adopt from those who died just then before the clock is where it was.
--- Somebody else's keys must not cost the lease: what is not needed for it is asked for with pcall.
--- One worker of a queue reports it: whoever beats first while nobody does, and then until it beats no more. In the same way one looks
--- after what is due; that two of them do, or none for a moment, does no harm but for the time.
+-- Foreign keys must not cost the lease: commands that the lease does not need run with pcall.
+-- One worker of a queue reports: whoever beats first while nobody does, until it stops beating. The same holds for due jobs and for
+-- schedules; two workers at once, or none for a moment, cost only time.
 -- Nobody claims without a lease, and nobody gets one without being told of a pause.
--- Thousands of workers beat each second, and what is asked here costs less than the asking: each command more, and each number that is
--- not made a text here, which Redis does by way of all its digits.
+-- Thousands of workers beat each second, and the commands here cost less than the call: each command more, and each number that is not
+-- turned into text here, which Redis does by way of all its digits.
 local function beat_of(keys, args)
   local now_text = now_us_text()
   local now_ms = string.sub(now_text, 1, -4)
@@ -1224,21 +1224,22 @@ local function beat_of(keys, args)
 end
 
 redis.register_function{ function_name = 'pshub_1_push', callback = function(KEYS, ARGV)
--- push: put requests at the end of a queue's list, all of them calls of one hub.
+-- push: appends calls of one hub to a queue's list.
 --
+-- Used by  caller, 9.1
 -- KEYS[1]  LIST    pshub:{<queue>}:calls
 -- KEYS[2]  LIST    pshub:{<queue>}:bell
 -- KEYS[3]  STRING  pshub:{<queue>}:pushed:<hub>
--- ARGV[1]  number of this push; a hub counts its pushes per queue and has one under way at a time
+-- ARGV[1]  number of this push, in decimal digits; a hub counts its pushes per queue and has one in flight at a time
 -- ARGV[2]  ms for which the number is remembered, so that a repeated push is a no-op
--- ARGV[3]  longest length the list may reach; what does not fit is refused, from the end of the batch
--- ARGV[4]  Redis' time when the ttls were counted, as the hub knows it (us), or 0
--- ARGV[5..]  requests without their `at`: "ttl":<ms>,"id":"<id>",...}
--- Returns  { accepted, length of the list before, at (us, as text) }, and behind that, unless both are 0,
---          1 if this push had been done before, ms taken off
+-- ARGV[3]  longest length that the list may reach; the rest of the batch is refused
+-- ARGV[4]  Redis' time when the ttls were computed, as the hub estimates it, us; `0` if unknown
+-- ARGV[5..]  requests without their `at`: `"ttl":<ms>,"id":"<id>",...}`
+-- Returns  `{accepted, length of the list before, at}`, where `at` is us as text; then, unless both are 0, `1` if this push was done before, and the ms taken off each ttl
 --
--- All that can be refused (wrong type, full memory, more than 1000 requests) is refused before the first element is
--- pushed: an error answer means that nothing was enqueued.
+-- Whatever can be refused (wrong type, full memory, more than 1000 requests) is refused before the first element is pushed: an error
+-- answer means that nothing was enqueued.
+-- A push that was delayed on its way, by a pause of the process or the network, must not outlive its callers' deadlines.
 local count = #ARGV - 4
 if count > 1000 then return redis.error_reply('ERR at most 1000 requests in one push') end
 local at = now_us_text()
@@ -1280,9 +1281,9 @@ return { accepted, length, at, 0, late }
 end }
 
 redis.register_function{ function_name = 'pshub_1_claim', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
--- claim: take requests for idle slots, popping and recording them as held in one step. The only way to take work.
--- Calls go before jobs, and jobs get no more slots than they are given; of jobs those of the higher priority go first.
+-- claim: takes requests for idle slots and records them as held, in one step. Calls go first, then jobs by priority.
 --
+-- Used by  worker, 10.2
 -- KEYS[1]  LIST  pshub:{<queue>}:calls
 -- KEYS[2]  LIST  pshub:{<queue>}:bell
 -- KEYS[3]  HASH  pshub:{<queue>}:held:<worker>
@@ -1290,31 +1291,30 @@ redis.register_function{ function_name = 'pshub_1_claim', flags = { 'allow-oom' 
 -- KEYS[5]  LIST  pshub:{<queue>}:jobs
 -- KEYS[6]  LIST  pshub:{<queue>}:jobbell
 -- ARGV[1]  worker id
--- ARGV[2]  idle slots: the most that is taken, 1000 at most
--- ARGV[3]  how many of these may go to jobs; with 0 the jobs are not looked at
--- ARGV[4]  bytes beyond which nothing more is taken: one request may exceed them
--- ARGV[5]  the epoch of the queue's shards, as the worker knows it; 0 for a queue that has none
--- ARGV[6], ARGV[7], ARGV[8], ...  threes, one for each task whose jobs this worker merges: its name; how many keys a run of it has at the
---          most, and how many payloads each of these
--- and one more argument behind them, 1, of a worker that fetches arguments which lie beside their request; others get them in it
+-- ARGV[2]  idle slots: the most requests to take, at most 1000
+-- ARGV[3]  how many of these may be jobs; with `0` the jobs are not looked at
+-- ARGV[4]  byte limit; one request may exceed it
+-- ARGV[5]  epoch of the queue's shards from the last heartbeat, `0` if there are none
+-- ARGV[6..]  threes, for each task whose jobs this worker merges: task, most keys per run, most payloads per key; then `1` if this worker fetches arguments that are stored apart
 -- flags:   allow-oom
--- Returns  { now (us, as text), requests, calls left, dropped, { index, made-up id, ... },
---            how many of the requests are calls: the rest are jobs, jobs left,
---            { index, ... } of those whose arguments lie beside, for a worker that fetches them }
---          or { now, requests } when all of these are calls and there is nothing else to tell: each further element costs
---            a worker that is woken by a lone call about a microsecond
---          or { now, -1 } when the worker holds no lease, or there are jobs and it is to learn which shards there are before it takes any:
---            then nothing was taken.
+-- Returns  an array. `{now, requests}` alone if all are calls and elements 3 to 8 have nothing to say; `{now, -1}`, with nothing taken, if the worker has no lease, or if it asked for jobs with another epoch
+--   1  now, us as text
+--   2  the requests: calls, then jobs
+--   3  number of calls left in the list
+--   4  number of expired calls that were dropped
+--   5  `{position, made-up id, ...}` of requests without an id at their beginning; positions count from 1
+--   6  how many of the requests are calls
+--   7  number of jobs left
+--   8  `{position, ...}` of the requests whose arguments are to be fetched
 --
--- The bell of a list that it leaves empty is silent then; that of jobs only where the jobs were looked at.
--- Dropped are calls whose deadline has passed: nobody waits for them any more. They are not held, and never start. A job that is not
--- wanted any more is ended by the worker, which tells what waits for it; one that was cancelled while it waited goes, and what that means
--- for another queue is held by this worker, which finds it when it next compares what it holds.
--- A call whose arguments should lie beside it and do not is dropped too, where they are put into it: they go some seconds after its deadline.
--- A request without the three leading fields was pushed by hand; it is held under a made-up id, named in the fifth element.
--- With more than 100 kB the lease lasts until they have come at 200 kB a second, and 2 s longer, but for 30 s at the most.
--- A job is held as job:<id>: whoever puts it back knows its list by that. What runs together of a task that merges its jobs is one request,
--- held as job:m-<fence>.
+-- A list that is left empty has its bell silenced; that of jobs only if the jobs were looked at.
+-- Expired calls are dropped: nobody waits for them any more. They are not held and never start. An expired job is ended by the worker,
+-- which tells whatever waits for it. A job that was cancelled while it waited is removed; if another queue must learn of that, the worker
+-- holds the note and finds it when it next reconciles.
+-- A call whose arguments are stored apart and missing is dropped if they were to be put into it: they expire some seconds after its deadline.
+-- An answer of more than 100 kB extends the lease until it has arrived at 200 kB a second, plus 2 s, by at most 30 s.
+-- A job is held as job:<id>: whoever puts it back knows its list by that. A merged run is one request, held as job:m-<fence>.
+-- Short answers are worth it: each further element costs a worker that wakes for a lone call about a microsecond.
 local max_drops = 1000
 -- So many are popped blindly. How many more at once, the largest of those says: what turns out to be too much goes back.
 local first_page = 8
@@ -1588,8 +1588,9 @@ return { now_text, requests, left, dropped, named, calls, jobs_left, apart }
 end }
 
 redis.register_function{ function_name = 'pshub_1_reply', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
--- reply: put replies on a hub's list, which goes by itself when its hub is gone.
+-- reply: pushes replies to a hub's list, which expires when the hub is gone.
 --
+-- Used by  worker, 10.4
 -- KEYS[1]  LIST  pshub:reply:{<hub>}
 -- ARGV[1]  ms for which the list lives after its last reply
 -- ARGV[2..]  replies
@@ -1601,8 +1602,9 @@ return 1
 end }
 
 redis.register_function{ function_name = 'pshub_1_beat', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
--- beat: renew a worker's lease, or take the first one.
+-- beat: takes or renews a worker's lease, and reports news to the worker.
 --
+-- Used by  worker, 10.1
 -- KEYS[1]  ZSET  pshub:{<queue>}:leases
 -- KEYS[2]  ZSET  pshub:{<queue>}:cancelled
 -- KEYS[3]  STRING  pshub:{<queue>}:reporter
@@ -1611,33 +1613,31 @@ redis.register_function{ function_name = 'pshub_1_beat', flags = { 'allow-oom' }
 -- KEYS[6]  HASH  pshub:{<queue>}:held:<worker>
 -- KEYS[7]  LIST  pshub:{<queue>}:jobs
 -- ARGV[1]  worker id
--- ARGV[2]  ms from now to the lease's end
--- ARGV[3]  1 to take a lease under a new id, 0 to renew
+-- ARGV[2]  ms from now to the end of the lease
+-- ARGV[3]  `1` to take a lease under a new id, `0` to renew
 -- ARGV[4]  ms for which a cancelled id is kept
--- ARGV[5]  ms for which this worker is the one that reports the queue's figures, or 0 if it reports none
--- ARGV[6]  ms for which this worker is the one that looks after what is due, or 0 if it does not
--- ARGV[7]  the same for the times of schedules
+-- ARGV[5]  ms for which this worker is the queue's reporter, `0` if it does not report
+-- ARGV[6]  ms for which this worker moves due jobs, `0` if it does not
+-- ARGV[7]  ms for which this worker runs the schedules, `0` if it does not
 -- flags:   allow-oom
--- Returns  { now (us, as text), 1 if the lease is held now or 0 if it is lost, { ids whose caller gave up },
---            { other workers whose leases have ended },
---            { length of the list, at of its first request (us, as text; empty when it has none),
---              jobs that wait to be taken, since when the one of them is due that has been for the longest (us, as text; empty when there
---              is none or it does not say), jobs that wait for their time, for their next try, and that were given up,
---              since when the key is due that has been for the longest (us, as text; empty when none is), keys that wait, keys that run,
---              since when the one of them runs that has for the longest (us, as text; empty when none does) },
---            since when the queue is paused (ms, as text), or empty if it is not,
---            when the first job is due (ms, as text), or empty if none waits or another worker looks after that,
---            the same of schedules,
---            who asks what this worker is doing, over which shards the queue is spread, or empty if it is not };
---          the fifth one is empty for a worker that does not report, the seventh and the eighth are missing or empty for one that does not
---          look after what is due, the last two are missing or empty where nobody asks, and where there are no shards.
---          Without the lease there are only the first five
+-- Returns  an array; its end may be missing, and an element without a value is empty. Without the lease it has only the first five
+--   1  now, us as text
+--   2  `1` if the lease is held, `0` if it is lost
+--   3  ids of cancelled requests, at most 1000
+--   4  ids of other workers whose leases have ended, at most 16
+--   5  figures, for the reporter only: length of the list of calls; `at` of its first call; number of jobs that can be claimed; since when the oldest of them is due; number of scheduled jobs, of jobs that wait for a retry, and of dead jobs; since when the oldest due key is due; number of waiting keys, and of running keys; since when the oldest of these runs. Times are us as text, empty if unknown
+--   6  since when the queue is paused, ms as text
+--   7  when the next job is due, ms as text; only for the worker that moves due jobs
+--   8  next time of a schedule, ms as text; only for the worker that runs the schedules
+--   9  ticket of somebody who asks what this worker is doing
+--   10  record of the queue's shards
 return beat_of({ KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7] }, ARGV)
 end }
 
 redis.register_function{ function_name = 'pshub_1_beats', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
--- beats: the beats of one worker for several queues, in one step. On a Cluster these share a slot.
+-- beats: does what `beat` does, for several queues of one worker in one step. On a Cluster they share a hash slot.
 --
+-- Used by  worker, 10.1
 -- KEYS[1]  ZSET  pshub:{<queue>}:leases
 -- KEYS[2]  ZSET  pshub:{<queue>}:cancelled
 -- KEYS[3]  STRING  pshub:{<queue>}:reporter
@@ -1645,15 +1645,15 @@ redis.register_function{ function_name = 'pshub_1_beats', flags = { 'allow-oom' 
 -- KEYS[5]  STRING  pshub:{<queue>}:paused
 -- KEYS[6]  HASH  pshub:{<queue>}:held:<worker>
 -- KEYS[7]  LIST  pshub:{<queue>}:jobs
---          and the same seven of each further queue
--- ARGV[1..]  sevens: the arguments of beat.lua, for each queue
+-- ARGV[1..]  sevens, the arguments of `beat` for each queue; the keys of further queues follow in sevens, too
 -- flags:   allow-oom
--- Returns  { { what beat.lua returns, { ids of what the worker holds there }, 1 if calls or jobs wait there, or jobs with keys run, else 0 }, ... },
---          with the text of Redis' error in the place of a queue whose keys cause one: it costs no other queue its lease.
---          The second one is null where that cannot be read
+-- Returns  an array of an answer for each queue, or the text of an error that its keys cause; such an error concerns no other queue
+--   1  what `beat` returns
+--   2  ids of what the worker holds there; null if they cannot be read
+--   3  `1` if calls or jobs wait there, or jobs with keys run, else `0`
 --
 -- Tokens of bells may be lost with whoever took them. A worker of one queue finds what they announced with its next claim, which
--- follows each wait; a worker of several claims only where a bell rang.
+-- follows each wait; a worker of several queues claims only from a queue whose bell rang.
 local function has_work(calls, jobs)
   for _, count in ipairs({ redis.pcall('LLEN', calls), redis.pcall('EXISTS', beside(jobs, 'keyed'), unpack(lists_of(jobs))) }) do
     if type(count) == 'number' and count > 0 then return 1 end
@@ -1676,21 +1676,22 @@ return answers
 end }
 
 redis.register_function{ function_name = 'pshub_1_handback', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
--- handback: put held requests back into their lists, as they are, and wake a worker.
+-- handback: puts held requests back into their lists, unchanged, and rings the bells.
 --
+-- Used by  worker, 10.5 and 10.6
 -- KEYS[1]  HASH  pshub:{<queue>}:held:<worker>
 -- KEYS[2]  LIST  pshub:{<queue>}:calls
 -- KEYS[3]  LIST  pshub:{<queue>}:bell
 -- KEYS[4]  LIST  pshub:{<queue>}:jobs
 -- KEYS[5]  LIST  pshub:{<queue>}:jobbell
--- ARGV[1]  head, for work that was waiting longest, or tail, for a request that only another worker can run
+-- ARGV[1]  `head` for requests that waited longest, `tail` for requests that only another worker can run
 -- ARGV[2..]  held ids
 -- flags:   allow-oom
 -- Returns  how many went back
 --
--- Only what is still held goes back: a second try after a lost answer finds nothing and pushes nothing. What is held as
--- job:<id> goes back to the jobs.
--- An error of these, which somebody else's keys cause, comes before anything was moved.
+-- Only what is still held goes back: a second try after a lost answer finds nothing and pushes nothing. What is held as job:<id> goes back
+-- to the jobs.
+-- A foreign key fails here, before anything is moved.
 redis.call('LLEN', KEYS[2])
 redis.call('LLEN', KEYS[3])
 redis.call('LLEN', KEYS[4])
@@ -1719,9 +1720,9 @@ return calls + jobs
 end }
 
 redis.register_function{ function_name = 'pshub_1_leave', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
--- leave: a worker's last step. Puts back what it holds, as far as that may be run by another one, and gives up its lease, in
--- one step, so that nothing is ever held without a lease.
+-- leave: a worker's last step. Puts back what another worker may run, and ends the lease, in one step.
 --
+-- Used by  worker, 10.8
 -- KEYS[1]  HASH  pshub:{<queue>}:held:<worker>
 -- KEYS[2]  LIST  pshub:{<queue>}:calls
 -- KEYS[3]  LIST  pshub:{<queue>}:bell
@@ -1734,10 +1735,10 @@ redis.register_function{ function_name = 'pshub_1_leave', flags = { 'allow-oom' 
 -- flags:   allow-oom
 -- Returns  how many went back to the heads of their lists
 --
--- A call that was started goes back with a mark, if it may be run twice. All else that was started, here or by a lost worker before
--- (lost:<id>), and what is to be done in other queues (out:<queue>:<id>), stays held under a lease that has ended: the next worker of the
--- queue adopts it. Jobs go back as they are, to their own list.
--- An error of these, which somebody else's keys cause, comes before anything was moved.
+-- One step, so that nothing is ever held without a lease.
+-- A started call goes back with a mark if it may run twice. Any other started call, calls of lost workers (lost:<id>) and work for other
+-- queues (out:<queue>:<id>) stay held under a lease that has ended: the next worker of the queue adopts them. Jobs go back unchanged.
+-- A foreign key fails here, before anything is moved.
 redis.call('LLEN', KEYS[2])
 redis.call('LLEN', KEYS[3])
 redis.call('LLEN', KEYS[5])
@@ -1789,8 +1790,9 @@ return returned
 end }
 
 redis.register_function{ function_name = 'pshub_1_adopt', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
--- adopt: take over what a worker held whose lease has ended, a bounded part of it per step, and decide what becomes of it.
+-- adopt: takes over a bounded part of what a worker held whose lease has ended, and decides what becomes of it.
 --
+-- Used by  worker, 10.7
 -- KEYS[1]  ZSET  pshub:{<queue>}:leases
 -- KEYS[2]  HASH  pshub:{<queue>}:held:<lost worker>
 -- KEYS[3]  HASH  pshub:{<queue>}:held:<this worker>
@@ -1800,20 +1802,23 @@ redis.register_function{ function_name = 'pshub_1_adopt', flags = { 'allow-oom' 
 -- KEYS[7]  LIST  pshub:{<queue>}:jobbell
 -- ARGV[1]  lost worker's id
 -- ARGV[2]  this worker's id
--- ARGV[3]  the most requests that are moved
--- ARGV[4]  bytes beyond which nothing more is moved: one request may exceed them
+-- ARGV[3]  the most requests to move
+-- ARGV[4]  byte limit; one request may exceed it
 -- ARGV[5]  how many dead jobs are kept; the oldest make room
--- ARGV[6]  ms for which they are kept
+-- ARGV[6]  ms for which dead jobs are kept
 -- flags:   allow-oom
--- Returns  { 1 if nothing is left there, { calls to be answered }, { what went back to its list }, { jobs that are dead now },
---            { held id, ticket, hub, ... } of those dead jobs somebody waits for, { what is to be done in other queues } }, the others as
---            held id, text, held id, text, ...;
---          or { -1 } when the other worker's lease holds or this one's does not
+-- Returns  `{-1}` if the other worker's lease holds or this worker has none; else an array, whose elements 2, 3, 4 and 6 are `{held id, text, ...}`
+--   1  `1` if nothing is left there, else `0`
+--   2  calls that this worker holds now and must answer
+--   3  requests that went back to their lists
+--   4  jobs that are dead now
+--   5  `{held id, ticket, hub, ...}`: who waits for those dead jobs
+--   6  work for other queues that this worker holds now
 --
--- Each of them may have been started. What may run twice goes back to the head of its list, with one more death counted in it, until
--- three workers have died holding it. Then a job is dead; and any other call is held by this worker, as lost:<id>, in the same step: a
--- crash at any moment leaves it with one holder, whose lease ends in turn. Only workers can answer it, because replies are not where
--- the queue is. A call that has expired, and what is no message, goes: nobody waits for it.
+-- Each request may have been started. What may run twice goes back to the head of its list, with one more loss counted in it, until three
+-- workers have died holding it. Then a job is dead; and any other call is held by this worker, as lost:<id>, in the same step: a crash at
+-- any moment leaves it with one holder, whose lease ends in turn. Only workers can answer it, because replies are not where the queue is.
+-- An expired call, and what is no message, is dropped.
 -- From the first step on the lost worker's lease is 0, which its own beat cannot renew.
 local max_losses = 3
 -- So many keys of merged jobs are put back in one step, but for one run that has more.
@@ -1930,18 +1935,19 @@ return { left > 0 and 0 or 1, to_answer, back, dead, told, outs }
 end }
 
 redis.register_function{ function_name = 'pshub_1_cancel', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
--- cancel: the caller gave up. Remove its request if it still waits, else leave word for the worker that runs it.
+-- cancel: removes a request that still waits, or leaves a note for the worker that runs it.
 --
+-- Used by  caller, 9.8
 -- KEYS[1]  LIST  pshub:{<queue>}:calls
 -- KEYS[2]  ZSET  pshub:{<queue>}:cancelled
 -- ARGV[1]  request id
--- ARGV[2]  the request exactly as it lies in the list, or empty when that is not known
--- ARGV[3]  ms for which the word is kept
+-- ARGV[2]  the request exactly as it is in the list, or empty if unknown
+-- ARGV[3]  ms for which the note is kept
 -- flags:   allow-oom
--- Returns  1 if the request was removed from the list: it certainly never runs; else 0
+-- Returns  `1` if the request was removed: it certainly never runs; else `0`
 --
--- Looked for among the first and the last thousand requests only: all of Redis waits while a list of millions is searched, for
--- what its deadline ends anyway. Workers read the words with each beat.
+-- Only the first and the last thousand requests are searched: a search of millions would block Redis for something that the deadline ends
+-- anyway. Workers read the notes with each beat.
 local reach = 1000
 
 if ARGV[2] ~= '' then
@@ -1960,19 +1966,19 @@ return 0
 end }
 
 redis.register_function{ function_name = 'pshub_1_enqueue', callback = function(KEYS, ARGV)
--- enqueue: put jobs of one hub into a queue: to be run now, or when they are due.
+-- enqueue: puts jobs of one hub into a queue, to run now or when they are due.
 --
+-- Used by  caller, 9.9
 -- KEYS[1]  LIST    pshub:{<queue>}:jobs
 -- KEYS[2]  LIST    pshub:{<queue>}:jobbell
 -- KEYS[3]  STRING  pshub:{<queue>}:enqueued:<hub>
--- ARGV[1]  number of this batch; a hub counts its batches per queue and has one under way at a time
+-- ARGV[1]  number of this batch, in decimal digits; a hub counts its batches per queue and has one in flight at a time
 -- ARGV[2]  ms for which the number is remembered, so that a repeated batch is a no-op
--- ARGV[3..]  jobs without their `at`: "ttl":<ms>,"id":"<id>",...}
--- Returns  { at (us, as text), 1 if this batch had been taken before or else 0, index, id, index, id, ... }: which of the batch,
---          counted from 1, are not enqueued, because a job of the same uniqueness is there already, and the id of that one
+-- ARGV[3..]  jobs without their `at`: `"ttl":<ms>,"id":"<id>",...}`
+-- Returns  `{at, 1 if this batch was taken before or else 0, index, id, ...}`: indexes, from 1, of jobs that were not enqueued because a job with the same `unique` text exists, each with the id of that job
 --
--- It is all of the batch or nothing: what can be refused (wrong type, full memory, more than 1000 jobs) is refused before the first
--- job is written.
+-- All of the batch or nothing: whatever can be refused (wrong type, full memory, more than 1000 jobs) is refused before the first job is
+-- written.
 local count = #ARGV - 2
 if count > 1000 then return redis.error_reply('ERR at most 1000 jobs in one batch') end
 local at = now_us_text()
@@ -2004,17 +2010,17 @@ return { at, 0, unpack(twins) }
 end }
 
 redis.register_function{ function_name = 'pshub_1_due', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
--- due: put jobs whose time has come into their lists, a bounded number of them.
+-- due: moves a bounded number of due jobs into their lists.
 --
+-- Used by  worker, 10.11
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
 -- KEYS[2]  LIST  pshub:{<queue>}:jobbell
--- ARGV[1]  the most that are moved
--- ARGV[2]  bytes beyond which nothing more is moved: one job may exceed them
+-- ARGV[1]  the most jobs to move
+-- ARGV[2]  byte limit; one job may exceed it
 -- flags:   allow-oom
--- Returns  { now (us, as text), how many were moved, when the next one is due (Redis ms, as text; empty when none waits) }
+-- Returns  `{now, how many were moved, when the next one is due}`: us as text, a number, ms as text (empty if none waits)
 --
--- Who runs it does not matter, nor how often: what is not due stays. The next one may be due already, when there is too much for one
--- step.
+-- It does not matter who runs it, nor how often: what is not due stays. The next one may be due already if there is too much for one step.
 for _, list in ipairs(lists_of(KEYS[1])) do redis.call('LLEN', list) end
 redis.call('LLEN', KEYS[2])
 local now_text = now_us_text()
@@ -2049,28 +2055,27 @@ return { now_text, moved, due and string.format('%d', due) or '' }
 end }
 
 redis.register_function{ function_name = 'pshub_1_settle', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
--- settle: what became of jobs that a worker ran, in the step in which it holds them no more.
+-- settle: ends jobs that a worker ran, in the step in which it releases them.
 --
+-- Used by  worker, 10.11
 -- KEYS[1]  HASH  pshub:{<queue>}:held:<worker>
 -- KEYS[2]  LIST  pshub:{<queue>}:jobs
 -- KEYS[3]  LIST  pshub:{<queue>}:jobbell
 -- ARGV[1]  how many dead jobs are kept; the oldest make room
--- ARGV[2]  ms for which they are kept
--- ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], ...  sixes, one for each job: its held id; its leading `at`, or empty where it has none; how it ended; ms from now until it is tried
---          again, or 0, of a run of merged jobs a word for each of its keys; its result as JSON, or the failure as JSON without its braces; the job that follows it, without its `at`, if there
---          is one: behind the name of its queue and a space, where that is another one
+-- ARGV[2]  ms for which dead jobs are kept
+-- ARGV[3..]  sixes: held id; the job's leading `at` as it was claimed, or empty; outcome (10.11); ms until it is due again or `0`, or the words for a merged run (10.18); result as JSON (`done`), failure as JSON without its braces (`retry`, `pass`, `dead`), name of the shard (`moved`) or empty; the following job without its `at`, after the name of its queue and a space if that is another queue, or empty
 -- flags:   allow-oom
--- Returns  { how many dead jobs made room, { index, ticket, hub, ... }, { held id, text, ... } }: whom to tell of which of these jobs,
---          counted from 1; and what this worker holds now that is to be done in other queues
+-- Returns  `{how many dead jobs made room, {index, ticket, hub, ...}, {held id, text, ...}}`: whom to notify of which of these jobs, counted from 1; and work for other queues that this worker holds now
 --
--- How it ended: `done`; `retry`, which waits for its time, with a key at the head of its line; `pass`, the same but for its key, whose next
--- job need not wait; `putoff`, the same without having failed: it was not started, because it was not its time; `dead`; `expired` or
--- `cancelled`, not run or not to its end; `moved`, it is in another shard of its queue by now, which the text names. Of a run of merged jobs `done`, or `retry` and words for its keys, in their order: r<ms>, it
--- failed and is tried again after that; d<place>, it failed, and its payload of that place, counted from 1, is given up, while the others
--- wait as if new; x<place>, the same of one that is no JSON; b<ms>, it was not run, and comes back after that.
+-- Outcomes: `done`; `retry`, which waits for its time, with a key at the head of its line; `pass`, the same without blocking its key;
+-- `putoff`, postponed without having failed: it was not started; `dead`; `expired` and `cancelled`, not run or not to its end; `moved`, it
+-- is in another shard of its queue now, which the text names. Of a merged run `done`, or `retry` and words for its keys, in their order:
+-- r<ms>, it failed and is retried after that; d<place>, it failed, and its payload of that place, counted from 1, is dead, while the others
+-- wait as if new; x<place>, the same of one that is not JSON; b<ms>, it was not run, and comes back after that.
 -- Only what this worker still holds is settled, so a second try after a lost answer, or a worker that lost its lease, does nothing. The `at`
 -- tells one time of holding a job from the next: each settle that puts it back gives it another one, and the same worker may hold it again
 -- before it has heard of that.
+-- Its ttl goes on while it waits; a job that expires before its turn ends here.
 try_lists(KEYS[2], KEYS[3])
 redis.call('HLEN', KEYS[1])
 redis.call('ZCARD', beside(KEYS[2], 'retries'))
@@ -2198,15 +2203,16 @@ return { dropped, told, outs }
 end }
 
 redis.register_function{ function_name = 'pshub_1_forward', callback = function(KEYS, ARGV)
--- forward: jobs that follow one that ended in another queue, each of them once, however often it is sent.
+-- forward: puts jobs from another queue into this one, each of them once, however often it is sent.
 --
+-- Used by  worker, 10.13
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
 -- KEYS[2]  LIST  pshub:{<queue>}:jobbell
--- ARGV[1]  ms for which it is remembered that it came, unless that is removed before
+-- ARGV[1]  ms for which an arrival is remembered, unless `came` is removed before
 -- ARGV[2..]  jobs without their `at`
--- Returns  how many of them came now
+-- Returns  how many of them are new here
 --
--- A worker holds such a job under out:<queue>:<id> until it knows that it is here, and removes what remembers it behind that.
+-- A worker holds such a job under out:<queue>:<id> until it knows that the job is here, and then removes `came`.
 try_lists(KEYS[1], KEYS[2])
 local at, came, added = now_us_text(), 0, {}
 for i = 2, #ARGV do
@@ -2221,18 +2227,19 @@ return came
 end }
 
 redis.register_function{ function_name = 'pshub_1_batch', callback = function(KEYS, ARGV)
--- batch: what is to follow when all jobs of a batch have ended, in its queue.
+-- batch: counts the jobs of a batch, and enqueues what follows when all have ended.
 --
+-- Used by  caller and worker, 9.9 and 10.13
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
 -- KEYS[2]  LIST  pshub:{<queue>}:jobbell
 -- ARGV[1]  id of the batch
--- ARGV[2]  `open` before its first job is enqueued, `close` when all are, or the id of one of its jobs, which has ended
--- ARGV[3]  open: the job that follows, without its `at`, or empty. close: how many jobs there are. Else `done`, or how else it ended
--- ARGV[4]  open: the job that follows where one is dead, or empty for the same as else; otherwise empty
--- ARGV[5]  open: ms until it is forgotten if it is not closed; otherwise 0
--- Returns  1, or 0 for a batch that is not there
+-- ARGV[2]  `open` before its first job is enqueued, `close` when all are, or the id of a job of it that has ended
+-- ARGV[3]  `open`: the job that follows, without its `at`, or empty; `close`: how many jobs there are; otherwise that job's outcome
+-- ARGV[4]  `open`: the job that follows if any job did not end as `done`, or empty for the same one; otherwise empty
+-- ARGV[5]  `open`: ms until an unclosed batch is dropped; otherwise `0`
+-- Returns  `1`, or `0` if there is no such batch
 --
--- All of it may be sent again. A job counts once.
+-- Every step may be sent again. A job counts once.
 try_lists(KEYS[1], KEYS[2])
 local record = beside(KEYS[1], 'batch:' .. ARGV[1])
 if ARGV[2] == 'open' then
@@ -2256,19 +2263,20 @@ return 1
 end }
 
 redis.register_function{ function_name = 'pshub_1_withdraw', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
--- withdraw: a tracked job is not wanted any more. One that waits never runs; the worker of one that runs is told.
+-- withdraw: cancels a tracked job.
 --
+-- Used by  caller, 9.9
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
 -- KEYS[2]  ZSET  pshub:{<queue>}:cancelled
 -- ARGV[1]  job id
--- ARGV[2]  ms for which a worker is told
--- ARGV[3]  ms for which a job is kept away that is to come yet, as a later step of a chain; 0 for any other
+-- ARGV[2]  ms for which its worker is notified
+-- ARGV[3]  ms for which a job that has yet to come, such as a later step of a chain, is kept away; otherwise `0`
 -- flags:   allow-oom
--- Returns  its state before, or empty when there is no record of it
+-- Returns  its state before, empty if it has no record
 --
--- What waits for its time or its next try, or is the first of its key, goes at once; what else waits stays until it would be taken: to look
--- for it would make all of Redis wait. So does what only a worker may end, because a batch of another queue waits for it. Whoever waits for
--- the end finds that by looking again.
+-- A job that waits for its time or its retry, or is the first of its key, is removed at once. Any other waiting job stays until a claim
+-- meets it: a search would block Redis. So does a job that only a worker may end, because a batch of another queue waits for it. Whoever
+-- waits for the end finds it by looking again.
 local jobs, id, now = KEYS[1], ARGV[1], now_ms()
 local record = beside(jobs, 'job:' .. id)
 local state, task, key, due, expires, unique =
@@ -2330,17 +2338,18 @@ return state
 end }
 
 redis.register_function{ function_name = 'pshub_1_await', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
--- await: somebody wants to hear how a tracked job ends.
+-- await: notes that somebody waits for the end of a tracked job.
 --
+-- Used by  caller, 9.9
 -- KEYS[1]  HASH  pshub:{<queue>}:job:<job>
--- ARGV[1]  ticket: the id that the answer is to carry
+-- ARGV[1]  ticket: the id that the notification is to carry
 -- ARGV[2]  hub id
--- ARGV[3]  the most that may wait for one job; the one that has waited longest makes room, and looks again by itself
--- ARGV[4]  ms for which it is noted where there is no record, of a job that is to come yet; 0 for any other
+-- ARGV[3]  the most that may wait for one job; the oldest makes room, and looks again by itself
+-- ARGV[4]  ms for which a note without a record is kept, for a job that has yet to come; otherwise `0`
 -- flags:   allow-oom
--- Returns  the fields of its record, as HGETALL does; empty when there is none
+-- Returns  `{field, value, ...}` of the record, empty if there is none
 --
--- Who asks again about the same ticket waits once.
+-- Asking again with the same ticket waits once.
 local fields = redis.call('HGETALL', KEYS[1])
 local own, waiting, has_ended, oldest = 'wait:' .. ARGV[1], 0, false, nil
 for i = 1, #fields, 2 do
@@ -2360,16 +2369,17 @@ return fields
 end }
 
 redis.register_function{ function_name = 'pshub_1_revive', callback = function(KEYS, ARGV)
--- revive: jobs that lie by time are to be taken now. Dead ones get another chance, from their first try on; those that are not due yet, or
--- wait for their next try, wait no longer.
+-- revive: makes jobs of `dead`, `scheduled` or `retries` claimable now. Dead ones begin with their first try again.
 --
+-- Used by  caller, 9.9
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
 -- KEYS[2]  LIST  pshub:{<queue>}:jobbell
--- ARGV[1], ARGV[2], ARGV[3], ...  pairs: a job exactly as it lies; what it is to be from now on, without its `at`
--- Returns  how many of them were there and wait to be taken now
+-- ARGV[1..]  pairs: a job exactly as it is in the set; the message that replaces it, without its `at`
+-- Returns  how many of them were found and can be claimed now
 --
--- A dead one stays where it is while another one of its uniqueness waits or runs.
--- A full Redis refuses it: they are safe where they are.
+-- A dead job stays where it is while another job holds its `unique` text.
+-- A full Redis refuses it: the jobs are safe where they are.
+-- Foreign keys in these places cost the jobs there alone.
 for _, list in ipairs(lists_of(KEYS[1])) do redis.call('LLEN', list) end
 redis.call('LLEN', KEYS[2])
 local revived = 0
@@ -2413,15 +2423,16 @@ return revived
 end }
 
 redis.register_function{ function_name = 'pshub_1_shard', callback = function(KEYS, ARGV)
--- shard: note over which shards a queue is spread, in the place of one of them.
+-- shard: writes the record of a queue's shards, in one of its places.
 --
+-- Used by  worker and operator, 10.20
 -- KEYS[1]  STRING  pshub:{<queue>}:shards
--- ARGV[1]  the record: {"epoch":<number>,...}
--- ARGV[2]  the epoch that is to be there now, 0 for none; empty where any that is lower will do
--- Returns  1, or 0 when something else is there and nothing was changed
+-- ARGV[1]  the record: `{"epoch":<number>,...}`
+-- ARGV[2]  the epoch that must be there now, `0` for none; empty to replace any lower one
+-- Returns  `1`, or `0` if another or a higher epoch is there and nothing was changed
 --
--- Changes of a queue's number follow each other by their epochs, one higher each: the queue's own place decides between two that are
--- made at once, and all others are brought up to what is there. What is no record counts as none.
+-- Changes of a queue's shards follow each other by their epochs, one higher each: the queue's own place decides between two that are made at
+-- once, and all others are brought up to what is there. An unreadable record counts as none.
 local there = redis.pcall('GET', KEYS[1])
 there = type(there) == 'string' and epoch_of(there) or 0
 if ARGV[2] ~= '' and there ~= tonumber(ARGV[2]) then return 0 end
@@ -2431,22 +2442,20 @@ return 1
 end }
 
 redis.register_function{ function_name = 'pshub_1_key', callback = function(KEYS, ARGV)
--- key: a key is due now; what it is stuck at is skipped; what waits of it, merged, is deleted; or one of its jobs is.
+-- key: acts on one key: runs it now, skips the job or payload it is stuck at, deletes its payloads or one job, or shows whether it has jobs.
 --
+-- Used by  caller, 10.17
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
 -- KEYS[2]  LIST  pshub:{<queue>}:jobbell
 -- ARGV[1]  task
--- ARGV[2]  key; empty for a job without one, of `drop`
--- ARGV[3]  run: it is due now; skip: its first job, or the payload with its lowest score, is given up, and what is behind it is due now;
---          delete: its payloads go; drop: one job of its line, or of its list, goes; has: nothing is changed
--- ARGV[4]  how many dead jobs are kept; the oldest make room. Of `has` the epoch of the queue's shards, as the caller knows them; of `drop` the
---          job exactly as it lies there
--- ARGV[5]  ms for which they are kept
--- ARGV[6]  of skip, if it is not whichever is first: the id of the job, or the score of the payload, that is to be given up
--- Returns  how many jobs or payloads this concerned, of `has` 1 where a job of the key waits in its line or runs, else 0, and -3 where the epoch is another one; -1 when nothing can be skipped because the key runs now; -2 when a batch of another queue waits
---          for its first job, which only a worker can tell; -4 when another one is first than the one that is named
+-- ARGV[2]  key; for `drop` of a job without a key, empty
+-- ARGV[3]  `run`: the key is due now; `skip`: its first job, or its payload with the lowest score, is dead and the rest is due now; `delete`: its payloads are deleted; `drop`: one job of its line or list is deleted; `has`: nothing is changed
+-- ARGV[4]  how many dead jobs are kept; for `has` the epoch of the queue's shards as the caller knows it; for `drop` the job exactly as it is in its line or list
+-- ARGV[5]  ms for which dead jobs are kept
+-- ARGV[6]  for `skip` the id of the job or the score of the payload that is meant, or empty for the first one
+-- Returns  how many jobs or payloads were affected; for `has` `1` if a job of the key waits or runs, else `0`. `-1`: cannot skip, because the key runs. `-2`: a batch of another queue waits for the first job. `-3`: another epoch. `-4`: another job or payload than the named one is first
 --
--- What runs goes on. Who waits for a job that is skipped finds that by looking again.
+-- A running job goes on. Whoever waits for a skipped job finds that by looking again.
 local jobs, task, key = KEYS[1], ARGV[1], ARGV[2]
 try_lists(jobs, KEYS[2])
 redis.call('ZCARD', beside(jobs, 'dead'))
@@ -2558,17 +2567,18 @@ return count
 end }
 
 redis.register_function{ function_name = 'pshub_1_schedule', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
--- schedule: write, or remove, an entry that has jobs enqueued at its times.
+-- schedule: writes or removes a schedule.
 --
+-- Used by  caller, 10.14
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
--- ARGV[1]  name of the entry
--- ARGV[2]  the entry as JSON, or empty to remove it
--- ARGV[3]  its next time, Redis ms, or empty for one that is paused
--- ARGV[4]  the entry as it was read, empty where there was none; only that one is replaced. Without it, whatever is there
+-- ARGV[1]  name of the schedule
+-- ARGV[2]  the schedule as JSON, or empty to remove it
+-- ARGV[3]  its next time, Redis ms, or empty if it is paused
+-- ARGV[4]  the schedule as it was read, empty if there was none: only that one is replaced. Leave out this argument to replace any
 -- flags:   allow-oom
--- Returns  1 if there was an entry of that name, else 0; -1 where another one is there than was read, and nothing was changed
+-- Returns  `1` if there was a schedule of that name, else `0`; `-1` if another one is there than was read, and nothing was changed
 --
--- Entries are in pshub:{<queue>}:cron, their next times in pshub:{<queue>}:ticks. An entry that is written as it is keeps its next
+-- Schedules are in pshub:{<queue>}:cron, their next times in pshub:{<queue>}:ticks. A schedule that is written unchanged keeps its next
 -- time, also one that has passed and was not taken yet: a deployment writes all of its schedules again, and must not skip what is due.
 local cron, ticks = beside(KEYS[1], 'cron'), beside(KEYS[1], 'ticks')
 redis.call('ZCARD', ticks)
@@ -2593,19 +2603,19 @@ return known
 end }
 
 redis.register_function{ function_name = 'pshub_1_tick', callback = function(KEYS, ARGV)
--- tick: the time of an entry has come. One of those who say so enqueues its job, and sets its next time.
+-- tick: enqueues the job of a schedule whose time has come, and sets the next time; only the first worker succeeds.
 --
+-- Used by  worker, 10.14
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
 -- KEYS[2]  LIST  pshub:{<queue>}:jobbell
--- ARGV[1]  name of the entry
+-- ARGV[1]  name of the schedule
 -- ARGV[2]  the time that has come, Redis ms
--- ARGV[3]  its next time, Redis ms, or empty for one that has none any more
--- ARGV[4]  the job, without its `at`, or empty where it is to be passed over
--- Returns  1, or 0 where another one was quicker, or the entry is another one by now
+-- ARGV[3]  the next time, Redis ms, or empty if there is none
+-- ARGV[4]  the job without its `at`, or empty to skip this time
+-- Returns  `1`, or `0` if another worker was first or the schedule was changed
 --
--- When it enqueued its job last is noted beside the entry, as <name>:last; not where the job was a twin. What kept others from taking its
--- time, <name>:problem, is over.
--- A full Redis refuses it: the time stays as it is, and comes again.
+-- Notes the last time it enqueued a job beside the schedule, as <name>:last, but not for a duplicate; and removes <name>:problem.
+-- A full Redis refuses it: the time stays, and comes again.
 try_lists(KEYS[1], KEYS[2])
 local ticks = beside(KEYS[1], 'ticks')
 local time = redis.call('ZSCORE', ticks, ARGV[1])
@@ -2622,20 +2632,20 @@ return 1
 end }
 
 redis.register_function{ function_name = 'pshub_1_lock', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
--- lock: take, renew or free a lock that workers of all queues share.
+-- lock: takes, renews or frees a lock that workers of all queues share.
 --
+-- Used by  worker, 10.15
 -- KEYS[1]  HASH  pshub:lock:{<name>}
 -- ARGV[1]  owner: an id of this one run
--- ARGV[2]  ms for which it is held unless it is renewed; 0 frees it
--- ARGV[3]  1 to take it where it is free, 0 only to renew it
+-- ARGV[2]  ms for which the lock is held unless it is renewed; `0` frees it
+-- ARGV[3]  `1` to take it if it is free, `0` only to renew it
 -- flags:   allow-oom
--- Returns  { 1, fencing token (as text) } where this owner holds it, or held it until now; else { 0, ms after which to look again }
+-- Returns  `{1, fencing token as text}` if this owner holds it, or held it until now; else `{0, ms after which to look again}`
 --
--- A token is higher than all that were given before it: Redis' time in microseconds, or one more than the last. Who wrote with a higher
--- one keeps who was late from writing. A lease that ended is renewed all the same as long as nobody took the lock.
--- Who finds it taken is told to look again after about as long as it has been held by then, so that a short lock is not waited for for
--- long, nor a long one looked at often; one after the other, however many there are; and one of them when the lease would end, in case
--- its holder died.
+-- A token is higher than all tokens before it: Redis' time in microseconds, or one more than the last. A writer with a higher token keeps
+-- late ones from writing. A lease that ended is renewed all the same as long as nobody took the lock.
+-- Whoever finds it taken looks again after about as long as it has been held so far, so that a short lock is not waited for long, nor a
+-- long one polled often; one after the other, however many wait; and one of them when the lease would end, in case its holder died.
 local least_wait, most_wait, apart = 100, 5000, 2
 -- For so long its last token is known, should the clock of another server be behind.
 local memory = 60000
@@ -2686,20 +2696,21 @@ return { 0, look - now }
 end }
 
 redis.register_function{ function_name = 'pshub_1_admit', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
--- admit: whether one more may begin of those that share a rate, and if so, note that it does.
+-- admit: admits one more run under a shared rate limit, and notes that it starts.
 --
+-- Used by  worker, 10.15
 -- KEYS[1]  LIST  pshub:rate:{<name>}
 -- KEYS[2]  STRING  pshub:told:{<name>}
--- ARGV[1]  how many may begin in a period
+-- ARGV[1]  how many runs may start in a period
 -- ARGV[2]  the period, ms
--- ARGV[3]  1 for one that comes back when it is told to, so that the next one is told a later time; 0 for one that may not
+-- ARGV[3]  `1` if this run comes back at the time that it gets, `0` if it may not
 -- flags:   allow-oom
--- Returns  0 when it may begin now; else ms until it may, if no other one comes before it
+-- Returns  `0` if it may start now; else ms until it may, if no other run comes before it
 --
--- A sliding window log: of each the time at which it began is kept, of as many as may begin in a period. So there are never more in any
--- stretch of that length, wherever it begins.
--- Those that come back are told times one behind the other, so that few come in vain; but none that is more than five minutes off unless
--- nothing is free before: of those that were told earlier ones some never come, cancelled or over, and would keep others waiting.
+-- A sliding window log: the start times of as many runs as may start in a period. So there are never more in any stretch of that length.
+-- Runs that come back are told times one after the other, so that few come in vain; but no time more than five minutes ahead unless
+-- nothing is free before: some runs that were told earlier times never come back, and would keep others waiting.
+-- A time in the future was written before the clock was set back; it must not keep all waiting until that time has come again.
 local most_wait = 300000
 
 local now_text = now_us_text()
@@ -2724,18 +2735,18 @@ return wait
 end }
 
 redis.register_function{ function_name = 'pshub_1_declare', callback = function(KEYS, ARGV)
--- declare: publish the cards of tasks for one queue. A task may be in several queues; the one that has it first is in the
--- field of the task's name, each further one in a field of its own, <task>@<queue>.
+-- declare: publishes cards of tasks for one queue, without taking a task from another queue.
 --
+-- Used by  worker, 11
 -- KEYS[1]  HASH  pshub:tasks
 -- ARGV[1]  queue
--- ARGV[2], ARGV[3], ARGV[4], ...  triples: full name of a task; its card; a queue that was found to have no live worker for
---          it and is not first any more then, or empty
--- Returns  { full name, queue that has it first, ... } of those that another queue has first
+-- ARGV[2..]  triples: full name of a task; its card; a queue that was found to have no live worker for it and loses the first place, or empty
+-- Returns  `{task, queue that has it first, ...}` for tasks that another queue has first
 --
+-- A task may be in several queues: the first one has the field of the task's name, each further one a field <task>@<queue>.
 -- A full Redis refuses it: the registry is only for others to see.
--- Cards were written by others and may be anything. The queue is looked for at the beginning, where all who write cards have
--- it; a card that does not tell it there is nobody's, as is one that is too long to be read as a card.
+-- Cards were written by others and may be anything. The queue is searched in the first 1024 characters, where every writer puts it; a
+-- card without it there, or one that is too long to be read as a card, belongs to nobody.
 local elsewhere = {}
 for i = 2, #ARGV, 3 do
   local task, card, dead = ARGV[i], ARGV[i + 1], ARGV[i + 2]
@@ -2755,14 +2766,16 @@ return elsewhere
 end }
 
 redis.register_function{ function_name = 'pshub_1_denied', flags = { 'no-writes' }, callback = function(KEYS, ARGV)
--- denied: what the connected user may not do of what a role needs. Redis itself says so: acl_check_cmd runs nothing, needs no
--- right of its own, and leaves no trace in the server's log of denials.
+-- denied: reports what the connected user may not do of what a role needs (14.3).
 --
--- ARGV[1]  role: a name of `rights`, which is made of the one list of rights
+-- Used by  caller and worker, 14.3
+-- ARGV[1]  role: `hub`, `jobs`, `worker`, `view`, `admin`, `registry` or `install`
 -- ARGV[2]  namespace
 -- ARGV[3]  queue
 -- flags:   no-writes
--- Returns  { command, key, command, key, ... }: what is denied; the key is empty where the command concerns none
+-- Returns  `{command, key, ...}`; the key is empty if the command concerns none
+--
+-- acl_check_cmd runs nothing, needs no right of its own, and leaves no trace in the server's log of denials.
 local denied = {}
 for _, shape in ipairs(rights[ARGV[1]] or {}) do
   local words, key = {}, ''
@@ -2780,9 +2793,10 @@ return denied
 end }
 
 redis.register_function{ function_name = 'pshub_1_revision', flags = { 'no-writes' }, callback = function(KEYS, ARGV)
--- revision: which library this is. A newer one has a higher number and does all that this one does.
+-- revision: reports which revision of the library is loaded. A higher one does everything that a lower one does.
 --
+-- Used by  whoever loads the library, 13.1
 -- flags:   no-writes
--- Returns  the number
+-- Returns  a number
 return revision
 end }
