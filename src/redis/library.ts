@@ -22,6 +22,7 @@ export const operations = [
   'claim',
   'reply',
   'beat',
+  'beats',
   'handback',
   'leave',
   'adopt',
@@ -142,6 +143,7 @@ export const libraryText = (): string => {
     luaSource('shared-merged'),
     luaSource('shared-runs'),
     luaSource('shared-arrivals'),
+    luaSource('shared-beat'),
     ...operations.map(registered),
   ].join('\n')
   return text

@@ -35,7 +35,7 @@ const hub = new Hub<Tasks>()
 is<number>().of(await hub.call('add:1.0', { a: 1, b: 2 }))
 is<number>().of(await hub.call('add:1', { a: 1 }))
 is<number>().of(await hub.call('add'))
-const job: Job<number> = await hub.enqueue('add:1.0', { a: 1, b: 2 })
+const job: Job<number> = await hub.enqueue('add:1.0', { a: 1, b: 2 }, { tracked: true })
 const tree = await hub.call('image/re-size_it:2.1', { 'a-b': 'x', class: 1, '*/': 'a', 'q"u\\\\o\\nte': null })
 is<string | undefined>().of(tree.children?.[0]?.children?.[0]?.value)
 const found = await hub.gather({ list: ['shapes:1.0', { kind: 'circle', either: { n: 1 }, both: { left: 'a', right: 'b' }, pair: ['a', 1],

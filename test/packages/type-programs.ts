@@ -78,7 +78,7 @@ const mistakes: [code: string, place: string, message: RegExp][] = [
   ['hub.gather({ a: [resize, { width: 1, widht: 1 }] })', 'widht', unknownField],
   ['hub.gather({ a: [resize, { width: 1 }, { timeout: 1 }] })', 'timeout', /'timeoutMs'\?$/],
   ['hub.enqueue(resize, { widht: 1 })', 'widht', unknownField],
-  ['hub.enqueue(resize, { width: 1 }, { delay: 5 })', 'delay', /^'delay' does not exist in type 'EnqueueOptions'/],
+  ['hub.enqueue(resize, { width: 1 }, { delay: 5 })', 'delay', /^'delay' does not exist in type 'EnqueueOptions/],
   ['hub.enqueueMany([[resize, { width: 1, widht: 1 }]])', 'widht', unknownField],
   ['hub.chain([[resize, { width: 1, widht: 1 }]])', 'widht', /'widht' does not exist in type/],
   ['hub.batch([[resize, { width: 1, widht: 1 }]])', 'widht', unknownField],

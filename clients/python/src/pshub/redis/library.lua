@@ -667,7 +667,8 @@ local function merge_new(jobs, at, text, options, due, added)
   local score = finite(options.score) or at + added.merged
   local is_new = merge(jobs, task, options.key, { string.format('%.17g', score), payload }, is_first, added)
   if not is_new then return false end
-  if is_running and due and is_new == 1 then
+  -- Behind a job of before its task merged them, or a run: it keeps its own time.
+  if due and is_new == 1 and (is_running or redis.pcall('EXISTS', line_of(jobs, task, options.key)) == 1) then
     redis.pcall('HSET', beside(jobs, 'next:' .. task), options.key, string.format('%.0f', due))
   end
   if is_placed and due then added.later = math.min(due, added.later or due) end
@@ -1092,6 +1093,136 @@ local function tally_of(jobs, bell, held, outs, id, options, how)
 end
 
 
+-- A beat, as beat.lua and beats.lua use it; shared-jobs.lua, shared-keyed.lua, shared-runs.lua and shared-arrivals.lua come before it.
+
+-- A lease that ended is renewed all the same as long as nobody adopted from this worker (adopting sets it to 0 and then removes it): an
+-- outage of Redis itself costs no worker its identity. Whoever adopts leaves nothing here before it removes the lease; so what is held
+-- without one lost it with the whole key, and nobody else would ever look for that.
+-- An extension by a claim stays.
+-- A lease that ends later than any beat or claim can have set it shows that Redis' clock was set back. Whoever renews first then moves all
+-- others back as far; else nobody would adopt from those who died just then before the clock is where it was.
+-- Foreign keys must not cost the lease: commands that the lease does not need run with pcall.
+-- One worker of a queue reports: whoever beats first while nobody does, until it stops beating. The same holds for due jobs and for
+-- schedules; two workers at once, or none for a moment, cost only time.
+-- Nobody claims without a lease, and nobody gets one without being told of a pause.
+-- Thousands of workers beat each second, and the commands here cost less than the call: each command more, and each number that is not
+-- turned into text here, which Redis does by way of all its digits.
+local function beat_of(keys, args)
+  local now_text = now_us_text()
+  local now_ms = string.sub(now_text, 1, -4)
+  local now = tonumber(now_ms)
+
+  local ends, longest = now + args[2], now + args[2] + longest_claim
+  if args[3] == '0' then
+    local lease = redis.call('ZSCORE', keys[1], args[1])
+    local held = not lease and redis.pcall('HLEN', keys[6])
+    if lease and tonumber(lease) == 0 or held and (type(held) ~= 'number' or held == 0) then
+      return { now_text, 0, {}, {}, {} }
+    end
+    lease = tonumber(lease or 0)
+    if lease > longest then
+      local back = lease - longest
+      local others = redis.call('ZRANGEBYSCORE', keys[1], string.format('(%.0f', now + back), '+inf', 'WITHSCORES')
+      for i = 1, #others, 2 do
+        redis.call('ZADD', keys[1], string.format('%.0f', others[i + 1] - back), others[i])
+      end
+    else
+      ends = math.max(ends, lease)
+    end
+  end
+  redis.call('ZADD', keys[1], string.format('%.0f', ends), args[1])
+  local ended = redis.call('ZRANGEBYSCORE', keys[1], '-inf', '(' .. now_ms, 'LIMIT', '0', '16')
+
+  -- Nearly always nobody gave up lately. What is older goes, once it was seen.
+  local cancelled = redis.pcall('ZRANGE', keys[2], '0', '999', 'REV')
+  if cancelled.err then cancelled = {} end
+  if cancelled[1] and redis.call('ZREMRANGEBYSCORE', keys[2], '-inf', now - args[4]) > 0 then
+    cancelled = redis.call('ZRANGE', keys[2], '0', '999', 'REV')
+  end
+
+  -- Whether it is this worker's turn, for so many milliseconds. What is somebody else's, and no word, is nobody's turn.
+  local function has_turn(key, ms)
+    local holder = redis.pcall('GET', key)
+    if holder ~= false and holder ~= args[1] then return false end
+    redis.pcall('SET', key, args[1], 'PX', ms)
+    return true
+  end
+
+  local jobs, figures = keys[7], {}
+  if (args[5] or '0') ~= '0' and has_turn(keys[3], args[5]) then
+    -- How many are in a set; somebody else's key has none.
+    local function count_of(set)
+      local count = redis.pcall('ZCARD', set)
+      return type(count) == 'number' and count or 0
+    end
+
+    -- What a message of a list, or nothing, says that it was pushed or due at (us), as text.
+    local function at_of(head)
+      return type(head) == 'string' and string.match(string.sub(head, 1, 40), '^{"at":(%d+),') or ''
+    end
+
+    -- Of each list the first one is looked at, and of those whose time has come and that are not there yet.
+    local function job_figures()
+      local waiting, oldest = 0, nil
+      for _, list in ipairs(lists_of(jobs)) do
+        local length, at = redis.pcall('LLEN', list), tonumber(at_of(redis.pcall('LINDEX', list, 0)))
+        if type(length) == 'number' then waiting = waiting + length end
+        if at and (not oldest or at < oldest) then oldest = at end
+      end
+      waiting = waiting + jobs_lined(jobs)
+      local _, since = first_keyed(jobs)
+      if since and (not oldest or since < oldest) then oldest = since end
+      local due = next_due(jobs)
+      if due and due <= now and (not oldest or due * 1000 < oldest) then oldest = due * 1000 end
+      return waiting, oldest and string.format('%d', oldest) or ''
+    end
+
+    local length, head = redis.pcall('LLEN', keys[4]), redis.pcall('LINDEX', keys[4], 0)
+    if type(length) == 'number' then
+      figures = { length, at_of(head) }
+      if jobs then
+        figures[3], figures[4] = job_figures()
+        for _, name in ipairs({ 'scheduled', 'retries', 'dead' }) do figures[#figures + 1] = count_of(beside(jobs, name)) end
+        local _, since = first_keyed(jobs)
+        figures[8] = since and string.format('%.0f', since) or ''
+        figures[9], figures[10], figures[11] = key_figures(jobs)
+      end
+    end
+  end
+
+  -- What is no time is somebody else's too.
+  local paused = redis.pcall('GET', keys[5])
+  if type(paused) ~= 'string' or not string.find(paused, '^%d+$') or #paused > 16 then paused = '' end
+
+  -- A worker of an earlier revision does not name the seventh key.
+  if not jobs then return { now_text, 1, cancelled, ended, figures, paused } end
+  local asks = beside(jobs, 'inspect:' .. args[1])
+  local asked_by = redis.pcall('GET', asks)
+  if type(asked_by) == 'string' then redis.pcall('DEL', asks) end
+  if type(asked_by) ~= 'string' or not string.find(asked_by, '^[%w_-]+$') or #asked_by > 64 then asked_by = nil end
+
+  local shards = shards_of(keys[7])
+
+  -- The answer of a worker that beats: what follows the figures, up to the last that says something.
+  local function answer(due, tick)
+    if shards ~= '' then return { now_text, 1, cancelled, ended, figures, paused, due, tick, asked_by or '', shards } end
+    if asked_by then return { now_text, 1, cancelled, ended, figures, paused, due, tick, asked_by } end
+    return { now_text, 1, cancelled, ended, figures, paused, due, tick }
+  end
+
+  if (args[6] or '0') == '0' then return answer('', '') end
+  local is_turn = has_turn(beside(jobs, 'turn'), args[6])
+  if is_turn and free_orphans(jobs) > 0 then ring(beside(jobs, 'jobbell')) end
+  local due = is_turn and next_due(jobs)
+  local is_ticker = (args[7] or '0') ~= '0' and has_turn(beside(jobs, 'ticker'), args[7])
+  local tick = (args[7] or '0') ~= '0' and first_of(beside(jobs, 'ticks'))
+  -- One that is late may be in a time zone that whoever has the turn does not know: all others are told of it, in one second of four.
+  local is_late = tick and tick < now - 2000 and math.floor(now / 1000) % 4 == 0
+  if not is_ticker and not is_late then tick = nil end
+  local function text_of(ms) return ms and string.format('%d', ms) or '' end
+  return answer(text_of(due), text_of(tick))
+end
+
 redis.register_function{ function_name = 'pshub_1_push', callback = function(KEYS, ARGV)
 -- push: appends calls of one hub to a queue's list.
 --
@@ -1349,6 +1480,12 @@ local function take_jobs(last)
     return others
   end
 
+  local function has_lines(task, found)
+    local lines = {}
+    for i = 1, #found, 2 do lines[#lines + 1] = line_of(KEYS[5], task, found[i]) end
+    return lines[1] and redis.pcall('EXISTS', unpack(lines)) ~= 0
+  end
+
   -- Takes what waits of these keys, merged, in runs of so many keys as `rule` says. Returns those keys of which nothing does.
   local function take_runs(task, found, last, running, rule)
     if not found[1] then return found end
@@ -1377,12 +1514,9 @@ local function take_jobs(last)
     if rule then keys_left = keys_left - count end
     local found = redis.pcall('ZPOPMIN', beside(KEYS[5], 'keys:' .. task), count)
     if found.err then found = {} end
-    -- Of a task that was declared in another way before there is something else; one that is not this worker's is handed back.
-    if rule then
-      take_lines(task, take_runs(task, found, last, running, rule), last, running)
-    else
-      take_runs(task, take_lines(task, found, last, running), last, running, alone)
-    end
+    -- Jobs of before a task merged them are older than the payloads behind them. What is not this worker's is handed back.
+    if not rule or has_lines(task, found) then found = take_lines(task, found, last, running) end
+    take_runs(task, found, last, running, rule or alone)
     if running[1] then redis.pcall('HSET', beside(KEYS[5], 'running:' .. task), unpack(running)) end
     note_first(KEYS[5], task)
   end
@@ -1497,132 +1631,48 @@ redis.register_function{ function_name = 'pshub_1_beat', flags = { 'allow-oom' }
 --   8  next time of a schedule, ms as text; only for the worker that runs the schedules
 --   9  ticket of somebody who asks what this worker is doing
 --   10  record of the queue's shards
+return beat_of({ KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7] }, ARGV)
+end }
+
+redis.register_function{ function_name = 'pshub_1_beats', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)
+-- beats: does what `beat` does, for several queues of one worker in one step. On a Cluster they share a hash slot.
 --
--- A lease that ended is renewed all the same as long as nobody adopted from this worker (adopting sets it to 0 and then removes it): an
--- outage of Redis itself costs no worker its identity. Whoever adopts leaves nothing here before it removes the lease; so what is held
--- without one lost it with the whole key, and nobody else would ever look for that.
--- An extension by a claim stays.
--- A lease that ends later than any beat or claim can have set it shows that Redis' clock was set back. Whoever renews first then moves all
--- others back as far; else nobody would adopt from those who died just then before the clock is where it was.
--- Foreign keys must not cost the lease: commands that the lease does not need run with pcall.
--- One worker of a queue reports: whoever beats first while nobody does, until it stops beating. The same holds for due jobs and for
--- schedules; two workers at once, or none for a moment, cost only time.
--- Nobody claims without a lease, and nobody gets one without being told of a pause.
--- Thousands of workers beat each second, and the commands here cost less than the call: each command more, and each number that is not
--- turned into text here, which Redis does by way of all its digits.
-local now_text = now_us_text()
-local now_ms = string.sub(now_text, 1, -4)
-local now = tonumber(now_ms)
-
-local ends, longest = now + ARGV[2], now + ARGV[2] + longest_claim
-if ARGV[3] == '0' then
-  local lease = redis.call('ZSCORE', KEYS[1], ARGV[1])
-  local held = not lease and redis.pcall('HLEN', KEYS[6])
-  if lease and tonumber(lease) == 0 or held and (type(held) ~= 'number' or held == 0) then
-    return { now_text, 0, {}, {}, {} }
+-- Used by  worker, 10.1
+-- KEYS[1]  ZSET  pshub:{<queue>}:leases
+-- KEYS[2]  ZSET  pshub:{<queue>}:cancelled
+-- KEYS[3]  STRING  pshub:{<queue>}:reporter
+-- KEYS[4]  LIST  pshub:{<queue>}:calls
+-- KEYS[5]  STRING  pshub:{<queue>}:paused
+-- KEYS[6]  HASH  pshub:{<queue>}:held:<worker>
+-- KEYS[7]  LIST  pshub:{<queue>}:jobs
+-- ARGV[1..]  sevens, the arguments of `beat` for each queue; the keys of further queues follow in sevens, too
+-- flags:   allow-oom
+-- Returns  an array of an answer for each queue, or the text of an error that its keys cause; such an error concerns no other queue
+--   1  what `beat` returns
+--   2  ids of what the worker holds there; null if they cannot be read
+--   3  `1` if calls or jobs wait there, or jobs with keys run, else `0`
+--
+-- Tokens of bells may be lost with whoever took them. A worker of one queue finds what they announced with its next claim, which
+-- follows each wait; a worker of several queues claims only from a queue whose bell rang.
+local function has_work(calls, jobs)
+  for _, count in ipairs({ redis.pcall('LLEN', calls), redis.pcall('EXISTS', beside(jobs, 'keyed'), unpack(lists_of(jobs))) }) do
+    if type(count) == 'number' and count > 0 then return 1 end
   end
-  lease = tonumber(lease or 0)
-  if lease > longest then
-    local back = lease - longest
-    local others = redis.call('ZRANGEBYSCORE', KEYS[1], string.format('(%.0f', now + back), '+inf', 'WITHSCORES')
-    for i = 1, #others, 2 do
-      redis.call('ZADD', KEYS[1], string.format('%.0f', others[i + 1] - back), others[i])
-    end
+  return 0
+end
+
+local answers = {}
+for i = 1, #KEYS, 7 do
+  local done, beaten = pcall(beat_of, { unpack(KEYS, i, i + 6) }, { unpack(ARGV, i, i + 6) })
+  if not done then
+    beaten = beaten.err or tostring(beaten)
   else
-    ends = math.max(ends, lease)
+    local held = redis.pcall('HKEYS', KEYS[i + 5])
+    beaten = { beaten, not held.err and held, has_work(KEYS[i + 3], KEYS[i + 6]) }
   end
+  answers[#answers + 1] = beaten
 end
-redis.call('ZADD', KEYS[1], string.format('%.0f', ends), ARGV[1])
-local ended = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', '(' .. now_ms, 'LIMIT', '0', '16')
-
--- Nearly always nobody gave up lately. What is older goes, once it was seen.
-local cancelled = redis.pcall('ZRANGE', KEYS[2], '0', '999', 'REV')
-if cancelled.err then cancelled = {} end
-if cancelled[1] and redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now - ARGV[4]) > 0 then
-  cancelled = redis.call('ZRANGE', KEYS[2], '0', '999', 'REV')
-end
-
--- Whether it is this worker's turn, for so many milliseconds. What is somebody else's, and no word, is nobody's turn.
-local function has_turn(key, ms)
-  local holder = redis.pcall('GET', key)
-  if holder ~= false and holder ~= ARGV[1] then return false end
-  redis.pcall('SET', key, ARGV[1], 'PX', ms)
-  return true
-end
-
-local jobs, figures = KEYS[7], {}
-if (ARGV[5] or '0') ~= '0' and has_turn(KEYS[3], ARGV[5]) then
-  -- How many are in a set; somebody else's key has none.
-  local function count_of(set)
-    local count = redis.pcall('ZCARD', set)
-    return type(count) == 'number' and count or 0
-  end
-
-  -- What a message of a list, or nothing, says that it was pushed or due at (us), as text.
-  local function at_of(head)
-    return type(head) == 'string' and string.match(string.sub(head, 1, 40), '^{"at":(%d+),') or ''
-  end
-
-  -- Of each list the first one is looked at, and of those whose time has come and that are not there yet.
-  local function job_figures()
-    local waiting, oldest = 0, nil
-    for _, list in ipairs(lists_of(jobs)) do
-      local length, at = redis.pcall('LLEN', list), tonumber(at_of(redis.pcall('LINDEX', list, 0)))
-      if type(length) == 'number' then waiting = waiting + length end
-      if at and (not oldest or at < oldest) then oldest = at end
-    end
-    waiting = waiting + jobs_lined(jobs)
-    local _, since = first_keyed(jobs)
-    if since and (not oldest or since < oldest) then oldest = since end
-    local due = next_due(jobs)
-    if due and due <= now and (not oldest or due * 1000 < oldest) then oldest = due * 1000 end
-    return waiting, oldest and string.format('%d', oldest) or ''
-  end
-
-  local length, head = redis.pcall('LLEN', KEYS[4]), redis.pcall('LINDEX', KEYS[4], 0)
-  if type(length) == 'number' then
-    figures = { length, at_of(head) }
-    if jobs then
-      figures[3], figures[4] = job_figures()
-      for _, name in ipairs({ 'scheduled', 'retries', 'dead' }) do figures[#figures + 1] = count_of(beside(jobs, name)) end
-      local _, since = first_keyed(jobs)
-      figures[8] = since and string.format('%.0f', since) or ''
-      figures[9], figures[10], figures[11] = key_figures(jobs)
-    end
-  end
-end
-
--- What is no time is somebody else's too.
-local paused = redis.pcall('GET', KEYS[5])
-if type(paused) ~= 'string' or not string.find(paused, '^%d+$') or #paused > 16 then paused = '' end
-
--- A worker of an earlier revision does not name the seventh key.
-if not jobs then return { now_text, 1, cancelled, ended, figures, paused } end
-local asks = beside(jobs, 'inspect:' .. ARGV[1])
-local asked_by = redis.pcall('GET', asks)
-if type(asked_by) == 'string' then redis.pcall('DEL', asks) end
-if type(asked_by) ~= 'string' or not string.find(asked_by, '^[%w_-]+$') or #asked_by > 64 then asked_by = nil end
-
-local shards = shards_of(KEYS[7])
-
--- The answer of a worker that beats: what follows the figures, up to the last that says something.
-local function answer(due, tick)
-  if shards ~= '' then return { now_text, 1, cancelled, ended, figures, paused, due, tick, asked_by or '', shards } end
-  if asked_by then return { now_text, 1, cancelled, ended, figures, paused, due, tick, asked_by } end
-  return { now_text, 1, cancelled, ended, figures, paused, due, tick }
-end
-
-if (ARGV[6] or '0') == '0' then return answer('', '') end
-local is_turn = has_turn(beside(jobs, 'turn'), ARGV[6])
-if is_turn and free_orphans(jobs) > 0 then ring(beside(jobs, 'jobbell')) end
-local due = is_turn and next_due(jobs)
-local is_ticker = (ARGV[7] or '0') ~= '0' and has_turn(beside(jobs, 'ticker'), ARGV[7])
-local tick = (ARGV[7] or '0') ~= '0' and first_of(beside(jobs, 'ticks'))
--- One that is late may be in a time zone that whoever has the turn does not know: all others are told of it, in one second of four.
-local is_late = tick and tick < now - 2000 and math.floor(now / 1000) % 4 == 0
-if not is_ticker and not is_late then tick = nil end
-local function text_of(ms) return ms and string.format('%d', ms) or '' end
-return answer(text_of(due), text_of(tick))
+return answers
 end }
 
 redis.register_function{ function_name = 'pshub_1_handback', flags = { 'allow-oom' }, callback = function(KEYS, ARGV)

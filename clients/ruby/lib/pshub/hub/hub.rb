@@ -138,7 +138,8 @@ module Pshub
     #   replica confirms it within a second, OutcomeUnknown is raised: the job is enqueued, but lost if the master fails
     # +timeout_ms+:: how long Redis may take to confirm it; default 5000
     #
-    # Returns a Job, once it is in Redis. Raises InvalidArgs, PayloadTooLarge, NoSuchTask (pass the queue if no worker has declared the
+    # Returns a Job, once it is in Redis. If it is not tracked, its #status, #result and #cancel raise NoSuchJob.
+    # Raises InvalidArgs, PayloadTooLarge, NoSuchTask (pass the queue if no worker has declared the
     # task yet), NotEnqueued when Redis was unreachable for +timeout_ms+, OutcomeUnknown, HubClosed.
     def enqueue(task, args = {}, **options) = @enqueuing.enqueue(task, args, options)
 
