@@ -51,6 +51,7 @@ export class MetricTotals {
     this.#isBegun = true
   }
 
+  /** The series of a counter: the values of its labels, and its count. */
   counted(counter: Counter): { labels: Labels; count: number }[] {
     return [...(this.#counters.get(counter)?.values() ?? [])]
   }
