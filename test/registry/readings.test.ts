@@ -20,10 +20,13 @@ const watcher = (onReading: (reading: Reading) => void = () => undefined): Watch
   }
 }
 
+/** An overview of an empty registry, as far as readings look into it. */
+const nothing = { tasks: [], workers: [], unanswered: [] }
+
 describe('readings', () => {
   it('are one for all who look, at first the last one', async () => {
     let reads = 0
-    const hub = { overview: async () => ({ atMs: ++reads }) } as unknown as Hub
+    const hub = { overview: async () => ({ ...nothing, atMs: ++reads }) } as unknown as Hub
     const readings = new Readings(hub, watcher())
     fixture.onEnd(() => readings.close())
     const [one, other, late] = [watcher(), watcher(), watcher()]
@@ -36,7 +39,7 @@ describe('readings', () => {
   })
 
   it('go on for the others when one cannot be told', async () => {
-    const hub = { overview: async () => ({ atMs: 1 }) } as unknown as Hub
+    const hub = { overview: async () => ({ ...nothing, atMs: 1 }) } as unknown as Hub
     const readings = new Readings(hub, watcher())
     fixture.onEnd(() => readings.close())
     const broken = watcher(() => {
