@@ -7,12 +7,10 @@ import { install, root, run } from './prepare.mjs'
 install()
 const { embed } = await import('./embed.mjs')
 const { joinModules } = await import('./join-modules.mjs')
-const { writeLibrary } = await import('./write-library.mjs')
 for (const folder of ['dist', 'registry/dist']) rmSync(join(root, folder), { recursive: true, force: true })
 const node = (script, ...args) => run(process.execPath, [join(root, 'node_modules', script), ...args])
 node('typescript/bin/tsc', '-p', 'tsconfig.build.json')
 await embed(join(root, 'dist'))
-await writeLibrary()
 await joinModules(join(root, 'dist'))
 // After the library, because it is compiled against the library's public types.
 node('typescript/bin/tsc', '-p', 'registry/tsconfig.json')
