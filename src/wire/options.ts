@@ -1,5 +1,5 @@
 import { ConfigError, HubError, shown } from './errors.ts'
-import { nearNames } from './names.ts'
+import { nearNames } from './text/near-names.ts'
 
 /** The names of all options of one kind; the compiler sees to it that none is forgotten. */
 export const namesOf = <T>(names: Record<keyof T, true>): ReadonlySet<string> => new Set(Object.keys(names))
