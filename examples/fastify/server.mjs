@@ -5,21 +5,21 @@ import { callOptionsOf, problemOf } from 'pshub/http'
 
 const app = Fastify({ logger: true })
 
-// One for the process: all requests share it. Fastify closes it when requests under way are answered.
+// One hub per process: all requests share it. Fastify closes it after the last response.
 const hub = new Hub({ name: 'fastify' })
 app.addHook('onClose', () => hub.close())
 
 app.get('/shipping/:country', request => {
   const { grams } = request.query
-  // What is no number goes as it came, for the schema of the task to refuse.
+  // Anything but a number is passed on, for the task's schema to reject.
   const args = { country: request.params.country, grams: /^\d+$/.test(grams) ? Number(grams) : grams }
-  // A visitor who leaves gives the call up; one who says how long they wait is answered by then.
+  // A visitor who leaves cancels the call; `pshub-timeout-ms` shortens it.
   return hub.call('shipping_cost:1.0', args, callOptionsOf(request, { timeoutMs: 2000 }))
 })
 
 app.setErrorHandler((error, request, reply) => {
   const problem = problemOf(error)
-  // What is no HubError is a mistake in this code, or in the request, and left to Fastify.
+  // Errors that are not from a call are left to Fastify.
   if (!problem) return reply.send(error)
   if (problem.status >= 500) request.log.error(error)
   return reply.code(problem.status).headers(problem.headers).send(problem.body)
@@ -27,7 +27,7 @@ app.setErrorHandler((error, request, reply) => {
 
 const leave = () => {
   app.close()
-  // No call takes longer than two seconds; what is still open then is a connection on which nobody has asked anything.
+  // No call takes longer than two seconds: connections that are still open then are idle.
   setTimeout(() => app.server.closeAllConnections(), 2500).unref()
 }
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, leave)

@@ -148,7 +148,7 @@ const matchingRoutes = (app: FastifyInstance, { hub, masks }: JobRoutesOptions, 
       const match = matchOf(new Fields(request.body, matchNames))
       // Of any task is more than some tasks.
       if ((action === 'retry' || action === 'run') && !rightsOf(request).runs(match.task ?? ''))
-        throw notToBeRun(match.task ?? 'What is of any task')
+        throw notToBeRun(match.task ?? 'Jobs of all tasks')
       const look = await lookOf(request, masks, match.text)
       const step = await turns.take(() => hub.bulkStep(action, { ...match, look }))
       const { changed, skipped } = step

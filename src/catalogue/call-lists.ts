@@ -16,13 +16,13 @@ interface Whose {
   pid: number
 }
 
-/** One of the slowest calls of the last minutes, with its task and the worker that ran it. */
+/** One of the slowest calls of the last five minutes, with its task and worker. */
 export interface SlowCallOverview extends SlowCall, Whose {
-  /** All phases together. */
+  /** The sum of all phases. */
   totalUs: number
 }
 
-/** A call or job of the last hour that did not end well, with its task and the worker that says so. */
+/** A failed call or job of the last hour, with its task and the worker that reported it. */
 export interface FailureOverview extends Failure, Whose {}
 
 /** Rows that are kept of all; and so many of each task, though others have more that come before them. */

@@ -21,38 +21,48 @@ import { mayHaveLarge } from '../wire/json/numbers.ts'
 import { isQueueName } from '../wire/keys.ts'
 import { isBuild, tryParseTaskName } from '../wire/names.ts'
 
-/** What a worker publishes once per identity. */
+/** What a worker publishes once per identity. PROTOCOL.md's table is made of these comments. */
 export interface WorkerCard {
+  /** Its id. */
   id: string
+  /** The queue that it serves. */
   queue: string
+  /** Its machine. */
   host: string
+  /** Its process. */
   pid: number
+  /** Number of its slots. */
   slots: number
-  /** name:version -> digest of its schemas */
+  /** Full name of each task -> digest of its schemas. */
   tasks: Record<string, string>
   /** Client library and its version. */
   client: string
-  /** Of the program that it runs, where it was told one: a git commit, the tag of an image. */
+  /**
+   * Build of the program, for people: a commit, an image tag. 1 to 64 characters without control characters (U+0000 to U+001F, U+007F to
+   * U+009F) and lone surrogates; a reader ignores any other. Absent: unknown.
+   */
   build?: string
-  /** Redis seconds. */
+  /** Redis seconds of its start. */
   started: number
 }
 
-/** What a worker publishes with every beat. */
+/** What a worker publishes with every beat. PROTOCOL.md's table is made of these comments. */
 export interface WorkerStats {
   /** Redis milliseconds of the beat. */
   seen: number
+  /** Slots in use. */
   busy: number
-  /** It was told to stop and finishes what runs: it takes nothing new, and callers do not count on it. */
+  /** It is leaving and takes nothing new. */
   draining: boolean
+  /** Requests since its start, by outcome; `unserved` ones had no worker for their task. */
   counters: WorkerCounters
-  /** Slots' time that was used in the last minute, as a share of all there was: 0 to 1. */
+  /** Used share of its slots in the last minute, 0 to 1. */
   busyShare?: number
-  /** How late the event loop was with its timers in the last minute, milliseconds. */
+  /** Delay of its event loop in the last minute, ms. */
   loopMs?: LoopMs
-  /** Memory of the worker's process. */
+  /** Memory of its process. */
   rssBytes?: number
-  /** How its jobs fared. */
+  /** Its jobs since its start, and how late they began. */
   jobs?: JobFigures
 }
 

@@ -4,7 +4,7 @@ import { monotonicMs } from '../wire/clock.ts'
 const pieceMs = 10
 const sortedAtOnce = 2000
 
-/** To be awaited at each place where long work may be interrupted: then others have their turn, when it has gone on for some time. */
+/** Await the returned function wherever long work may be interrupted: after a while it lets other work run. */
 export const makePauses = (): (() => Promise<void>) => {
   let since = monotonicMs()
   return async () => {

@@ -7,11 +7,11 @@ import type { Keys } from '../wire/keys.ts'
 import { tryParseTaskName } from '../wire/names.ts'
 import { encodePayload } from '../wire/payload.ts'
 
-/** Arguments of a task that somebody gave a name, for all who run it. */
+/** Named arguments of a task, for everybody who may run it. */
 export interface Template {
   name: string
   args: unknown
-  /** False: fields that are secret were left out. */
+  /** False: secret fields were omitted. */
   isWhole: boolean
   /** Who saved it. */
   by: string
@@ -30,8 +30,8 @@ const keptMs = 365 * 24 * 3600_000
 type Ask = <T>(commands: (client: Redis) => Promise<T>, otherwise: string) => Promise<T>
 
 /**
- * What services on this hub keep of named arguments. All throw HubError NotEnqueued when Redis is away or this user may not, HubClosed, and
- * InvalidArgs for what is no full name of a task or no template.
+ * Named arguments that services on this hub keep. All methods throw HubError NotEnqueued when Redis is unreachable or
+ * this user may not, HubClosed, and InvalidArgs for an invalid task name or template.
  */
 export class KeptTemplates {
   readonly #ask: Ask
@@ -42,7 +42,7 @@ export class KeptTemplates {
     this.#ask = ask
   }
 
-  /** By name. What in Redis is none is passed over; of two of one name the later one counts. */
+  /** By name. Unreadable ones are omitted; of two with one name the later one counts. */
   async list(task: string): Promise<Template[]> {
     const found = await this.#read(task)
     const byName = new Map<string, Template>()
@@ -51,7 +51,7 @@ export class KeptTemplates {
     return [...byName.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
-  /** Replaces the one of its name. Resolves with whether there was room. */
+  /** Replaces a template of the same name. Resolves to whether there was room. */
   async save(task: string, template: Template): Promise<boolean> {
     const text = templateText(task, template)
     if (!readTemplate(text))
@@ -67,7 +67,7 @@ export class KeptTemplates {
     return false
   }
 
-  /** Resolves with whether there was one. */
+  /** Resolves to whether it existed. */
   async remove(task: string, name: string): Promise<boolean> {
     const found = await this.#read(task)
     const places = found.flatMap((each, at) => (each?.name === name ? [this.#keys().template(task, at)] : []))

@@ -18,45 +18,45 @@ export type { QueueOverview, TaskQueue } from './whole-queues.ts'
 
 /** A task, by the card of the queue that hubs call now. */
 export interface TaskOverview extends TaskCard {
-  /** Ids of live workers that provide it; one that drains takes nothing new and is not among them. */
+  /** Ids of live workers that provide it, without draining ones. */
   workers: string[]
-  /** True when all that provided it said that they leave, or have been gone for an hour: nobody misses it. */
+  /** True if all its workers stopped normally, or have been gone for an hour. */
   retired: boolean
-  /** All queues that have it: nearly always one. More than one with workers is worth a warning. */
+  /** All queues that have it, usually one. More than one with workers is worth a warning. */
   queues: TaskQueue[]
   /** True when live workers of one queue declare it with different schemas. */
   conflict: boolean
-  /** Of the last minute, on all live workers of these queues and in hubs. */
+  /** Figures of the last minute, from all live workers of these queues and from hubs. */
   load: Load
-  /** Calls that ended since each of these workers' start. */
+  /** Calls that ended since the start of each of these workers. */
   totals: Counts
-  /** Who makes them, busiest first. */
+  /** The calling services, busiest first. */
   callers: TaskCaller[]
 }
 
 export interface WorkerOverview extends LiveWorker {
-  /** False for a worker whose lease ended: it died or is cut off. One that drains is live: `stats.draining` says so. */
+  /** False if its lease expired: it crashed or is cut off. A draining worker is live: see `stats.draining`. */
   live: boolean
-  /** Of the last minute. */
+  /** Figures of the last minute. */
   load: Load
   /** Calls that ended since its start, by task. */
   totals: Record<string, Counts>
 }
 
-/** What the registry and the queues say at one moment. */
+/** The registry and the queues at one moment. */
 export interface Overview {
-  /** When it was read, milliseconds of Redis' clock. */
+  /** When it was read, Redis milliseconds. */
   atMs: number
   tasks: TaskOverview[]
   workers: WorkerOverview[]
   queues: QueueOverview[]
-  /** Of the last minute, on all live workers and in hubs. */
+  /** Figures of the last minute, from all live workers and hubs. */
   load: Load
-  /** Calls of the last hour that ended in hubs without a word of a worker; by task, code and hub, the latest first. */
+  /** Calls of the last hour that ended in hubs without a reply from a worker, by task, code and hub, the latest first. */
   unanswered: UnansweredOverview[]
-  /** How full Redis is; undefined where it has no limit, or its user may not know. */
+  /** Memory of Redis; undefined if it has no limit, or this user may not read it. */
   memory: RedisMemory | undefined
-  /** What is not what its key is for and counts as absent; the first hundred of it. */
+  /** The first hundred unreadable records, which are ignored. */
   unreadable: UnreadableRecord[]
 }
 

@@ -2,10 +2,10 @@ import { command, serversOf } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
 import { numberIn } from '../wire/foreign.ts'
 
-/** How full a Redis is; of several, the one that is the fullest. */
+/** Memory of Redis; of several servers, the fullest. */
 export interface RedisMemory {
   usedBytes: number
-  /** Beyond this it refuses what would take more: calls, jobs and figures. */
+  /** Above this, Redis rejects writes: calls, jobs and figures. */
   maxBytes: number
 }
 

@@ -6,12 +6,12 @@ import { isId, type Keys, wholeQueue } from '../wire/keys.ts'
 import { newestFirst, tryParseTaskName } from '../wire/names.ts'
 import type { Catalogue } from './catalogue.ts'
 
-/** Calls of one task that ended with one code in one hub, without a word of a worker. */
+/** Calls of one task that ended with one code in one hub, without a reply from a worker. */
 export interface UnansweredOverview extends UnansweredCalls {
-  /** As it is known to the registry, or as it was called where it is not. */
+  /** Its name in the registry, or as called if the registry does not know it. */
   task: string
   queue: string | undefined
-  /** The calling service: '' where it has no name. */
+  /** The calling service; '' without a name. */
   from: string
   hub: string
   host: string

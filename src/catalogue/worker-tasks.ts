@@ -5,11 +5,11 @@ import type { Keys } from '../wire/keys.ts'
 import type { WorkerCard } from './cards.ts'
 import { Catalogue } from './catalogue.ts'
 
-/** What one worker did of one task. */
+/** Figures of one task on one worker. */
 export interface WorkerTask {
   /** Calls that ended since its start. */
   totals: Counts
-  /** Of the last minute before it told, which is a second ago or some, of a worker that lives. */
+  /** Figures of the last minute before its last heartbeat. */
   load: Load
 }
 

@@ -126,7 +126,7 @@ export const deadCommand: Command = {
     'A job is dead when it has used up its retries, or failed in a way that a retry cannot fix. It is kept for 180 ' +
       'days with its arguments and its last ten failures, at most 10000 jobs per queue.',
     'list shows the dead jobs with their last failure, the latest first; --json adds all failures and the arguments. ' +
-      'retry puts them back into their queue and keeps their count of tries; a chain continues with its step. delete ' +
+      'retry puts them back into their queue with all their retries again; a chain continues with its step. delete ' +
       'removes them permanently.',
     'The filters combine; without --queue they apply to all queues. If retry or delete would change more than one ' +
       'job, pass --yes or name the ids.',

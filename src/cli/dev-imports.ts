@@ -12,24 +12,24 @@ type RegisterHooks = (hooks: {
   ): unknown
 }) => void
 
-/** Node before that: hooks in a thread of Node's, for import alone. What was not found is told too: it may come. */
+/** Node before that: hooks in a thread of Node's, for import alone. It reports missing files too: they may be created later. */
 const hooksOfThread = `let port
 export const initialize = data => { port = data.port }
-const told = (specifier, parent) => { try { return new URL(specifier, parent).href } catch { return '' } }
+const urlOf = (specifier, parent) => { try { return new URL(specifier, parent).href } catch { return '' } }
 export const resolve = async (specifier, context, next) => {
   try {
     const found = await next(specifier, context)
     port.postMessage(found.url)
     return found
   } catch (error) {
-    if (/^[./]/.test(specifier)) port.postMessage(told(specifier, context.parentURL))
+    if (/^[./]/.test(specifier)) port.postMessage(urlOf(specifier, context.parentURL))
     throw error
   }
 }`
 
 /**
  * Tells of each file that this process imports from now on, and of each that an import names and that is not there; packages that were
- * installed are left out. The function that is returned sees to it that all so far were told.
+ * installed are left out. The function that is returned makes sure that all so far were reported.
  */
 export const watchImports = (tell: (files: string[]) => void): (() => void) => {
   const known = new Set<string>()

@@ -3,11 +3,12 @@ import { type CallOutcome, messageOf } from '../wire/errors.ts'
 import type { UnreadableRecord } from '../wire/foreign.ts'
 import type { CallPhases, Phases } from '../wire/phases.ts'
 
-/** Everything that can be observed, and what each event carries. Subscribers turn these into logs and metrics. */
+/** All events and their data. Subscribers turn them into logs and metrics. */
 export interface EventMap {
   /**
-   * A call came to its end in the hub. `ms` is the caller's whole wait, `us` its parts where a worker told them. One that was
-   * rejected before there was a request, for its arguments or for want of workers, has no `id`, and `task` as it was called.
+   * A call ended in the hub. `ms` is the whole wait of the caller, `us` its parts if a worker reported them. A call
+   * that was rejected before a request existed, for its arguments or because there are no workers, has no `id`, and
+   * `task` as named by the caller.
    */
   'call:settled': {
     task: string
@@ -19,8 +20,8 @@ export interface EventMap {
     us: CallPhases | undefined
   }
   /**
-   * With each beat: what the worker's process is doing, so that a graph has a point also while nobody calls. The delays
-   * are how late timers were since the last beat.
+   * With each heartbeat: the load of the worker's process, so that a graph has points even without calls. The delays
+   * are those of timers since the last heartbeat.
    */
   'worker:beat': {
     worker: string
@@ -30,37 +31,37 @@ export interface EventMap {
     loopDelayMs: { mean: number; max: number }
   }
   /**
-   * With each beat of the one worker that reports its queue: the list as Redis has it, also while it is empty.
-   * `oldestMs` is undefined when the first request carries no time. A worker without listeners for this never reports.
+   * With each heartbeat of the worker that reports its queue: the state of the queue in Redis, even if it is empty.
+   * `oldestMs` is undefined if the first request has no time. A worker without listeners for this event never reports.
    */
   'queue:measured': { queue: string } & QueueFigures
   /**
-   * The worker learnt, from a beat, that its queue is paused since `pausedMs` (Redis milliseconds): it takes nothing more and
-   * finishes what it holds.
+   * The worker learned from a heartbeat that its queue is paused since `pausedMs` (Redis milliseconds): it claims
+   * nothing more and finishes its running requests.
    */
   'queue:paused': { worker: string; queue: string; pausedMs: number }
-  /** The pause is over; the worker takes requests again. */
+  /** The queue was resumed; the worker claims requests again. */
   'queue:resumed': { worker: string; queue: string }
-  /** A reply came for a call that is settled already. */
+  /** A reply came for a call that had already settled. */
   'reply:late': { id: string }
   /** A batch of requests was enqueued; `length` is the backlog found there. */
   'queue:pushed': { queue: string; count: number; rejected: number; length: number; repeated: boolean }
-  /** Jobs were enqueued; `twins` were not, because others of their uniqueness were there already. */
+  /** Jobs were enqueued; `twins` were duplicates of existing jobs and were not. */
   'jobs:enqueued': { queue: string; count: number; twins: number }
-  /** A schema of the registry is beyond the bounds or cannot be compiled; the worker alone judges the arguments. */
+  /** A schema of the registry is too large or invalid; only the worker checks the arguments. */
   'schema:unused': { task: string; reason: string }
   /**
-   * The worker's queue is a further one of the task: another queue had it first and has live workers for it, so hubs call these.
-   * Told once for each identity and task.
+   * The worker's queue is not the first queue of the task: another queue had it first and has live workers, so hubs
+   * call that one. Emitted once per identity and task.
    */
   'task:elsewhere': { task: string; queue: string; first: string }
-  /** Something in Redis is not what its key is for, or not what a worker writes there; it counts as absent. Told once. */
+  /** A record in Redis has the wrong type or an invalid value and is ignored. Emitted once. */
   'registry:unreadable': UnreadableRecord
   /** Live workers declare the same task with different schemas. */
   'task:conflict': { task: string; queue: string; other: string }
-  /** Requests were claimed. `left` still wait; `expired` were dropped, because their time was up or too short. */
+  /** Requests were claimed. `left` still wait; `expired` were dropped, because their deadlines had passed or were too close. */
   'claim:taken': { queue: string; count: number; left: number; expired: number }
-  /** A request came to its end in the worker. */
+  /** A request ended in the worker. */
   'task:settled': {
     task: string
     queue: string
@@ -72,59 +73,62 @@ export interface EventMap {
     /** What the handler threw. */
     thrown: unknown
     us: Phases
-    /** How long a job waited for its key before that, microseconds; undefined for one without. */
+    /** How long a job waited for its key before that, in microseconds; undefined without a key. */
     keyUs: number | undefined
-    /** Nobody waited for it; `us.backlog` then is how long it has been due. */
+    /** It is a job; then `us.backlog` is how long it has been due. */
     isJob: boolean
   }
-  /** A request was claimed whose time was up, where the claim could not see that; it was not started. */
+  /** A claimed request had expired before the claim could see it; it was not started. */
   'request:expired': { queue: string; task: string; id: string }
   /** A list element that is not a request; it was dropped. */
   'request:malformed': { queue: string; reason: string }
-  /** A request for a task that only another worker of this queue has; it was put back. */
+  /** A request whose task only another worker of this queue has; it returned to the queue. */
   'request:handedback': { queue: string; task: string; count: number }
-  /** A request without a deadline for a task that no live worker of the queue provides; it was ended with this code. */
+  /** A request without a deadline for a task without live workers in the queue; it ended with this code. */
   'request:unserved': { queue: string; task: string; code: string; answered: boolean }
-  /** A job failed for the `attempt`-th time, and is tried again after `delayMs`. */
+  /** A job failed for the `attempt`-th time and will be retried after `delayMs`. */
   'job:retried': { queue: string; task: string; id: string; attempt: number; delayMs: number; code: string }
-  /** It was not the time for a job: it goes back to wait for `delayMs`, and that counts as no try. */
+  /** A job was delayed: it waits for `delayMs`, which does not count as a try. */
   'job:putoff': { queue: string; task: string; id: string; delayMs: number; reason: string }
-  /** A job that failed too often, that nobody can run, or that lost too many workers, is kept with the dead ones. */
+  /** A job is dead: it failed too often, nobody can run it, or it lost too many workers. */
   'job:dead': { queue: string; task: string; id: string; reason: string }
-  /** The time of a schedule came: its job was enqueued, or passed over because that time was missed. */
+  /** A schedule was due: its job was enqueued, or skipped because its time was missed. */
   'schedule:tick': { queue: string; name: string; task: string; tickMs: number; isSkipped: boolean }
-  /** A worker is registered in a queue for the first time: calls find it from now on. While Redis is away that may be long after `start()`. */
+  /**
+   * A worker is registered in a queue for the first time: calls find it from now on. While Redis is unreachable, this
+   * may be long after `start()`.
+   */
   'worker:started': { worker: string; queue: string; slots: number; tasks: string[]; build: string | undefined }
   'worker:stopped': { worker: string; queue: string; handedBack: number; abandoned: number }
-  /** The worker's lease ended without it; what it ran is aborted and it goes on under a new id. */
+  /** The worker's lease expired; its runs are aborted and it continues under a new id. */
   'lease:lost': { worker: string; queue: string; aborted: number }
   /**
-   * The event loop of the worker's process stood still for `ms`, more than a second, and goes on now. `tasks`: the one
-   * whose handler did not return; after its first await several come into question, and these are all that ran then.
-   * None: it was something else in this process.
+   * The event loop of the worker's process was blocked for `ms`, more than a second, and runs again. `tasks`: the task
+   * whose handler did not return; after its first await several are possible, and these are all that ran then. Empty:
+   * something else in this process blocked it.
    */
   'loop:blocked': { worker: string; queue: string; tasks: string[]; ms: number }
-  /** Another worker's lease ended, and this one took over what it held. */
+  /** Another worker's lease expired, and this worker took over its requests. */
   'worker:lost': { worker: string; queue: string; adopted: number; by: string }
-  /** An idempotent request of a lost worker, or a job, went back to its list; `losses` workers have died holding it. */
+  /** An idempotent request of a lost worker, or a job, returned to its queue; `losses` workers have crashed while they held it. */
   'request:redelivered': { queue: string; task: string; id: string; losses: number }
-  /** A failed try is followed by another one, under a new id. */
+  /** A failed call is retried under a new id. */
   'call:retried': { task: string; id: string; nextId: string; code: string }
-  /** A caller gave up: its request was removed from the list, or the worker that runs it was told. */
+  /** A caller cancelled: its request was removed from the queue, or its worker was notified. */
   'call:cancelled': { task: string; id: string; removed: boolean }
   'redis:up': { role: string }
   'redis:down': { role: string; reason: string }
-  /** Something failed that no caller will hear of. */
+  /** Something failed that affects no particular caller. */
   problem: { where: string; reason: string }
 }
 
 /** The names of events, for `events.on`. */
 export type EventName = keyof EventMap
-/** May be async; what it throws or rejects with is its own affair. */
+/** May be async; its errors do not affect pshub. */
 export type Listener<E extends EventName> = (event: EventMap[E]) => unknown
 
 /**
- * Typed events. A listener that throws, or is async and rejects, hurts nobody: it is told of once, as a `problem`. An
+ * Typed events. A listener that throws or rejects affects nobody else: its error is reported once, as a `problem`. An
  * event without listeners costs one look-up.
  */
 export class Events {
@@ -145,7 +149,7 @@ export class Events {
     return (this.#listeners.get(name)?.size ?? 0) > 0
   }
 
-  /** Tells those who listen, in the order in which they came. */
+  /** Calls the listeners in the order in which they subscribed. */
   emit<E extends EventName>(name: E, event: EventMap[E]): void {
     const listeners = this.#listeners.get(name)
     if (!listeners) return

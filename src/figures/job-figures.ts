@@ -1,17 +1,17 @@
 import { isAmount, isCount, isObject } from '../wire/foreign.ts'
 import { RecentHistogram } from './recent-histogram.ts'
 
-/** How the jobs of a worker fared since its start, and how late they were in the last minute. */
+/** Counts of a worker's jobs since its start, and their delays in the last minute. */
 export interface JobFigures {
-  /** Runs that ended, each try for itself. */
+  /** Runs that ended, one per try. */
   ran: number
-  /** Of these, followed by another try. */
+  /** Of these, those followed by a retry. */
   retried: number
-  /** Given up, those included that this worker took over from lost ones. */
+  /** Dead jobs, including those taken over from lost workers. */
   dead: number
-  /** Put off: it was not the time for them. */
+  /** Delayed: they could not run yet. */
   putOff: number
-  /** From when they were due to their start, milliseconds; undefined when none ran. */
+  /** Delay from due time to start, in milliseconds; undefined if none ran. */
   lateMs?: { p50: number; p99: number; max: number }
 }
 

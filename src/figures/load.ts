@@ -5,7 +5,7 @@ import { maxCallers, otherCallers } from './callers.ts'
 import { Histogram } from './histogram.ts'
 import { addCounts, type Counts, callsOf, countCall, countOf, noCounts, phaseNames } from './task-stats.ts'
 
-/** How long one phase of the calls of the last minute took, microseconds; quantiles are off by at most 1/32. */
+/** Duration of one phase of the calls of the last minute, in microseconds; quantiles are off by at most 1/32. */
 export interface Waits {
   count: number
   sum: number
@@ -15,17 +15,17 @@ export interface Waits {
   max: number
 }
 
-/** What happened in the last minute, on all live workers and, where no worker said how a call ended, in hubs. */
+/** Figures of the last minute, from all live workers and, for calls without a reply from a worker, from hubs. */
 export interface Load {
   /** That ended on workers. */
   callsPerSecond: number
   /** Share of the calls that failed, 0 to 1. */
   errorRate: number
-  /** These by code. A call that timed out while its handler ran may be counted once more, as its worker ended it. */
+  /** Failed calls by code. A call that timed out while its handler ran may be counted again when its worker ends it. */
   failed: Record<string, number>
-  /** Calls that were turned away, by code: of pshub's own ones they were not run, all others their handlers chose. */
+  /** Rejected calls by code: those with a code of pshub were not run, all others were rejected by their handlers. */
   rejected: Record<string, number>
-  /** Of these the ones that were not run. */
+  /** Of these, those that were not run. */
   notRun: Record<string, number>
   /** Undefined where nothing ran. */
   us: Record<keyof Phases, Waits | undefined>
@@ -100,7 +100,7 @@ const waitsOf = (histogram: Histogram): Waits | undefined => {
 
 /** A service that calls a task, on all live workers together. */
 export interface TaskCaller {
-  /** As it names itself; '' where it gave no name, '*' for all services that workers did not count by name. */
+  /** Its name; '' if it has none, '*' for all services that workers did not count by name. */
   name: string
   /** Calls that ended since each of these workers' start. */
   calls: number

@@ -1,7 +1,7 @@
 import { clocksAheadMs, monotonicMs } from '../wire/clock.ts'
 import { RecentHistogram } from './recent-histogram.ts'
 
-/** How late the event loop was with its timers, in milliseconds. */
+/** Delay of the event loop, in milliseconds. */
 export interface LoopMs {
   mean: number
   p99: number

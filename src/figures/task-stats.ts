@@ -3,10 +3,13 @@ import type { Phases } from '../wire/phases.ts'
 import { type CallerSlice, Callers, type CallersJson, callersOf } from './callers.ts'
 import { Histogram, type HistogramJson } from './histogram.ts'
 
-/** Calls that ended, by how; those that did not end well by code, at most `maxOwnCodes` of handlers' own. */
+/** Calls that ended, by outcome; failures by code, with at most `maxOwnCodes` codes of handlers. */
 export interface Counts {
+  /** Calls that succeeded since the worker's start. */
   ok: number
+  /** Rejected calls by code (section 7). */
   rejected: Record<string, number>
+  /** Failed calls by code. */
   failed: Record<string, number>
 }
 
@@ -27,18 +30,19 @@ export interface WindowJson extends Counts {
 
 /** Counts since the worker's start, and the last minute where there was anything in it. */
 export interface TaskStatsJson extends Counts {
-  /** Absent where there is no room for them. */
+  /** All these calls by `from`, `""` if absent. At most 20 names; the others count as `*`. Absent without room. */
   callers?: CallersJson
+  /** The same for the last `ms`, and in `us` histograms (section 11.2) of the phases of section 6. Absent if nothing ended. */
   window?: WindowJson
 }
 
 /** What one worker publishes of its tasks. */
 export interface WorkerTasksJson {
-  /** Milliseconds that the windows cover: up to a minute. */
+  /** Milliseconds that the windows cover: the last 50 to 60 s, less after a start. */
   ms: number
-  /** By name:version; those that ever ran. */
+  /** By full name, tasks of the worker's card that ever ran. */
   tasks: Record<string, TaskStatsJson>
-  /** The windows of all tasks that have none of their own, because others were busier. */
+  /** One window, without `callers`, for all tasks that have none of their own. */
   others?: WindowJson
 }
 

@@ -4,34 +4,41 @@ import { isId, isQueueName } from '../wire/keys.ts'
 
 /** Calls of one task that ended with one code in their hub, without a word of a worker. */
 export interface UnansweredCalls {
+  /** Code of section 7. */
   code: ErrorCode
-  /** In the last minute before the record was written, and since the hub's start. */
+  /** In the last 50 to 60 s before `seen`. */
   lastMinute: number
+  /** Since the hub's start. */
   count: number
   /** When the latest ended, Redis milliseconds. */
   atMs: number
-  /** What its caller was told, cut to 300 characters. */
+  /** Its message, cut to 300 characters. */
   message: string
-  /** Of its request, where there was one. */
+  /** Id of its request. Absent without a request. */
   id?: string
 }
 
-/** Those of one task, as it was called. */
+/** Those of one task. */
 export interface UnansweredTask {
+  /** As it was called. */
   task: string
-  /** Absent where none was known. */
+  /** Absent if unknown. */
   queue?: string
+  /** One entry per code. */
   codes: UnansweredCalls[]
 }
 
-/** What one hub publishes of the calls that no worker ended. */
+/** What one hub publishes of the calls that no worker ended. PROTOCOL.md's table is made of these comments. */
 export interface HubUnanswered {
-  /** Redis milliseconds when it was written. */
+  /** Redis milliseconds of the write. A record older than a minute has nothing in the last one. */
   seen: number
-  /** The service, as it names itself. */
+  /** Calling service, or empty. */
   name: string
+  /** Its machine. */
   host: string
+  /** Its process. */
   pid: number
+  /** The 50 latest. */
   tasks: UnansweredTask[]
 }
 

@@ -6,17 +6,17 @@ export interface WorkerLook {
   queue: string
   pid: number
   slots: number
-  /** How much it has to do in other queues: next steps of chains, jobs of other shards. 0 most of the time. */
+  /** Number of pending deliveries to other queues: next steps of chains, jobs of other shards. Usually 0. */
   outs: number
   /** When, Redis milliseconds. */
   atMs: number
-  /** What its slots run, longest first. Undefined when only a thread beside its blocked event loop could answer. */
+  /** Its runs, longest first. Undefined if only a helper thread could answer, because the event loop is blocked. */
   running: RunLook[] | undefined
-  /** How its event loop is blocked; undefined when it is not. */
+  /** How its event loop is blocked; undefined if it is not. */
   blocked: BlockedLook | undefined
 }
 
-/** A run that is under way in a worker. */
+/** A run in progress in a worker. */
 export interface RunLook {
   task: string
   id: string
@@ -24,16 +24,16 @@ export interface RunLook {
   attempt: number
   /** How long it has run. */
   forMs: number
-  /** What it was seen doing last, and for how long nothing else has been seen; undefined when nothing was seen of it. */
+  /** Its last activity, and how long ago; undefined if none was seen. */
   last: { what: string; forMs: number } | undefined
 }
 
 /** What blocks the event loop of a worker now. */
 export interface BlockedLook {
-  /** The task whose handler does not return; several when that cannot be told apart. */
+  /** The task whose handler does not return; several if that cannot be determined. */
   tasks: string[]
   ms: number
-  /** The stack of the main thread, innermost first; empty when it could not be had. */
+  /** The stack of the main thread, innermost first; empty if unavailable. */
   stack: string[]
 }
 

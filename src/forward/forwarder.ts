@@ -11,23 +11,23 @@ import { Worker } from '../worker/worker.ts'
 import { Batcher } from './batcher.ts'
 import { checkForwardTarget, type ForwardTarget, isCountTo } from './target.ts'
 
-/** What is said of a forwarder besides the settings of a worker. */
+/** Options of a forwarder besides the settings of a worker. */
 export interface ForwarderOptions extends Partial<Omit<Settings, 'name' | 'queue' | 'jobSlots'>> {
-  /** What jobs name as `forward`: 1 to 56 letters, digits, and _ . - */
+  /** The name that jobs pass as `forward`: 1 to 56 letters, digits, and _ . - */
   name: string
-  /** Where they go. */
+  /** The target of its jobs. */
   target: ForwardTarget
-  /** Jobs that are on their way at once, 1 to 256. Default 32. */
+  /** Jobs in flight at once, 1 to 256. Default 32. */
   slots?: number
-  /** Most jobs that the target is given at once. Default: as it says itself, else as many as there are slots. */
+  /** Maximum number of jobs per batch. Default: that of the target, else the number of slots. */
   batch?: number | undefined
   /** How long the first job of a batch waits for others. Default 10. */
   waitMs?: number | undefined
-  /** How long the other side may take to confirm a batch. Default 30 seconds. */
+  /** How long the target may take to confirm a batch. Default 30 seconds. */
   timeoutMs?: number | undefined
-  /** How often a job is tried again that was not taken, unless it says so itself. Default 25. */
+  /** How often a job that was not taken is retried, unless it sets its own number. Default 25. */
   retries?: number | undefined
-  /** How long it waits before that, unless it says so itself. Default `exponential`. */
+  /** Wait before a retry, unless the job sets its own. Default `exponential`. */
   backoff?: TaskBackoff | undefined
 }
 
@@ -53,9 +53,9 @@ const spareMs = 10_000
 const closeMs = 2000
 
 /**
- * Takes jobs out of the hub: those that were enqueued with `forward: <name>` it hands to a target, in batches, each at least once. It is a
- * worker of a queue of its own, so all that holds for jobs holds here: a job is done when the other side has confirmed it, is tried
- * again later when that did not happen, and is dead in the end.
+ * Delivers jobs to a target: those that were enqueued with `forward: <name>`, in batches, each at least once. A
+ * forwarder is a worker of its own queue, so everything about jobs applies: a job is done when the target has confirmed
+ * it, is retried otherwise, and is dead when its retries are used up.
  */
 export class Forwarder {
   readonly #worker: Worker
@@ -100,30 +100,31 @@ export class Forwarder {
     return this.#worker.events
   }
 
-  /** Changes when the lease was lost. */
+  /** A lost lease changes it. */
   get id(): string {
     return this.#worker.id
   }
 
-  /** Jobs that are on their way now. */
+  /** Number of jobs in flight. */
   get busy(): number {
     return this.#worker.busy
   }
 
-  /** What it is doing now: its jobs, and for how long. */
+  /** What it is doing: its jobs, and how long each has taken. */
   look(): WorkerLook[] {
     return this.#worker.look()
   }
 
-  /** Starts forwarding. As start() of a worker. */
+  /** Starts forwarding, like start() of a worker. */
   start(): Promise<void> {
     return this.#worker.start()
   }
 
   /**
-   * Stops taking jobs, lets what is on its way be confirmed for `graceMs` (default: the setting, 10 s), puts the rest back, and closes the
-   * target.
-   * @throws ConfigError for an option that there is not
+   * Stops taking jobs, waits up to `graceMs` (default: the setting, 10 s) for jobs in flight to be confirmed, returns
+   * the rest to the queue, and closes the target.
+   *
+   * @throws ConfigError for an unknown option
    */
   async stop(options: { graceMs?: number } = {}): Promise<void> {
     await this.#worker.stop(options)

@@ -1,19 +1,19 @@
 import { ConfigError, shown } from '../wire/errors.ts'
 import { stringifyExact } from '../wire/json/exact-json.ts'
 
-/** A job on its way out of the hub, as the other side gets it. */
+/** A job as a target receives it. */
 export interface ForwardedJob {
-  /** The same however often it is sent: by this the other side knows what it has already. */
+  /** The same for every delivery: the target recognizes duplicates by it. */
   readonly id: string
   readonly task: string
   readonly args: unknown
-  /** Those with the same key come one after the other. */
+  /** Jobs with the same key are delivered one at a time. */
   readonly key?: string | undefined
   /** Name of the service that enqueued it. */
   readonly from?: string | undefined
-  /** Which try this is, 1 for the first. */
+  /** Number of this try, from 1. */
   readonly attempt: number
-  /** The trace that it is part of, as W3C has it. */
+  /** Its trace, in W3C format. */
   readonly traceparent?: string | undefined
   readonly tracestate?: string | undefined
 }
@@ -22,38 +22,39 @@ export interface ForwardedJob {
 export interface NotForwarded {
   id: string
   reason: string
-  /** Trying again is of no use: the job is dead. */
+  /** A retry cannot help: the job is dead. */
   isFinal?: boolean | undefined
-  /** It is not tried again any sooner than this. */
+  /** Earliest time of the next try. */
   retryAfterMs?: number | undefined
-  /** The HTTP status, 400 to 599, that says so. */
+  /** HTTP status of the failure, 400 to 599. */
   status?: number | undefined
 }
 
-/** What became of a batch. */
+/** The outcome of a batch. */
 export interface ForwardOutcome {
-  /** Ids of the jobs that the other side has confirmed. */
+  /** Ids of the jobs that the target has confirmed. */
   taken: Iterable<string>
-  /** What is known of others. */
+  /** Details of failed jobs. */
   failed?: Iterable<NotForwarded> | undefined
 }
 
-/** Where a forwarder's jobs go. */
+/** The target of a forwarder. */
 export interface ForwardTarget {
-  /** So many jobs it is given at once at the most. Default: as many as the forwarder has slots. */
+  /** Maximum number of jobs per batch. Default: the number of slots of the forwarder. */
   readonly batch?: number | undefined
   /**
-   * Hands jobs to the other side. Several batches may be under way at once; no two jobs with the same key and task are.
+   * Delivers jobs. Several batches may be in flight at once, but never two jobs with the same key and task.
    *
-   * @param signal fires when nobody waits any more: the time is up, or the forwarder leaves
-   * @returns ids of those that the other side has confirmed, and of no other: what is named here is done, and gone from the hub. Those
-   *   that are missing are tried again, as a job is that failed, unless `failed` says that this is of no use. What throws took none
+   * @param signal aborted when nobody waits any more: on timeout, or when the forwarder stops
+   * @returns ids of the jobs that the target has confirmed, and no others: these are done and deleted from the hub.
+   *   Missing jobs are retried like failed jobs, unless `failed` says that a retry cannot help. If it throws, no job was
+   *   taken
    */
   forward(
     batch: readonly ForwardedJob[],
     signal: AbortSignal,
   ): Iterable<string> | ForwardOutcome | Promise<Iterable<string> | ForwardOutcome>
-  /** Called once, when nothing is under way any more. */
+  /** Called once, when no delivery is in flight any more. */
   close?(): unknown
 }
 
@@ -70,7 +71,7 @@ export const checkForwardTarget = (target: ForwardTarget): void => {
 export const isCountTo = (value: unknown, most: number): boolean =>
   Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most
 
-/** What the other side gets for a job, where messages are texts. */
+/** Formats a job as the message that is sent. */
 export type ForwardFormat = (job: ForwardedJob) => string
 
 /**

@@ -1,27 +1,27 @@
 import type { ServerResponse } from 'node:http'
 import { type ErrorCode, errorTable, HubError, isErrorCode, isFailedStatus, type OwnCode } from '../wire/errors.ts'
 
-/** The body of an answer that says what went wrong: RFC 9457, "problem details". */
+/** The body of an error response: RFC 9457, "problem details". */
 export interface ProblemDetails {
-  /** `urn:problem-type:pshub:<code>`; of a code that the worker chose there is none. */
+  /** `urn:problem-type:pshub:<code>`; omitted for a code that the worker chose. */
   type?: string
-  /** What the code means, the same each time. */
+  /** The meaning of the code, always the same. */
   title: string
   status: number
-  /** What is the matter this time: left out where that is not the visitor's to know. */
+  /** The message of this error; omitted if the visitor must not see it. */
   detail?: string
   code: ErrorCode | OwnCode
   /** Whether the handler may have run. */
   ran: 'no' | 'maybe' | 'yes'
   retryable: boolean
-  /** As of the error: `{ problems }` of wrong arguments, of a worker's own code what that chose. */
+  /** From the error: `{ problems }` of invalid arguments, or the data of a worker's own code. */
   data?: unknown
 }
 
-/** An answer that says what went wrong, for any framework. */
+/** An error response for any framework. */
 export interface HttpProblem {
   status: number
-  /** `content-type`, and `retry-after` where a later try may succeed. */
+  /** `content-type`, and `retry-after` if a retry may succeed. */
   headers: Record<string, string>
   body: ProblemDetails
 }
@@ -30,9 +30,10 @@ export interface HttpProblem {
 const isAboutRequest: ReadonlySet<ErrorCode> = new Set(['InvalidArgs', 'PayloadTooLarge', 'Overloaded', 'NoSuchJob'])
 
 /**
- * The answer that fits the error of a call: its status, `retry-after`, and a body of `application/problem+json`. Undefined for what is no
- * HubError, a mistake in your own code, which is the framework's to answer. The message and data of an error are told where they are about what
- * the visitor sent, or where the handler chose a code of its own; of any other it is what the code means. Log the error itself.
+ * The response for the error of a call: its status, `retry-after`, and a body of `application/problem+json`. Undefined
+ * for an error that is not a HubError: leave it to the framework. The body has the message and data only if they
+ * concern what the visitor sent, or if the handler chose a code of its own; otherwise it has the meaning of the code.
+ * Log the error itself.
  */
 export const problemOf = (error: unknown): HttpProblem | undefined => {
   if (!isHubError(error)) return undefined
@@ -81,14 +82,17 @@ const isJson = (data: unknown): boolean => {
   }
 }
 
-/** The same as a web `Response`, for Next.js and whatever else takes one. Throws what is no HubError on. */
+/** The same as a web `Response`, for Next.js and others. Rethrows an error that is not a HubError. */
 export const problemResponse = (error: unknown): Response => {
   const problem = problemOf(error)
   if (!problem) throw error
   return new Response(JSON.stringify(problem.body), { status: problem.status, headers: problem.headers })
 }
 
-/** The same through a response of `node:http`, which that of Express is. False: nothing was sent, for it is no HubError, or an answer has begun. */
+/**
+ * Sends the same through a response of `node:http` or Express. Returns false, and sends nothing, if the error is not a
+ * HubError or a response has begun.
+ */
 export const sendProblem = (response: ServerResponse, error: unknown): boolean => {
   const problem = problemOf(error)
   if (!problem || response.headersSent) return false
@@ -112,7 +116,7 @@ const ofAnotherBody = [
 /** As of PutOff. */
 const longestWaitMs = 10 * 365 * 24 * 3600 * 1000
 
-/** The value of `Retry-After`, in seconds: as long as the error says, at least 1 and at most ten years. Undefined where a later try would not help. */
+/** The value of `Retry-After` in seconds, from the error: at least 1 and at most ten years. Undefined if a retry would not help. */
 export const retryAfterOf = ({ retryable, data }: HubError): string | undefined => {
   if (!retryable) return undefined
   const { retryAfterMs, waitMs } = (data ?? {}) as { retryAfterMs?: unknown; waitMs?: unknown }

@@ -7,15 +7,15 @@ type Headers = Record<string, string | string[] | undefined> | { get(name: strin
 /** A request of any framework: of `node:http`, Express, Fastify, or a web `Request`. */
 export interface IncomingRequest {
   readonly headers: Headers
-  /** Fires when the visitor has gone. */
+  /** Aborted when the visitor disconnects. */
   readonly signal?: AbortSignal
 }
 
-/** What is said of a call that answers a request. */
+/** Options for a call that answers a request. */
 export interface RequestOptions {
-  /** How long the visitor waits at most. The header `pshub-timeout-ms` makes it less, and not more. Default: the task's own. */
+  /** Maximum wait of the visitor. The header `pshub-timeout-ms` can shorten it. Default: the timeout of the task. */
   timeoutMs?: number
-  /** Where the request has no `signal`, as in Express and `node:http`: its response, which is closed when the visitor goes. */
+  /** For requests without a `signal`, as in Express and `node:http`: the response, which closes when the visitor disconnects. */
   response?: ServerResponse
 }
 
@@ -24,8 +24,10 @@ const timeoutHeader = 'pshub-timeout-ms'
 const maxTimeoutMs = 10 * 60_000
 
 /**
- * The options of a call that answers this request: it waits no longer than whoever sent it does, and is given up when they go.
- * @throws HubError InvalidArgs when the header `pshub-timeout-ms` is no such time
+ * Options for a call that answers this request: it waits no longer than the visitor, and is cancelled when they
+ * disconnect.
+ *
+ * @throws HubError InvalidArgs for an invalid header `pshub-timeout-ms`
  */
 export const callOptionsOf = (
   request: IncomingRequest,
@@ -41,8 +43,9 @@ export const callOptionsOf = (
 }
 
 /**
- * How long whoever sent a request waits for its answer, as its header `pshub-timeout-ms` says; undefined when it does not.
- * @throws HubError InvalidArgs when that is no whole number from 1 to 600000
+ * How long the visitor waits, from the header `pshub-timeout-ms`; undefined without it.
+ *
+ * @throws HubError InvalidArgs when it is not a whole number from 1 to 600000
  */
 export const timeoutOf = ({ headers }: Pick<IncomingRequest, 'headers'>): number | undefined => {
   const header = typeof headers.get === 'function' ? headers.get(timeoutHeader) : valueIn(headers as Plain)
@@ -63,7 +66,7 @@ const valueIn = (headers: Plain): string | undefined => headers[timeoutHeader]?.
 /** A request may take many calls; its response hears of one listener. */
 const signals = new WeakMap<ServerResponse, AbortSignal>()
 
-/** Fires when the visitor goes before the answer is sent. Of one response it is the same each time. */
+/** Aborted when the visitor disconnects before the response is sent. Returns the same signal for the same response. */
 export const signalOf = (response: ServerResponse): AbortSignal => {
   const known = signals.get(response)
   if (known) return known

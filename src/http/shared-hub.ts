@@ -12,8 +12,9 @@ const place = Symbol.for('pshub.sharedHub')
 const shared = globalThis as { [place]?: SharedHub }
 
 /**
- * The one hub of this process: the first call makes it with these options, later ones return that, whatever theirs are. Once it is closed,
- * the next call makes another one. It connects when it is first used. Whoever ends the server closes it: `hub.close()`.
+ * The shared hub of this process: the first call creates it with these options, later calls return it, whatever their
+ * options. After it is closed, the next call creates a new one. It connects on first use. Close it when the server
+ * stops: `hub.close()`.
  */
 export const sharedHub = (options: HubOptions = {}): Hub => {
   const known = shared[place]

@@ -5,26 +5,26 @@ import { namesOf, wrongOptions, wrongWait } from '../wire/options.ts'
 import type { CallPhases } from '../wire/phases.ts'
 import type { Progress } from '../wire/stream.ts'
 
-/** What a hub is made with; what is left out comes from the environment or is the default. */
+/** Options of a hub; omitted settings come from the environment or their defaults. */
 export type HubOptions = Partial<
   Pick<Settings, 'redis' | 'namespace' | 'name' | 'maxPayloadBytes' | 'bigint' | 'maxBacklog' | MeasuringSetting>
 >
 
-/** How one call is made. */
+/** Options of a call. */
 export interface CallOptions<P extends boolean = boolean> {
-  /** How long the caller waits at most. Default: the task's own `timeoutMs`. */
+  /** Maximum wait of the caller. Default: the `timeoutMs` of the task. */
   timeoutMs?: number
-  /** Only workers of this queue count. Default: the queue that had the task first, while it has live workers, else another one. */
+  /** Call only workers of this queue. Default: the first queue of the task while it has live workers, otherwise another one. */
   queue?: string | undefined
-  /** Ends the wait with Aborted. */
+  /** Aborting it ends the wait with Aborted. */
   signal?: AbortSignal
   /** W3C trace context to pass on. Default: that of the caller's active OpenTelemetry span. */
   traceparent?: string | undefined
-  /** Goes along with traceparent; left out when longer than 512 characters. */
+  /** Sent along with traceparent; omitted if it is longer than 512 characters. */
   tracestate?: string | undefined
-  /** True: resolve to the result and how long each part of the wait took. Default false. */
+  /** True: resolve to the result and the time of each part of the wait. Default false. */
   phases?: P
-  /** Is told how far the handler is, as that says it with `ctx.progress`: some four times a second at the most. */
+  /** Receives the progress that the handler reports with `ctx.progress`, at most about four times a second. */
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
@@ -38,7 +38,7 @@ export const callOptionNames = namesOf<CallOptions>({
   onProgress: true,
 })
 
-/** What a call with `phases: true` resolves to. Phases are undefined when its worker, of another language, told none. */
+/** The result of a call with `phases: true`. `phases` is undefined if the worker reported none. */
 export interface WithPhases<R = unknown> {
   result: R
   phases: CallPhases | undefined

@@ -5,10 +5,10 @@ import { refuseHubOptions } from '../wire/options.ts'
 import type { CallPhases } from '../wire/phases.ts'
 import { type CallOptions, callOptionNames, type WithPhases } from './call-options.ts'
 
-/** One entry of a gather: a task with its arguments, and options that differ from the common ones. */
+/** An entry of gather(): a task with its arguments, and options that override the common ones. */
 export type GatherEntry<T = Called, Tasks = AnyTasks> = Entry<T, CallOptions, Tasks>
 
-/** How one entry of a gather ended; `ms` is its own wait, and `phases` its parts where they were asked for. */
+/** The outcome of one entry of gather(); `ms` is its own wait, and `phases` the parts of it if requested. */
 export type Gathered<T = unknown> =
   | { ok: true; value: T; ms: number; phases?: CallPhases | undefined }
   | { ok: false; error: HubError; ms: number; phases?: CallPhases | undefined }

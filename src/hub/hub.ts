@@ -48,9 +48,9 @@ const patienceMs = 1000
 const callEvents = ['call:settled', 'call:retried', 'call:cancelled'] as const
 
 /**
- * The caller's object, one per process: turns calls into requests, and replies into results. It holds two connections
- * to Redis, whatever the number of calls in flight. Everything it promises is in docs/reliability.md.
- * `new Hub<Tasks>()`, with what `pshub types` wrote, knows these tasks by their names; without it any name can be called.
+ * Makes calls and enqueues jobs; create one per process. A hub holds two connections to Redis, whatever the number of
+ * calls in flight. docs/reliability.md describes its guarantees. `new Hub<Tasks>()`, with the types that `pshub types`
+ * writes, types the tasks by their names; without it you can call any name.
  */
 export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
   readonly id: string = newId()
@@ -133,7 +133,7 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
     return this.#settings.name
   }
 
-  /** Prefix of every key, from the settings. */
+  /** Prefix of every key in Redis, from the settings. */
   get namespace(): string {
     return this.#settings.namespace
   }
@@ -146,12 +146,12 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
   /**
    * Calls a task and awaits its result.
    *
-   * @param task `name:1.0` for exactly that version, `name:1` for the newest live 1.x, `name` for the newest live one;
-   *   or what defineTask returned, for typed arguments and result
-   * @param given the arguments, any JSON value that fits the task's schema, by default {}; then options: with `phases: true` it
-   *   resolves to `{ result, phases }`, how long each part of the wait took
-   * @throws HubError by its deadline at the latest; `code` says what happened, `ran` whether repeating is safe, `phases`
-   *   where the time went if a worker replied
+   * @param task `name:1.0` for exactly that version, `name:1` for the newest live 1.x, `name` for the newest live
+   *   version; or the return value of defineTask, for typed arguments and result
+   * @param given the arguments, a JSON value that matches the schema of the task, by default {}; then options: with
+   *   `phases: true` it resolves to `{ result, phases }`, with the time of each part of the wait
+   * @throws HubError by the deadline at the latest; `code` says what happened, `ran` whether it is safe to repeat the
+   *   call, `phases` where the time went if a worker replied
    */
   call<
     A = unknown,
@@ -175,13 +175,14 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
   }
 
   /**
-   * Calls a task and reads what its handler yields, as it comes: `for await (const chunk of hub.stream('chat:1.0', args))`. It is sent at
-   * once. A loop that is left tells the handler to stop; one that reads slowly makes it wait. What a failed call throws comes behind the
-   * chunks before it. Of a task whose handler does not yield there is no chunk, only the end.
+   * Calls a task and reads its chunks as the handler yields them: `for await (const chunk of hub.stream('chat:1.0',
+   * args))`. The request is sent at once. Leaving the loop cancels the handler; reading slowly slows the handler down.
+   * A failed call throws after the chunks that arrived before it. If the handler does not yield, the stream ends
+   * without a chunk.
    *
    * @param task as for call()
-   * @param given the arguments; then options: `timeoutMs` is the time for all of it, by default the task's own; `idleMs` that for each
-   *   chunk
+   * @param given the arguments; then options: `timeoutMs` limits the whole stream, by default the timeout of the task;
+   *   `idleMs` limits the wait for each chunk
    */
   stream<A = unknown, R = unknown, C = unknown, T extends (keyof Tasks & string) | Declaration<never> = NoName<Tasks>>(
     task: T | Declaration<A, R, C>,
@@ -209,10 +210,10 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
   }
 
   /**
-   * Makes many calls at once and waits until each has settled; one that fails spoils none.
+   * Makes many calls at once and waits until each has settled; a failed call does not affect the others.
    *
-   * @param calls what to call, by names of your own
-   * @param options for all of them; an entry's own options win
+   * @param calls the calls, by names of your choice
+   * @param options for all calls; the options of an entry take precedence
    */
   gather<T extends Record<string, Called<Tasks>>>(
     calls: { readonly [K in keyof T]: GatherEntry<T[K], Tasks> },
@@ -224,8 +225,8 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
   }
 
   /**
-   * Why running a task by mistake does harm, as its workers declare it, for those who let people run tasks: true where they do not say why;
-   * undefined where it does none. Calls are let through either way.
+   * The `dangerous` declaration of a task, for programs that let people run tasks: the reason, true if none was given,
+   * undefined if the task is not dangerous. Calls are allowed either way.
    *
    * @throws HubError as a call that was not sent: NoSuchTask, NoWorkers, NotEnqueued, HubClosed
    */
@@ -238,7 +239,7 @@ export class Hub<Tasks = AnyTasks> extends JobHub<Tasks> {
     return route.dangerous
   }
 
-  /** Ends the hub: calls in flight settle as HubClosed or Aborted, its keys are deleted, its connections closed. */
+  /** Closes the hub: calls in flight fail with HubClosed or Aborted, its keys are deleted, its connections closed. */
   close(): Promise<void> {
     this.#closed ??= this.#shutDown()
     return this.#closed

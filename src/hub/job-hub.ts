@@ -27,9 +27,9 @@ import { startBatch, startChain } from './flows.ts'
 import { keyOf } from './job-keys.ts'
 import { Onlooker } from './onlooker.ts'
 
-/** What is given to enqueue(), on its way through what use() was given. */
+/** An enqueue() call as middleware sees it. */
 export interface EnqueueRequest {
-  /** As it was named: `name:1.0`, `name:1` or `name`. */
+  /** The task as named by the caller: `name:1.0`, `name:1` or `name`. */
   task: string
   args: unknown
   options: EnqueueOptions
@@ -39,7 +39,7 @@ export interface EnqueueRequest {
 type LastOf<T> = T extends readonly [...unknown[], infer Last] ? Last : unknown
 
 type Enqueue = (request: EnqueueRequest) => Promise<Job>
-/** Wraps what is behind it: may look at a request, change it, answer by itself, or throw. */
+/** Wraps enqueue(): it can inspect or change the request, return a job itself, or throw. */
 export type EnqueueMiddleware = (next: Enqueue) => Enqueue
 
 /** @throws HubError InvalidArgs */
@@ -59,7 +59,8 @@ export abstract class JobHub<Tasks = AnyTasks> extends Onlooker {
   #enqueue = this.#innermost
 
   /**
-   * Puts something around enqueue(): what was given first is outermost. Chains, batches, schedules and enqueueMany() go without it.
+   * Adds middleware around enqueue(). The first one is outermost. It does not apply to chains, batches, schedules and
+   * enqueueMany().
    *
    * @param middleware `next => async request => { ...; return next(request) }`
    */
@@ -69,13 +70,14 @@ export abstract class JobHub<Tasks = AnyTasks> extends Onlooker {
   }
 
   /**
-   * Enqueues a job: the task is run in the background, once it is due, and again when it fails. No worker need live.
+   * Enqueues a job: a worker runs the task in the background when it is due, and retries it when it fails. No worker
+   * has to be live.
    *
    * @param task as for call()
-   * @param given the arguments, any JSON value that fits the task's schema, by default {}; then options
+   * @param given the arguments, a JSON value that matches the schema of the task, by default {}; then options
    * @returns the job, once it is in Redis
-   * @throws HubError InvalidArgs, PayloadTooLarge, NoSuchTask (name its queue, if nobody has declared it yet), NotEnqueued when Redis
-   *   was away for `timeoutMs`, OutcomeUnknown, HubClosed
+   * @throws HubError InvalidArgs, PayloadTooLarge, NoSuchTask (pass the queue if no worker has declared the task yet),
+   *   NotEnqueued when Redis was unreachable for `timeoutMs`, OutcomeUnknown, HubClosed
    */
   enqueue<A = unknown, R = unknown, T extends (keyof Tasks & string) | Declaration<never> = NoName<Tasks>>(
     task: T | Declaration<A, R>,
@@ -86,11 +88,13 @@ export abstract class JobHub<Tasks = AnyTasks> extends Onlooker {
   }
 
   /**
-   * Enqueues up to 100,000 jobs. All of them are checked before the first is sent.
+   * Enqueues up to 100,000 jobs. All entries are checked before the first job is sent.
    *
-   * @param options for all of them; an entry's own options win
-   * @param how `checkOnly`: nothing is sent; `onProgress` hears how many were confirmed so far
-   * @throws as enqueue(); `data.index` names the entry that is wrong, `data.enqueued` how many were confirmed before Redis was away
+   * @param options for all jobs; the options of an entry take precedence
+   * @param how `checkOnly`: check the entries and send nothing; `onProgress`: receives the number of jobs confirmed so
+   *   far
+   * @throws as enqueue(); `data.index` is the invalid entry, `data.enqueued` the number of jobs confirmed before Redis
+   *   became unreachable
    */
   enqueueMany<T extends readonly Called<Tasks>[]>(
     entries: { readonly [I in keyof T]: EnqueueEntry<T[I], Tasks> },
@@ -101,10 +105,11 @@ export abstract class JobHub<Tasks = AnyTasks> extends Onlooker {
   }
 
   /**
-   * Enqueues jobs one after the other: the next one starts when the one before is done. Each of them is tracked.
+   * Enqueues a chain: each job starts when the one before it has succeeded. All of them are tracked.
    *
-   * @param entries with `pass` in an entry's options, that field of its arguments gets the result of the step before it
-   * @param options for all of them; an entry's own options win
+   * @param entries set `pass` in the options of an entry to put the result of the previous step into that field of its
+   *   arguments
+   * @param options for all jobs; the options of an entry take precedence
    * @throws as enqueueMany()
    */
   chain<T extends readonly Called<Tasks>[]>(
@@ -115,9 +120,10 @@ export abstract class JobHub<Tasks = AnyTasks> extends Onlooker {
   }
 
   /**
-   * Enqueues jobs that belong together, up to 100,000: when all have ended, what is to follow is enqueued, once.
+   * Enqueues up to 100,000 jobs as a batch: when all of them have ended, a follow-up job is enqueued once.
    *
-   * @param options `then`: what follows; `failed`: what follows instead where one of them did not end well; and options for all jobs
+   * @param options `then`: the follow-up job; `failed`: the follow-up job if one of the jobs failed; and options for
+   *   all jobs
    * @throws as enqueueMany()
    */
   batch<
@@ -136,10 +142,11 @@ export abstract class JobHub<Tasks = AnyTasks> extends Onlooker {
   }
 
   /**
-   * Has a job enqueued at its times, once each, however many workers there are. Workers of its queue keep that up. A schedule of the same
-   * name in that queue is replaced.
+   * Creates a schedule: a job is enqueued at the times of a cron entry, once each, however many workers run. The
+   * workers of its queue do this. A schedule of the same name in that queue is replaced.
    *
-   * @throws HubError as enqueue(), InvalidArgs for times that cannot be and for a name that is not 1 to 64 letters, digits, `.`, `-`, `_`
+   * @throws HubError as enqueue(), InvalidArgs for invalid times and for a name that is not 1 to 64 letters, digits,
+   *   `.`, `-`, `_`
    */
   schedule<A = unknown, T extends (keyof Tasks & string) | Declaration<never> = NoName<Tasks>>(
     name: string,
@@ -161,23 +168,23 @@ export abstract class JobHub<Tasks = AnyTasks> extends Onlooker {
     return this.schedules(step!.queue).write(name, times, step!, this.serviceName)
   }
 
-  /** The schedules of a queue: to look at, to pause, to run now, to remove. Throws HubError InvalidArgs for what is no queue's name. */
+  /** The schedules of a queue: list, pause, run or remove them. Throws HubError InvalidArgs for an invalid queue name. */
   schedules(queue: string): Schedules {
     checkQueue(queue)
     return new Schedules(this.jobHost, new JobQueue(queue, this.keys), (...given) => this.enqueuing.traced(...given))
   }
 
-  /** The jobs of a queue that were given up: to look at, to be tried again, to be deleted. Throws as schedules(). */
+  /** The dead jobs of a queue: list, retry or delete them. Throws as schedules(). */
   dead(queue: string): DeadJobs {
     checkQueue(queue)
     return new DeadJobs(this.jobHost, queue, this.keys)
   }
 
   /**
-   * A key of a task's jobs: where it is and what waits of it; to have it run now, to skip what it is stuck at, to delete what waits.
+   * A key of the jobs of a task: show its state, run it now, skip its first job or delete its waiting jobs.
    *
-   * @param options `queue`: where it is. Default: the one that its task is known in
-   * @throws HubError NoSuchTask, InvalidArgs for what is no key, NotEnqueued, HubClosed
+   * @param options `queue`: the queue of the key. Default: the queue of the task
+   * @throws HubError NoSuchTask, InvalidArgs for an invalid key, NotEnqueued, HubClosed
    */
   key(task: Called<Tasks>, key: string, options: { queue?: string | undefined } = {}): Promise<JobKey> {
     return keyOf(this.enqueuing, this.jobHost, this.keys, nameOf(task), key, options)
@@ -186,7 +193,7 @@ export abstract class JobHub<Tasks = AnyTasks> extends Onlooker {
   /**
    * A tracked job, wherever it was enqueued.
    *
-   * @param options `queue`: where it is. Default: all queues are asked
+   * @param options `queue`: the queue of the job. Default: search all queues
    * @throws HubError NoSuchJob, NotEnqueued, HubClosed
    */
   job(id: string, options: { queue?: string | undefined } = {}): Promise<Job> {
@@ -194,10 +201,10 @@ export abstract class JobHub<Tasks = AnyTasks> extends Onlooker {
   }
 
   /**
-   * All that is known of a job, tracked or not: its arguments, failures, times, its chain and its batch.
+   * Everything known about a job, tracked or not: its arguments, failures, times, chain and batch.
    *
-   * @param place where it was seen; needed for one that is not tracked
-   * @throws HubError NoSuchJob, NotEnqueued, HubClosed, InvalidArgs for what is no queue's name
+   * @param place where it was last seen; required for an untracked job
+   * @throws HubError NoSuchJob, NotEnqueued, HubClosed, InvalidArgs for an invalid queue name
    */
   async jobDetails(id: string, place: JobPlace = {}): Promise<JobDetails> {
     checkPlace('jobDetails', place)
@@ -205,9 +212,10 @@ export abstract class JobHub<Tasks = AnyTasks> extends Onlooker {
   }
 
   /**
-   * Cancels a job, tracked or not. Of those that are not tracked only one that waits can be, and none of a batch.
+   * Cancels a job, tracked or not. An untracked job can be cancelled only while it waits, and not if it belongs to a
+   * batch.
    *
-   * @returns false when it had ended, or nothing could be done about it
+   * @returns false if it had already ended or could not be cancelled
    * @throws as jobDetails()
    */
   async cancelJob(id: string, place: JobPlace = {}): Promise<boolean> {
@@ -216,9 +224,9 @@ export abstract class JobHub<Tasks = AnyTasks> extends Onlooker {
   }
 
   /**
-   * Has a job taken now that waits for its time or its next try, tracked or not; its tries go on as they are.
+   * Runs a scheduled or retrying job now, tracked or not. It keeps its count of tries.
    *
-   * @returns false when it does not wait so any more, or others of its key are before it
+   * @returns false if it is no longer scheduled or retrying, or other jobs of its key are before it
    * @throws as jobDetails()
    */
   async runJob(id: string, place: JobPlace = {}): Promise<boolean> {
@@ -227,8 +235,8 @@ export abstract class JobHub<Tasks = AnyTasks> extends Onlooker {
   }
 
   /**
-   * Changes jobs that match, or counts them where no action is named, in steps that are bounded: up to 200 are changed, 10,000 looked
-   * at. Called again with `from: next` it goes on, until there is no `next`.
+   * Changes matching jobs, or counts them if `action` is undefined, in bounded steps: each changes up to 200 jobs and
+   * searches up to 10,000. To continue, call it again with `from: next` until there is no `next`.
    *
    * @throws HubError InvalidArgs, NotEnqueued, HubClosed
    */

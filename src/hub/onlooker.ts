@@ -29,20 +29,20 @@ type Commands<T> = Parameters<typeof Connection.prototype.send<T>>[0]
 
 export const hubClosed = (): HubError => new HubError('HubClosed', 'This hub was closed; make a new one.')
 
-/** What a hub knows and does beside calls and jobs: it looks at the registry, and pauses queues. */
+/** The read side of a hub: the registry, queues, jobs and keys, and pausing queues. */
 export abstract class Onlooker {
   readonly events: Events = new Events()
-  /** What a service on this hub, as the registry is, keeps in Redis of who is logged in. */
+  /** Sessions that a service on this hub, such as the registry, keeps in Redis. */
   readonly sessions: KeptSessions = new KeptSessions(
     () => this.keys,
     (commands, otherwise) => this.ask(commands, otherwise),
   )
-  /** What a service on this hub, as the registry is, keeps in Redis of its charts. */
+  /** Charts that a service on this hub, such as the registry, keeps in Redis. */
   readonly charts: KeptCharts = new KeptCharts(
     () => this.keys,
     (commands, otherwise) => this.ask(commands, otherwise),
   )
-  /** What a service on this hub, as the registry is, keeps in Redis of arguments that somebody gave a name. */
+  /** Named arguments that a service on this hub, such as the registry, keeps in Redis. */
   readonly templates: KeptTemplates = new KeptTemplates(
     () => this.keys,
     (commands, otherwise) => this.ask(commands, otherwise),
@@ -56,8 +56,9 @@ export abstract class Onlooker {
   protected abstract readonly commands: Connection
 
   /**
-   * All tasks of the registry with their live workers, and all workers and queues: one consistent reading.
-   * @throws HubError NotEnqueued when Redis is away or this user may not read it, HubClosed
+   * Reads all tasks of the registry with their live workers, and all workers and queues, at one moment.
+   *
+   * @throws HubError NotEnqueued when Redis is unreachable or this user may not read it, HubClosed
    */
   async overview(): Promise<Overview> {
     const overview = await this.ask(client => readOverview(client, this.keys, this.#cards))
@@ -65,7 +66,7 @@ export abstract class Onlooker {
     return overview
   }
 
-  /** The tasks of `overview()`: who provides them and how they fare. */
+  /** The tasks of `overview()`, with their workers and figures. */
   async tasks(): Promise<Overview['tasks']> {
     return (await this.overview()).tasks
   }
@@ -75,7 +76,7 @@ export abstract class Onlooker {
     return (await this.overview()).workers
   }
 
-  /** What a worker of the overview did of each of its tasks, by name:version: in the last minute, and since its start. */
+  /** The figures of a worker per task, by name:version: of the last minute, and since its start. */
   async workerTasks(worker: WorkerCard): Promise<Record<string, WorkerTask>> {
     return this.ask(client => readWorkerTasks(client, this.keys, worker))
   }
@@ -85,19 +86,18 @@ export abstract class Onlooker {
     return (await this.overview()).queues
   }
 
-  /** The slowest calls of the last five minutes, slowest first, with what each waited for. */
+  /** The slowest calls of the last five minutes, slowest first, with the time of each phase. */
   async slowCalls(): Promise<SlowCallOverview[]> {
     return this.ask(client => readSlowCalls(client, this.keys))
   }
 
   /**
-   * Pauses a queue: within a second its workers take nothing more from it. They finish what they hold and keep their leases;
-   * calls and jobs wait in Redis, calls until their deadlines. A queue that nobody serves can be paused too: workers that come
-   * later find it so. It stays paused until resume(), whatever becomes of workers and callers. Repeating it is harmless.
+   * Pauses a queue: within a second its workers stop claiming requests from it. They finish their running requests and
+   * keep their leases. Calls wait in Redis until their deadlines, jobs until resume(). You can pause a queue without
+   * workers. The pause outlives restarts of workers and callers; pausing twice is harmless.
    *
-   * @returns since when it is paused, Redis milliseconds: the time of an earlier pause that still goes on
-   * @throws ConfigError for what is not the name of a queue, HubError NotEnqueued when Redis is away or this user may not
-   *   write it, HubClosed
+   * @returns since when it is paused, Redis milliseconds
+   * @throws ConfigError for an invalid queue name, HubError NotEnqueued when Redis is unreachable or this user may not
    */
   async pause(queue: string): Promise<number> {
     checkQueueName(queue)
@@ -109,7 +109,7 @@ export abstract class Onlooker {
   }
 
   /**
-   * Ends the pause of a queue: within a second its workers go on. Repeating it is harmless.
+   * Resumes a queue: within a second its workers claim requests again. Resuming twice is harmless.
    *
    * @returns whether it was paused
    * @throws as pause()
@@ -119,21 +119,22 @@ export abstract class Onlooker {
     return this.change(client => resumeQueue(client, this.keys, queue), `Queue ${queue} could not be resumed`)
   }
 
-  /** Where the request of a call is that waits or that a worker holds, by its id; undefined where it is neither. Throws as overview(). */
+  /** Where the request of a call waits or which worker holds it, by its id; undefined if neither. Throws as overview(). */
   async callPlace(id: string): Promise<CallPlace | undefined> {
     return this.ask(client => readCallPlace(client, this.keys, id))
   }
 
-  /** Calls and jobs of the last hour that did not end well, newest first: the last ten of each task on each worker. */
+  /** Calls and jobs of the last hour that failed, newest first: the last ten of each task on each worker. */
   async failures(): Promise<FailureOverview[]> {
     return this.ask(client => readFailures(client, this.keys))
   }
 
   /**
-   * What lies in queues: how many jobs wait, are scheduled, wait to be tried again, and were given up; with a `state` also these jobs
-   * themselves, without their arguments.
+   * Counts the waiting, scheduled, retrying and dead jobs of queues. With a `state` it also lists these jobs, without
+   * their arguments.
    *
-   * @throws HubError InvalidArgs for what cannot be asked, NotEnqueued when Redis is away or this user may not read it, HubClosed
+   * @throws HubError InvalidArgs for an invalid query, NotEnqueued when Redis is unreachable or this user may not read
+   *   it, HubClosed
    */
   async jobs(query: JobsQuery = {}): Promise<JobsListing> {
     checkJobsQuery(query)
@@ -144,10 +145,11 @@ export abstract class Onlooker {
   }
 
   /**
-   * Keys of jobs with this text, or that begin with it in whatever case, of all tasks and queues: those of which something waits or runs. At most
-   * `limit` (default 10), and 10,000 are looked at. `sees`: keys of any task of which it says false are not there (default: all are).
+   * Finds keys with waiting or running jobs by their text or its beginning, ignoring case, in all tasks and queues.
+   * Returns at most `limit` (default 10) and searches at most 10,000 keys. `sees` hides the keys of tasks for which it
+   * returns false.
    *
-   * @throws HubError NotEnqueued when Redis is away or this user may not read it, HubClosed
+   * @throws HubError NotEnqueued when Redis is unreachable or this user may not read it, HubClosed
    */
   async findKeys(text: string, limit = 10, sees: (task: string) => boolean = () => true): Promise<FoundKeys> {
     return this.ask(

@@ -1,9 +1,9 @@
 import { numberIn } from '../wire/foreign.ts'
 import type { Job, JobHost } from './job.ts'
 
-/** How the jobs of a batch fare. */
+/** The progress of a batch. */
 export interface BatchStatus {
-  /** How many there are; undefined while they are being enqueued. */
+  /** Number of jobs; undefined while they are being enqueued. */
   total: number | undefined
   done: number
   /** Dead, expired or cancelled. */
@@ -12,19 +12,19 @@ export interface BatchStatus {
   endedMs: number | undefined
 }
 
-/** What is known of a batch when it was made. */
+/** Facts about a batch that are known when it is created. */
 export interface BatchParts<After = unknown, Failed = unknown> {
   readonly id: string
-  /** Where it is counted: the queue of what follows. */
+  /** Queue in which it is counted: that of the follow-up job. */
   readonly queue: string
-  /** Of its jobs. */
+  /** Ids of its jobs. */
   readonly ids: readonly string[]
-  /** What follows when all have ended; `failed` in its place where one of them did not end well. */
+  /** Follow-up job when all have ended; `failed` replaces it if one of them failed. */
   readonly after: Job<After> | undefined
   readonly failed: Job<Failed> | undefined
 }
 
-/** Jobs that belong together: when all have ended, what is to follow is enqueued, once. */
+/** Jobs that belong together: when all have ended, the follow-up job is enqueued once. */
 export class Batch<After = unknown, Failed = unknown> implements BatchParts<After, Failed> {
   readonly id: string
   readonly queue: string

@@ -20,13 +20,10 @@ export const bulkActions = ['retry', 'delete', 'cancel', 'run'] as const
 /** One of `bulkActions`. */
 export type BulkAction = (typeof bulkActions)[number]
 
-/** Which jobs; what is not said does not matter. */
+/** Filter of jobs; omitted fields match everything. */
 export interface BulkQuery extends Pick<JobsQuery, 'queue' | 'task' | 'key' | 'text' | 'from' | 'look'> {
   state: LyingState
-  /**
-   * Of dead ones, and of those that are tried again: given up, or failed last, until then, Redis milliseconds, so that those that come
-   * meanwhile are left alone.
-   */
+  /** For dead and retrying jobs: only those that failed before this, Redis milliseconds, so that later failures are not included. */
   untilMs?: number | undefined
 }
 
@@ -41,17 +38,17 @@ const queryNames = namesOf<BulkQuery>({
   untilMs: true,
 })
 
-/** What one step came to. */
+/** The outcome of one step. */
 export interface BulkStep {
-  /** When it was begun, Redis milliseconds. */
+  /** When it started, Redis milliseconds. */
   atMs: number
-  /** How many of those that were looked at match. */
+  /** How many of the searched jobs match. */
   matching: number
   /** How many of these were changed. */
   changed: number
-  /** Those that could not be: gone meanwhile, or not to be cancelled. */
+  /** How many could not be changed: already gone, or not cancellable. */
   skipped: number
-  /** Where the next step goes on; undefined: this was the last one. */
+  /** Where the next step continues; undefined after the last one. */
   next: string | undefined
 }
 

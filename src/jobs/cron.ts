@@ -10,16 +10,16 @@ import { namesOf, refuseHubOptions } from '../wire/options.ts'
 import { type Step, stepMessage } from './chain.ts'
 import { isZoneName, readPattern } from './cron-pattern.ts'
 
-/** When jobs of a schedule are enqueued. */
+/** When a schedule enqueues its jobs. */
 export interface ScheduleTimes {
-  /** Five fields (minute, hour, day of month, month, day of week), or six with seconds in front; or `@daily` and the like. */
+  /** Five fields (minute, hour, day of month, month, day of week), or six with seconds first; or `@daily` and similar. */
   cron: string
   /**
-   * IANA name, as Europe/Berlin. Default UTC. One time of the day that a change of the clocks skips comes at its end; one that it repeats
-   * comes once. Of patterns with several times of the day those come that clocks show.
+   * IANA name such as Europe/Berlin. Default UTC. A time of day that a clock change skips runs at the end of the gap;
+   * one that it repeats runs once. Patterns with several times of the day follow the clock.
    */
   timezone?: string | undefined
-  /** What becomes of times at which no worker was there, or Redis was away: `once` for all of them together (default), or `skip`. */
+  /** What happens to times without a live worker or Redis: `once` runs one job for all of them (default), `skip` runs none. */
   missed?: 'once' | 'skip' | undefined
 }
 

@@ -12,7 +12,7 @@ import { decodePayload, encodePayload, invalid } from '../wire/payload.ts'
 import type { JobHost } from './job.ts'
 import { revivedMessage } from './job-text.ts'
 
-/** A job that was given up. */
+/** A dead job. */
 export interface DeadJob {
   id: string
   queue: string
@@ -21,7 +21,7 @@ export interface DeadJob {
   args: unknown
   /** Name of the service that enqueued it. */
   from: string | undefined
-  /** When it was given up, Redis milliseconds. */
+  /** When it became dead, Redis milliseconds. */
   atMs: number
   /** How often it was tried. */
   tries: number
@@ -35,14 +35,14 @@ export interface DeadJob {
   score: number | undefined
 }
 
-/** Which of them; what is not said does not matter. Empty: all. */
+/** Filter of dead jobs; omitted fields match everything. */
 export interface DeadFilter {
   ids?: readonly string[] | undefined
   task?: string | undefined
-  /** Of the last failure. */
+  /** Code of the last failure. */
   code?: string | undefined
   key?: string | undefined
-  /** Given up before this, Redis milliseconds. */
+  /** Dead before this, Redis milliseconds. */
   beforeMs?: number | undefined
 }
 
@@ -51,7 +51,7 @@ const page = 20
 /** Sent at a time. */
 const batch = 20
 
-/** The jobs of a queue that were given up: they are kept for 180 days, 10,000 of them at the most in each place of the queue. */
+/** The dead jobs of a queue. They are kept for 180 days, at most 10,000 per shard. */
 export class DeadJobs {
   readonly #host: JobHost
   readonly #queue: string
@@ -63,7 +63,7 @@ export class DeadJobs {
     this.#keys = keys
   }
 
-  /** How many there are, or match. */
+  /** How many dead jobs exist, or match. */
   async count(filter?: DeadFilter): Promise<number> {
     const counts = (await this.#places()).map(async queue => {
       if (!filter) return (await this.#host.ask(client => command(client, 'zcard', queue.keys.dead))) as number
@@ -76,7 +76,8 @@ export class DeadJobs {
 
   /**
    * The latest first, at most `limit` (default 100).
-   * @throws HubError NotEnqueued when Redis is away, HubClosed
+   *
+   * @throws HubError NotEnqueued when Redis is unreachable, HubClosed
    */
   async list(filter: DeadFilter = {}, limit = 100): Promise<DeadJob[]> {
     const places = await this.#places()
@@ -92,10 +93,11 @@ export class DeadJobs {
   }
 
   /**
-   * Has those that match tried again, from their first try on; a chain goes on with them. `args`: in the place of their own, which makes
-   * sense for one of them; `argsText`: the same as JSON, for whole numbers beyond 2^53.
+   * Retries the matching jobs with a new count of tries; their chains continue. `args` replaces the arguments, which
+   * makes sense for one job; `argsText` does the same as JSON, for integers beyond 2^53.
+   *
    * @returns how many
-   * @throws HubError as list(), InvalidArgs for arguments that are no JSON
+   * @throws HubError as list(), InvalidArgs for arguments that are not JSON
    */
   async retry(filter: DeadFilter = {}, options: RetryOptions = {}): Promise<number> {
     refuseHubOptions('dead jobs', options, retryNames)
@@ -106,7 +108,7 @@ export class DeadJobs {
     )
   }
 
-  /** Removes those that match, for good. Returns how many. */
+  /** Permanently deletes the matching jobs. Returns how many. */
   delete(filter: DeadFilter = {}): Promise<number> {
     return this.#inBatches(filter, (queue, texts) => this.#host.change(client => queue.deleteDead(client, texts)))
   }
@@ -166,7 +168,7 @@ export const retryDead = (client: Redis, queue: JobQueue, texts: readonly string
   )
 
 const filterNames = namesOf<DeadFilter>({ ids: true, task: true, code: true, key: true, beforeMs: true })
-/** What dead jobs are tried again with. */
+/** Arguments for retried jobs. */
 export interface RetryOptions {
   args?: unknown
   argsText?: string

@@ -15,56 +15,57 @@ import { forwarderOf, forwardQueue, isForwarderName } from '../wire/keys.ts'
 import { namesOf, refuseHubOptions } from '../wire/options.ts'
 import { canonicalText } from '../wire/payload.ts'
 
-/** How a job is to be run. */
+/** Options of a job. */
 export interface EnqueueOptions {
-  /** Queue that it goes to. Default: the one that its task is known in; has to be named where no worker ever declared the task. */
+  /** Queue of the job. Default: the queue of its task; required if no worker has declared the task. */
   queue?: string | undefined
   /**
-   * The forwarder that takes it out of the hub, in the place of a worker. Nothing here need know its task or what its arguments are; of those
-   * with the same key one is forwarded after the other.
+   * Forwarder that delivers the job, instead of a worker. Its task and arguments need not be known here. Jobs with the
+   * same key are forwarded one at a time.
    */
   forward?: string | undefined
-  /** Not before so many milliseconds from now. */
+  /** Run it after this many milliseconds. */
   delayMs?: number | undefined
-  /** Not before this moment: a Date, or milliseconds since 1970. It is compared with Redis' clock. */
+  /** Run it at this time: a Date, or milliseconds since 1970, on the clock of Redis. */
   at?: Date | number | undefined
-  /** How often it is tried again when it fails. Default: as its task says, else 25. 0: never. */
+  /** How often it is retried when it fails. Default: as declared by its task, else 25. 0: never. */
   retries?: number | undefined
-  /** How long it waits before that. Default: as its task says, else `exponential`. */
+  /** Wait before a retry. Default: as declared by its task, else `exponential`. */
   backoff?: Backoff | undefined
   /**
-   * For a keyed task, and needed there: its jobs with the same key run one after the other, in the order in which they were enqueued, across
-   * all workers; or they are merged, where it is `keyed: 'merged'`. A text of 1 to 200 bytes.
+   * Required for a keyed task: jobs with the same key run one at a time, in the order in which they were enqueued,
+   * across all workers; with `keyed: 'merged'` they are merged. A string of 1 to 200 bytes.
    */
   key?: string | undefined
-  /** Of a merged job: payloads with lower scores come first. Default: Redis' time, in microseconds. */
+  /** For merged jobs: payloads with lower scores come first. Default: the time of Redis in microseconds. */
   score?: number | undefined
-  /** `high` goes before all other jobs of the queue, `low` lets all others pass. */
+  /** `high` runs before all other jobs of the queue, `low` after them. */
   priority?: 'high' | 'normal' | 'low' | undefined
-  /** Nobody wants it any more so many milliseconds after it was enqueued, or was due: then it is not run. */
+  /** Do not run it if it has waited this many milliseconds since it was enqueued or due. */
   expiresMs?: number | undefined
-  /** True: `status()`, `result()` and `cancel()` know it, also in other processes. Its record is kept for an hour after its end. */
+  /** True: `status()`, `result()` and `cancel()` work, also in other processes. Its record is kept for an hour after its end. */
   tracked?: boolean | undefined
-  /** The same, and how long the record, with the result, is kept. */
+  /** Like `tracked`, and how long to keep the record with the result. */
   keepResultMs?: number | undefined
-  /** At most one such job is there at a time. It is tracked, too. */
+  /** Allow at most one such job at a time. Implies `tracked`. */
   unique?: boolean | string | UniqueOptions | undefined
   /**
-   * `replica`: it is acknowledged when a replica of its Redis has it, too, so that a failover does not lose it. OutcomeUnknown when none
-   * confirms it within a second: it is enqueued then, and may be lost with its master. Default: acknowledged when its Redis has it.
+   * `replica`: the job is acknowledged only when a replica of its Redis has it, so that a failover does not lose it. If
+   * no replica confirms it within a second, enqueue() throws OutcomeUnknown: the job is enqueued, but lost if the
+   * master fails. Default: acknowledged when its Redis has it.
    */
   durable?: 'replica' | undefined
   /** How long Redis may take to confirm it. Default 5000. */
   timeoutMs?: number | undefined
 }
 
-/** Which jobs of a task count as the same one, and for how long. */
+/** Which jobs of a task are duplicates, and for how long. */
 export interface UniqueOptions {
-  /** Jobs of one task with the same id are the same. Default: those with the same arguments. */
+  /** Jobs of a task with the same id are duplicates. Default: jobs with the same arguments. */
   id?: string | undefined
-  /** Until the job has ended, well or not (default), or only until it starts. */
+  /** Until the job has ended, succeeded or not (default), or only until it starts. */
   until?: 'ended' | 'started' | undefined
-  /** But for no longer than this. Default: a day after it is due. */
+  /** At most this long. Default: until a day after it is due. */
   forMs?: number | undefined
 }
 
@@ -98,7 +99,7 @@ export const enqueueOptionNames = namesOf<EnqueueOptions>({
 /** Of one of several jobs: those are acknowledged together. */
 export const entryOptionNames: ReadonlySet<string> = new Set([...enqueueOptionNames].filter(name => name !== 'durable'))
 
-/** Of the jobs of a schedule: its times say when they are due, and workers enqueue them. */
+/** Options for the jobs of a schedule: the cron entry says when they are due, and workers enqueue them. */
 export type ScheduleOptions = Omit<EnqueueOptions, 'delayMs' | 'at' | 'durable'>
 
 /** @throws HubError InvalidArgs */

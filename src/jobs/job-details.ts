@@ -14,62 +14,62 @@ import { withProgress } from './lists/job-progress.ts'
 import { type FoundJob, JobSearch, type LyingState, SearchBudget } from './lists/job-search.ts'
 import { findJobRecord } from './lists/listing.ts'
 
-/** Where to look for a job; a tracked one is found without. */
+/** Where to find a job; not needed for a tracked job. */
 export interface JobPlace {
   queue?: string | undefined
-  /** Where it was seen last. */
+  /** Its last known state. */
   state?: LyingState | undefined
-  /** Of a job that lies by time (scheduled, retrying, dead): that time, with which it is found among a million others. */
+  /** For a scheduled, retrying or dead job: the time of its state, which finds it quickly among many others. */
   atMs?: number | undefined
 }
 
 export const jobPlaceNames = namesOf<JobPlace>({ queue: true, state: true, atMs: true })
 
-/** All that is known of a job. */
+/** Everything known about a job. */
 export interface JobDetails extends JobStatus {
   /** It has a record. */
   isTracked: boolean
-  /** What it is to be run with; undefined when it has ended well, and its message has gone. */
+  /** Its arguments; undefined if it has succeeded and its message was deleted. */
   args: unknown
-  /** The same as JSON, exactly as it is in its message. In `args` a number that JavaScript cannot hold is an ExactNumber. */
+  /** The same as JSON, exactly as in its message. In `args` a number that JavaScript cannot represent is an ExactNumber. */
   argsText: string | undefined
-  /** The message is there: it can be tried again when it is dead. */
+  /** Its message exists: it can be retried when it is dead. */
   hasMessage: boolean
   from: string | undefined
   priority: 'high' | 'normal' | 'low'
-  /** Jobs of its task with the same one run one after the other. */
+  /** Jobs of its task with the same key run one at a time. */
   key: string | undefined
-  /** How often it is tried again at the most; undefined: as its task says. */
+  /** How often it is retried; undefined: as declared by its task. */
   retries: number | undefined
-  /** What no other job of its queue may say at the same time. */
+  /** The unique id that no other job of its queue may have at the same time. */
   unique: string | undefined
-  /** Nobody wants it any more after this, Redis milliseconds. */
+  /** It is not run after this, Redis milliseconds. */
   expiresMs: number | undefined
   /** Its last ten failures, oldest first. */
   errors: JobFailure[]
-  /** When it lies by time: that time. */
+  /** For a scheduled, retrying or dead job: the time of that state. */
   atMs: number | undefined
-  /** JSON; of one that is done and whose result is kept. */
+  /** JSON; only if it succeeded and its result is kept. */
   result: string | undefined
-  /** Undefined as well if its message names a chain of which nothing is known. */
+  /** Also undefined if there is no record of its chain. */
   chain: ChainDetails | undefined
   batch: BatchDetails | undefined
 }
 
-/** The chain that a job is a step of. */
+/** The chain of a job. */
 export interface ChainDetails {
   /** Id of its first job. */
   id: string
   steps: StepStatus[]
 }
 
-/** The batch that a job is one of. */
+/** The batch of a job. */
 export interface BatchDetails {
   id: string
   queue: string
-  /** Undefined when nothing is known of it any more. */
+  /** Undefined if there is no record of it. */
   status: BatchStatus | undefined
-  /** What follows when all have ended, and in its place where one did not end well. */
+  /** The follow-up job, and the one that replaces it if a job failed. */
   after: { id: string; task: string } | undefined
   failed: { id: string; task: string } | undefined
 }

@@ -11,25 +11,25 @@ import { readAnyPayload } from '../wire/payload.ts'
 import { type DeadJob, DeadJobs } from './dead.ts'
 import type { JobHost } from './job.ts'
 
-/** Where a key is: `due`, taken next; `later`, it waits for its time; `empty`, nothing waits of it and none runs. */
+/** State of a key: `due`, next to run; `later`, scheduled; `empty`, nothing waits or runs. */
 export type KeyState = 'running' | 'due' | 'later' | 'empty'
 
-/** A key of jobs, with what waits of it. */
+/** A key of jobs, with its waiting jobs or payloads. */
 export interface KeyStatus {
   queue: string
   /** `name:version` */
   task: string
   key: string
   state: KeyState
-  /** Since when it is due, or when it will be, Redis milliseconds; undefined for one that is neither. */
+  /** Since when it is due, or when it will be, Redis milliseconds; undefined if neither. */
   dueMs: number | undefined
-  /** What runs of it: token, worker, since when (Redis milliseconds), and the job. */
+  /** Its running job: token, worker, since when (Redis milliseconds), and id. */
   run: { fence: number; worker: string; sinceMs: number; id: string } | undefined
   /** How many jobs, or payloads, wait. */
   waiting: number
-  /** The first hundred payloads that wait, of a task that merges its jobs: those that come first. */
+  /** The first hundred waiting payloads, for a task that merges its jobs. */
   payloads: { args: unknown; score: number }[]
-  /** The first twenty jobs of its line. */
+  /** The first twenty waiting jobs. */
   jobs: { id: string; args: unknown; tries: number; enqueuedMs: number | undefined }[]
   /** How often its runs, or its first job, failed so far; and the last ten failures, oldest first. */
   tries: number
@@ -117,7 +117,7 @@ const failuresOf = (state: string | null | undefined, [first]: LinedJob[]): Pick
 const payloadsOf = (flat: readonly string[]): KeyStatus['payloads'] =>
   flat.flatMap((text, at) => (at % 2 === 0 ? [{ args: readAnyPayload(text), score: Number(flat[at + 1]) }] : []))
 
-/** Which job, or payload, is to be skipped. */
+/** Which job or payload to skip. */
 export interface SkipOptions {
   id?: string | undefined
   score?: number | undefined
@@ -131,7 +131,7 @@ export class JobKey {
   /** `name:version` */
   readonly task: string
   readonly key: string
-  /** Its task is declared, and its jobs have no keys: nothing is here but what came while they had. */
+  /** Its task is declared without keys: only jobs from before that are here. */
   readonly isKeyless: boolean
   readonly #host: JobHost
   readonly #jobQueue: JobQueue
@@ -156,15 +156,16 @@ export class JobKey {
   }
 
   /**
-   * Where it is, what waits of it, and how it failed.
-   * @throws HubError NotEnqueued when Redis is away, HubClosed
+   * The state of the key, what waits for it, and its failures.
+   *
+   * @throws HubError NotEnqueued when Redis is unreachable, HubClosed
    */
   status(): Promise<KeyStatus> {
     return this.#host.ask(client => this.#read(client, this))
   }
 
   /**
-   * Has what waits of it run as soon as a slot is idle, whatever time it waits for. What runs goes on.
+   * Makes the waiting jobs due: they run as soon as a slot is idle. A running job keeps running.
    *
    * @returns how many jobs, or payloads, wait
    * @throws as status()
@@ -174,12 +175,13 @@ export class JobKey {
   }
 
   /**
-   * Gives up what it is stuck at: its first job, or of merged ones the payload with the lowest score, which is dead then. What comes behind
-   * that is due now. Name the one that you mean, as status() tells it, and a skip that is repeated because its outcome is unknown takes no other.
+   * Skips the first job, or the payload with the lowest score: it becomes dead, and the next one is due. Pass the one
+   * you mean, from status(), so that repeating a skip with an unknown outcome does not skip another one.
    *
-   * @param what the `id` of the job, or the `score` of the payload; default: whichever is first
-   * @returns whether it was there, and is skipped
-   * @throws HubError InvalidArgs while it runs, and for a job that a batch of another queue waits for; else as status()
+   * @param what the `id` of the job, or the `score` of the payload; default: the first
+   * @returns whether it was found and skipped
+   * @throws HubError InvalidArgs while the key runs, and for a job that a batch of another queue waits for; else as
+   *   status()
    */
   async skip(what: SkipOptions = {}): Promise<boolean> {
     refuseHubOptions('skip', what, skipNames)
@@ -196,7 +198,7 @@ export class JobKey {
   }
 
   /**
-   * Deletes the payloads that wait of a task that merges its jobs. Jobs of a line are cancelled one by one (`hub.cancelJob`).
+   * Deletes the waiting payloads of a task that merges its jobs. To cancel ordered jobs, use `hub.cancelJob`.
    *
    * @returns how many
    * @throws as status()
@@ -205,12 +207,12 @@ export class JobKey {
     return this.#act('delete')
   }
 
-  /** The latest of its dead jobs, or payloads, at most a thousand. Throws as status(). */
+  /** Its latest dead jobs, or payloads, at most a thousand. Throws as status(). */
   dead(): Promise<DeadJob[]> {
     return this.#dead.list({ task: this.task, key: this.key }, mostDead)
   }
 
-  /** Puts its dead jobs, or payloads, back to those that wait. Returns how many. Throws as status(). */
+  /** Retries its dead jobs, or payloads. Returns how many. Throws as status(). */
   retryDead(): Promise<number> {
     return this.#dead.retry({ task: this.task, key: this.key })
   }

@@ -13,10 +13,10 @@ export const jobStates = [
   'expired',
   'cancelled',
 ] as const
-/** Where a job is. The last four are ends. */
+/** State of a job. The last four are final. */
 export type JobState = (typeof jobStates)[number]
 
-/** How a tracked job fares. */
+/** The status of a tracked job. */
 export interface JobStatus {
   id: string
   queue: string
@@ -24,18 +24,60 @@ export interface JobStatus {
   state: JobState
   /** How often it has failed so far. */
   tries: number
-  /** How it failed last. */
+  /** Its last failure. */
   error: JobFailure | undefined
-  /** Redis milliseconds; undefined for what has not come yet. */
+  /** Redis milliseconds; undefined for what has not happened yet. */
   enqueuedMs: number | undefined
-  /** When it is to run, or was: the last time it had to wait for its time. */
+  /** When it is or was due: the last time it was scheduled. */
   dueMs: number | undefined
   startedMs: number | undefined
   endedMs: number | undefined
   /** Worker that runs it, or ran it last. */
   worker: string | undefined
-  /** While it runs: how far it is, as its handler said last. */
+  /** While it runs: the last progress that its handler reported. */
   progress?: Progress | undefined
+}
+
+/** The fields of a record, which are texts. PROTOCOL.md's table is made of these comments. */
+export interface RecordFields {
+  /** `waiting`, `scheduled`, `running`, `retrying`, `done`, `dead`, `expired` or `cancelled`; `moved`: the record is in the shard that `to` names. */
+  state: string
+  /** Its full name. */
+  task: string
+  /** Redis milliseconds. */
+  enqueued: string
+  /** Redis milliseconds when it was or is due, the last time. */
+  due: string
+  /** Redis milliseconds of its last start. */
+  started: string
+  /** Redis milliseconds of its end. */
+  ended: string
+  /** Id of the worker that ran it last. */
+  worker: string
+  /** Number of failures. */
+  tries: string
+  /** The last failure as in `errors`, JSON. */
+  error: string
+  /** JSON, if done. */
+  result: string
+  /** As in its `job`. */
+  unique: string
+  /** As in its `job`. */
+  key: string
+  /** As in its `job`. */
+  chain: string
+  /** As in its `job`, JSON. */
+  steps: string
+  /** Redis milliseconds at which its `ttl` ends. */
+  expires: string
+  /** `1`: it also counts for this batch, whose duplicate it is. */
+  'batch:<queue>/<batch>': string
+  /** `1`: it was cancelled. */
+  cancel: string
+  /** Id of a hub that waits for its end. */
+  'wait:<ticket>': string
+  /** The shard that it moved to. */
+  to: string
 }
 
 /** A record as it is in Redis. */
@@ -49,8 +91,8 @@ export interface JobRecord {
 
 /** Fields and values of a record; undefined for what is none. */
 export const readJobRecord = (flat: readonly string[], id: string, queue: string): JobRecord | undefined => {
-  const fields: Record<string, string> = {}
-  for (let at = 0; at + 1 < flat.length; at += 2) fields[flat[at]!] = flat[at + 1]!
+  const fields: Partial<RecordFields> = {}
+  for (let at = 0; at + 1 < flat.length; at += 2) fields[flat[at] as keyof RecordFields] = flat[at + 1]!
   const state = jobStates.find(known => known === fields.state)
   if (!state) return undefined
   const status = {
@@ -77,7 +119,7 @@ export const movedTo = (flat: readonly string[], queue: string): string | undefi
   return to !== undefined && isQueueName(to) && to !== queue && wholeQueue(to) === wholeQueue(queue) ? to : undefined
 }
 
-const chainOf = ({ chain, steps }: Record<string, string>): JobRecord['chain'] => {
+const chainOf = ({ chain, steps }: Partial<RecordFields>): JobRecord['chain'] => {
   const read = steps === undefined ? undefined : readSteps(parsed(steps))
   return isId(chain) && read ? { id: chain, steps: read } : undefined
 }

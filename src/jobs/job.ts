@@ -42,18 +42,18 @@ const mostMoves = 16
 export interface ResultOptions {
   /** Default 30 s. */
   timeoutMs?: number
-  /** Ends the wait with Aborted. */
+  /** Aborting it ends the wait with Aborted. */
   signal?: AbortSignal
 }
 
 const resultNames = namesOf<ResultOptions>({ timeoutMs: true, signal: true })
 
-/** A job that was enqueued. Only a tracked one can tell of itself. */
+/** An enqueued job. Its methods work only if it is tracked. */
 export class Job<R = unknown> {
   readonly id: string
   /** `name:version` */
   readonly task: string
-  /** True when it was there already: another one of the same uniqueness, which goes on in its stead. */
+  /** True if it is a duplicate: this is the existing job, and no new one was enqueued. */
   readonly isTwin: boolean
   #jobQueue: JobQueue
   readonly #host: JobHost
@@ -69,14 +69,15 @@ export class Job<R = unknown> {
     this.isTwin = isTwin
   }
 
-  /** Of a queue that is spread over shards, the one of them that it is in. */
+  /** Its queue; with shards, the shard that holds it. */
   get queue(): string {
     return this.#jobQueue.name
   }
 
   /**
-   * Where it is.
-   * @throws HubError NoSuchJob when it was not tracked or the record has expired, NotEnqueued when Redis is away
+   * The state of the job.
+   *
+   * @throws HubError NoSuchJob when it was not tracked or the record has expired, NotEnqueued when Redis is unreachable
    */
   async status(): Promise<JobStatus> {
     let progress: Progress | undefined
@@ -93,11 +94,11 @@ export class Job<R = unknown> {
   }
 
   /**
-   * Waits for its end, without polling, and resolves to its result.
+   * Waits until the job ends, without polling, and resolves to its result.
    *
    * @param options `timeoutMs`: default 30 s; `signal` ends the wait with Aborted
-   * @throws HubError with the code of its last failure when it is dead, Expired, Aborted when it was cancelled, Timeout when it has not
-   *   ended by then, NoSuchJob, NotEnqueued
+   * @throws HubError with the code of its last failure when it is dead, Expired, Aborted when it was cancelled, Timeout
+   *   when it has not ended in time, NoSuchJob, NotEnqueued
    */
   async result(options: ResultOptions = {}): Promise<R> {
     refuseHubOptions(`result of job ${this.id}`, options, resultNames)
@@ -152,9 +153,9 @@ export class Job<R = unknown> {
   }
 
   /**
-   * Cancels it: one that waits never runs, the handler of one that runs has its signal fired.
+   * Cancels the job: if it is waiting, it will not run; if it is running, the abort signal of its handler fires.
    *
-   * @returns true when it certainly will not run to its end any more; false when its worker was told, or it had ended before
+   * @returns true if it will certainly not run to its end; false if its handler was notified, or it had already ended
    * @throws HubError NoSuchJob, NotEnqueued
    */
   async cancel(): Promise<boolean> {
@@ -164,9 +165,9 @@ export class Job<R = unknown> {
   }
 
   /**
-   * Has it taken now where it waits for its time or its next try; its tries go on as they are.
+   * Runs it now if it is scheduled or retrying. It keeps its count of tries.
    *
-   * @returns false when it does not wait so: it waits to be taken, runs, has ended, or has a key, which JobKey.run() has run
+   * @returns false if it is neither: it is already due, runs, has ended, or has a key (use JobKey.run())
    * @throws HubError NoSuchJob, NotEnqueued
    */
   async run(): Promise<boolean> {
@@ -189,7 +190,8 @@ export class Job<R = unknown> {
   }
 
   /**
-   * The chain that it is a step of; undefined for one that is none.
+   * The chain of which it is a step; undefined if it is not in a chain.
+   *
    * @throws HubError NoSuchJob, NotEnqueued
    */
   async chain(): Promise<Chain | undefined> {
@@ -243,7 +245,7 @@ export class Job<R = unknown> {
   }
 }
 
-/** A step of a chain: `pending` while the ones before it go on. */
+/** A step of a chain: `pending` until the steps before it have succeeded. */
 export type StepStatus = JobStatus | { id: string; queue: string; task: string; state: 'pending' }
 
 const unknown = { error: undefined, enqueuedMs: undefined, dueMs: undefined, startedMs: undefined, endedMs: undefined }
@@ -271,7 +273,7 @@ export const stepStates = (
 /** Of the step in this place, counted from 0: the same however often it is made, so that it comes once. */
 export const stepId = (chain: string, place: number): string => (place === 0 ? chain : `${chain}-${place + 1}`)
 
-/** Jobs one after the other: the next one starts when the one before is done. Each of them is tracked. */
+/** Jobs that run one after the other: each starts when the one before it has succeeded. All of them are tracked. */
 export class Chain<R = unknown> {
   /** Id of the first job. */
   readonly id: string
@@ -285,9 +287,10 @@ export class Chain<R = unknown> {
   }
 
   /**
-   * Where each step is. A step that was given up is dead; the chain goes on when that is tried again. Of a step whose record has gone, or that
-   * never comes, only its state is known.
-   * @throws HubError NoSuchJob when the records of all of them have gone, NotEnqueued when Redis is away
+   * The state of each step. If a step is dead, the chain continues when it is retried. Of a step whose record has
+   * expired, or that will never start, only the state is known.
+   *
+   * @throws HubError NoSuchJob when the records of all steps have expired, NotEnqueued when Redis is unreachable
    */
   async status(): Promise<StepStatus[]> {
     const states = await this.statusWith(undefined)
@@ -308,8 +311,9 @@ export class Chain<R = unknown> {
   }
 
   /**
-   * Waits for the end of all, and resolves to the result of the last step.
-   * @throws HubError as Job.result(), for the first step that does not end well
+   * Waits until the chain ends, and resolves to the result of the last step.
+   *
+   * @throws HubError as Job.result(), for the first step that fails
    */
   async result(options: ResultOptions = {}): Promise<R> {
     refuseHubOptions(`result of chain ${this.id}`, options, resultNames)
@@ -331,7 +335,8 @@ export class Chain<R = unknown> {
   }
 
   /**
-   * Cancels what has not ended: no further step starts.
+   * Cancels the steps that have not ended: no further step starts.
+   *
    * @throws HubError as status()
    */
   async cancel(): Promise<void> {

@@ -16,19 +16,19 @@ import {
 } from './cron.ts'
 import { Job, type JobHost } from './job.ts'
 
-/** An entry of a queue's schedules. */
+/** A schedule of a queue. */
 export interface Schedule extends ScheduleTimes {
   name: string
   queue: string
   task: string
   args: unknown
-  /** Its next time, Redis milliseconds; undefined when it is paused, or has none. */
+  /** Its next run, Redis milliseconds; undefined if it is paused, or has none. */
   nextMs: number | undefined
-  /** Since when it is paused; undefined: it is not. */
+  /** Since when it is paused; undefined if it is not. */
   pausedMs: number | undefined
-  /** When it last enqueued its job, Redis milliseconds; undefined when it never has. */
+  /** When it last enqueued its job, Redis milliseconds; undefined if never. */
   lastMs: number | undefined
-  /** Why its next time has passed: the workers that saw it do not know its time zone. Undefined: nothing is known of that. */
+  /** Why its next time has passed: no worker knows its time zone. Undefined if there is no such problem. */
   problem: string | undefined
 }
 
@@ -41,7 +41,7 @@ type Traced = <T>(
   enqueue: (span: { trace: TraceContext; sent(queue: string, id: string): void } | undefined) => Promise<T>,
 ) => Promise<T>
 
-/** The schedules of one queue. Workers of that queue keep them up. */
+/** The schedules of one queue. The workers of that queue run them. */
 export class Schedules {
   readonly #host: JobHost
   readonly #queue: JobQueue
@@ -54,7 +54,7 @@ export class Schedules {
     this.#traced = traced
   }
 
-  /** All of them, by name; what cannot be read is left out. @throws HubError NotEnqueued when Redis is away, HubClosed */
+  /** All schedules by name; unreadable ones are omitted. @throws HubError NotEnqueued when Redis is unreachable, HubClosed */
   async list(): Promise<Schedule[]> {
     const { cron, ticks } = this.#queue.keys
     const [texts, times] = (await this.#host.ask(client =>
@@ -70,7 +70,7 @@ export class Schedules {
     return found.sort((a, b) => (a.name < b.name ? -1 : 1))
   }
 
-  /** Nothing is enqueued any more until resume(). Returns false where there is no such schedule. */
+  /** Stops enqueuing until resume(). Returns false if there is no such schedule. */
   pause(name: string): Promise<boolean> {
     return this.#change(name, (entry, nowMs) => ({ ...entry, pausedMs: entry.pausedMs ?? nowMs }))
   }
@@ -80,7 +80,10 @@ export class Schedules {
     return this.#change(name, entry => ({ ...entry, pausedMs: undefined }))
   }
 
-  /** Enqueues its job now; its times stay as they are. The twin of a unique one that waits already; undefined where there is no such schedule. */
+  /**
+   * Enqueues its job now and does not change its times. Returns the existing job if it is a duplicate; undefined if
+   * there is no such schedule.
+   */
   async run(name: string): Promise<Job | undefined> {
     return this.#traced('schedules.run', undefined, span =>
       this.#host.change(async client => {
@@ -100,12 +103,12 @@ export class Schedules {
     )
   }
 
-  /** Returns whether there was one. */
+  /** Returns whether it existed. */
   remove(name: string): Promise<boolean> {
     return this.#host.change(client => this.#queue.removeSchedule(client, name))
   }
 
-  /** Writes one, in the place of an earlier one of its name; that was paused stays so. @throws HubError */
+  /** Writes a schedule, replacing one of the same name; a paused one stays paused. @throws HubError */
   async write(name: string, times: ScheduleTimes, step: Step, from: string | undefined): Promise<Schedule> {
     const { task, args, job, ttlMs } = step
     return this.#host.change(async client => {

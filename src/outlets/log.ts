@@ -8,13 +8,13 @@ import { prettyLine } from './pretty.ts'
 
 export type { Logger }
 
-/** What is logged, and how it looks: the settings of these names. */
+/** The settings of the log. */
 export interface LogOptions {
   logLevel: string
   logFormat: 'auto' | 'json' | 'pretty'
 }
 
-/** Lines on stderr, so that stdout stays the command's own. Payloads and secrets are never among the fields. */
+/** Writes lines to stderr, so that stdout belongs to the command. Fields never contain payloads or secrets. */
 export const makeLogger = ({ logLevel: level, logFormat }: LogOptions): Logger => {
   const isPretty = logFormat === 'pretty' || (logFormat === 'auto' && isatty(2))
   // Written before the call returns: what a process says last, before it ends, must not be what is missing.

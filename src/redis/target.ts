@@ -7,16 +7,17 @@ export type { Address, RedisOptions }
 /** A password that is asked for with each new connection, as tokens that expire are. */
 export type PasswordSource = () => string | Promise<string>
 
-/** Where Redis is, in code: ioredis' options, with `sentinels`, or with `cluster`. */
+/** Where Redis is: ioredis options, with `sentinels` or `cluster`. */
 export interface RedisTargetOptions extends Omit<RedisOptions, 'password'> {
   password?: string | PasswordSource | undefined
-  /** Nodes of a Cluster, to begin with. Not needed where the one that is named is a node: that is found out. */
+  /** Some nodes of a Cluster. Not needed if the named server is a node: pshub detects that. */
   cluster?: readonly Address[]
 }
 
 /**
- * What users give as `redis`: a URL, of one server or node (`redis://`, `rediss://`, `unix://`), of sentinels (`redis+sentinel://host,host/name`)
- * or of nodes of a Cluster (`redis+cluster://host,host`), or ioredis' options, with `sentinels` or `cluster`.
+ * The option `redis`: a URL of one server or node (`redis://`, `rediss://`, `unix://`), of sentinels
+ * (`redis+sentinel://host,host/name`) or of nodes of a Cluster (`redis+cluster://host,host`), or ioredis options, with
+ * `sentinels` or `cluster`.
  */
 export type RedisTarget = string | RedisTargetOptions
 

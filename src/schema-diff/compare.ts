@@ -10,9 +10,9 @@ import { compareKinds, compareListed } from './types.ts'
 const limits = { changes: 200, pairs: 3_000, steps: 50_000, depth: 100, nodes: 20_000, hops: 20 } as const
 
 /**
- * What changed between two schemas of the same task, and whether that breaks its callers: for arguments, when something
- * that was valid is not any more; for results, when something may come that could not before. Without a schema anything
- * goes. What it calls `fits` surely does; what it cannot tell is `unclear`.
+ * Compares two schemas of a task and finds out whether the change breaks callers: for arguments, if a valid value is
+ * now rejected; for results, if a new value may come. Without a schema everything is allowed. `fits` is certain; what
+ * cannot be determined is `unclear`.
  */
 export const compareSchemas = (
   before: Schema | undefined,

@@ -1,12 +1,12 @@
 import type { Documents } from './same.ts'
 import type { Schema } from './schema.ts'
 
-/** What a schema is for: values that callers send, or values that come back to them. */
+/** The use of a schema: values that callers send, or values that they receive. */
 export type Direction = 'args' | 'result'
 
 /**
- * `breaks`: arguments that were valid are refused, or a result may come that could not come before. `fits`: surely not.
- * `unclear`: that cannot be told from the schemas.
+ * `breaks`: valid arguments are now rejected, or a result may have new values. `fits`: nothing breaks. `unclear`: the
+ * schemas do not show it.
  */
 export type ChangeKind = 'breaks' | 'fits' | 'unclear'
 

@@ -2,23 +2,26 @@ import { readFileSync } from 'node:fs'
 import type { Kind } from './kinds.ts'
 
 /**
- * Who may do what in the registry: roles of those who log in by a proxy or a provider, and tasks of everybody.
- * A `who` is `user:<name>`, `group:<name>`, `role:<role>`, `token:<role>` (of those who showed that token), or `*` for anybody.
- * In names of users, groups and tasks `*` stands for any characters.
+ * Access rules of the registry: roles for users of a proxy or a provider, and tasks for everybody. A `who` is
+ * `user:<name>`, `group:<name>`, `role:<role>`, `token:<role>` (whoever logged in with that token), or `*` for
+ * everybody. In names of users, groups and tasks `*` stands for any characters.
  */
 export interface AccessRules {
-  /** Users and groups of each role; whoever fits several has the highest, whoever fits none is refused. */
+  /** Users and groups of each role. The highest matching role applies; without a match, access is denied. */
   roles?: { view?: readonly string[]; run?: readonly string[]; admin?: readonly string[] }
-  /** Which tasks who may see, and run. The first rule that fits somebody counts; whoever none fits sees no task. Default: all see all. */
+  /**
+   * Which tasks may be seen and run, and by whom. The first matching rule applies; without a match, no task is visible.
+   * Default: everybody sees all tasks.
+   */
   tasks?: readonly TaskRule[]
 }
 
-/** Which tasks somebody may see, and which of these they may run. */
+/** Tasks that somebody may see, and those that they may run. */
 export interface TaskRule {
   who: readonly string[]
-  /** What is not among these is not there for them: in lists, searches, figures and documents. */
+  /** All other tasks are hidden from them: in lists, searches, figures and documents. */
   see: readonly string[]
-  /** Of what they see. Default: all of it. Roles and `runTasks` hold as well. */
+  /** Of the visible tasks. Default: all. Roles and `runTasks` apply as well. */
   run?: readonly string[]
 }
 

@@ -1,7 +1,7 @@
 export const environmentColours = ['red', 'orange', 'green', 'blue', 'purple', 'grey'] as const
 export type EnvironmentColour = (typeof environmentColours)[number]
 
-/** What a registry is of, as its pages show it. */
+/** The environment of a registry, as its pages show it. */
 export interface Environment {
   name: string
   colour: EnvironmentColour
@@ -10,7 +10,7 @@ export interface Environment {
 /** Nothing that is invisible or turns the direction of writing, and no spaces at its ends. */
 const pattern = /^(?! )([^\p{C}\p{Zl}\p{Zp}:]{1,32})(?<! )(?::([a-z]+))?$/u
 
-/** The setting `environment`: `name` or `name:colour`; undefined for any other text. */
+/** Parses the setting `environment`: `name` or `name:colour`; undefined for any other text. */
 export const parseEnvironment = (text: string): Environment | undefined => {
   const [, name, given] = pattern.exec(text) ?? []
   if (name === undefined) return undefined

@@ -6,24 +6,25 @@ import { type Settings, type SettingsUser, settingsTable } from './table.ts'
 
 export { type MeasuringSetting, measuringSettings, type Settings, settingsTable } from './table.ts'
 
-/** Where values come from, strongest first. `flags` are texts as typed; `options` are values from code. */
+/** Sources of settings, strongest first. `flags` are texts as typed; `options` are values from code. */
 export interface Sources {
   options?: object
-  /** Names of options that are no settings, and somebody else's affair. */
+  /** Names of options that are not settings. */
   others?: readonly string[]
   flags?: Record<string, string | undefined>
   env?: Record<string, string | undefined>
   /** Path of a JSON file with settings by their names. */
   file?: string | undefined
-  /** Where a relative path of that file starts. Default: the working directory of the process. */
+  /** Base of a relative path of that file. Default: the working directory of the process. */
   folder?: string
-  /** In the place of the table's defaults. */
+  /** Replace the defaults of the table. */
   defaults?: Partial<Settings>
 }
 
 /**
- * Reads all settings of one user from their sources and checks them.
- * @throws ConfigError that names the setting, where its value came from, and what would be right
+ * Reads and checks all settings of one user.
+ *
+ * @throws ConfigError with the setting, the source of its value, and what would be valid
  */
 export const readSettings = (user: SettingsUser, sources: Sources): Readonly<Settings> => {
   const fromFile = sources.file === undefined ? {} : readFile(sources.file, sources.folder)

@@ -6,7 +6,7 @@ import type { Progress } from '../wire/stream.ts'
 import type { TaskBackoff } from './options.ts'
 import type { JsonSchema, Validate } from './schema.ts'
 
-/** Writes one line to the worker's log, marked with the task and the request's id. */
+/** Writes a line to the log of the worker, with the task and the request id. */
 export interface TaskLog {
   debug(message: string, fields?: Record<string, unknown>): void
   info(message: string, fields?: Record<string, unknown>): void
@@ -14,39 +14,40 @@ export interface TaskLog {
   error(message: string, fields?: Record<string, unknown>): void
 }
 
-/** What a handler is given besides its arguments. */
+/** The context of a handler. */
 export interface TaskContext {
   readonly id: string
   /** `name:version` */
   readonly task: string
-  /** Name of the service that called, as it named itself. */
+  /** Name of the calling service. */
   readonly from: string | undefined
-  /** Which try this is, of a job: 1 for the first one; of a run of merged jobs that of the key which failed most. Of a call always 1. */
+  /** Number of this try of a job, from 1; for merged jobs that of the key that failed most. Always 1 for a call. */
   readonly attempt: number
-  /** Whether it runs as a job: nobody waits for it. */
+  /** Whether it runs as a job. */
   readonly isJob: boolean
-  /** How long it waited before it was started, microseconds: in Redis, and in this worker. */
+  /** How long it waited before it started, in microseconds: in Redis, and in this worker. */
   readonly us: Pick<Phases, 'backlog' | 'queue'>
   /**
-   * Of a job with a key, and under noOverlap(): higher than that of all runs before it which had the same key, or shared its lock. Undefined
-   * without. Storage that refuses what comes with a lower one than it saw last is safe from a worker that was taken for dead.
+   * Fencing token, for a job with a key and under noOverlap(): higher than that of all earlier runs with the same key
+   * or lock. Let your storage reject writes with a lower token, to be safe from a worker that has lost its lease.
+   * Undefined otherwise.
    */
   readonly fence?: number | undefined
-  /** Fires when the call's time is up, its caller gave up, or the worker leaves. Pass it on to what can be stopped. */
+  /** Aborted when the deadline passes, the caller cancels, or the worker stops. Pass it on to everything that can be cancelled. */
   readonly signal: AbortSignal
-  /** Milliseconds until the deadline; Infinity when there is none. */
+  /** Milliseconds until the deadline; Infinity without one. */
   remainingMs(): number
   readonly log: TaskLog
   /**
-   * Says how far it is: to a caller that gave `onProgress`, and of a job to whoever looks at its status. Some four times a second the last one
-   * is told. Throws ConfigError for what is no progress.
+   * Reports progress to a caller with `onProgress`, and in the status of a job. The last report is sent about four
+   * times a second. Throws ConfigError for invalid progress.
    */
   progress(progress: Progress): void
-  /** Calls another task, typed as hub.call is, with what remains of this call's time and under the same trace. Throws HubError. */
+  /** Calls another task, like hub.call, with the remaining time of this call and in the same trace. Throws HubError. */
   call<A = unknown, R = unknown>(task: string | Declaration<A, R>, ...given: Given<A, NestedOptions>): Promise<R>
 }
 
-/** What may be said of a call that a handler makes; as for hub.call. */
+/** Options of a nested call, as for hub.call. */
 export interface NestedOptions {
   timeoutMs?: number
   signal?: AbortSignal
@@ -58,13 +59,13 @@ export const nestedOptionNames = namesOf<NestedOptions>({ timeoutMs: true, signa
 declare const types: unique symbol
 declare const chunks: unique symbol
 
-/** What there is of a task for those who call it, with or without its handler: give it to `hub.call` for typed arguments and result. */
+/** A task as callers see it, with or without its handler: pass it to `hub.call` for typed arguments and result. */
 export interface Declaration<Args = unknown, Result = unknown, Chunk = unknown> {
   readonly name: TaskName
   readonly description: string
   readonly args: JsonSchema | undefined
   readonly result: JsonSchema | undefined
-  /** The schema of what its handler yields, or true where it yields and none was given; undefined: it does not, as far as is known. */
+  /** Schema of the chunks that its handler yields, or true if it yields without one; undefined if it does not yield, as far as is known. */
   readonly yields: JsonSchema | true | undefined
   readonly timeoutMs: number
   readonly idempotent: boolean
@@ -120,16 +121,16 @@ export type ArgsUnder<Tasks, T, A> = Under<Tasks, T, 'args', A>
 export type ResultUnder<Tasks, T, R> = Under<Tasks, T, 'result', R>
 export type ChunkUnder<Tasks, T, C> = Under<Tasks, T, 'chunk', C>
 
-/** A task as it is called: by its name, or as what defineTask returned. */
+/** A task to call: its name, or the return value of defineTask. */
 export type Called<Tasks = AnyTasks> = NameOf<Tasks> | Declaration<never>
 /** Undefined for what is no task, whatever its type says. */
 export const calledName = (task: Called): string => (typeof task === 'string' ? task : task?.name?.full)
-/** Of a task that is called; unknown of a name that the hub was not told of. */
+/** The arguments of a task; unknown for a name without types. */
 export type ArgsOf<T, Tasks = AnyTasks> = T extends Declaration<infer Args> ? Args : ArgsUnder<Tasks, T, unknown>
-/** What a task yields; unknown of a name that the hub was not told of. */
+/** The chunks of a task; unknown for a name without types. */
 export type ChunkOf<T, Tasks = AnyTasks> =
   T extends Declaration<never, unknown, infer Chunk> ? Chunk : ChunkUnder<Tasks, T, unknown>
-/** The result of a task; unknown of a name that the hub was not told of. */
+/** The result of a task; unknown for a name without types. */
 export type ResultOf<T, Tasks = AnyTasks> =
   T extends Declaration<never, infer Result> ? Result : ResultUnder<Tasks, T, unknown>
 /** The same for one of several, with its task. */

@@ -18,9 +18,9 @@ export type OutputOf<S> = S extends undefined
 export type ToldOf<S> = S extends StandardSchema<unknown, infer Output> ? Received<Output> : InputOf<S>
 
 /**
- * The TypeScript type of the values a JSON Schema literal describes, as far as TypeScript can tell: type, properties,
- * required, items, prefixItems, enum, const, anyOf, oneOf, allOf, additionalProperties. Of what TypeBox makes it is the type that this
- * says. Anything else is `unknown`.
+ * The TypeScript type of the values that a JSON Schema literal describes. Supported: type, properties, required, items,
+ * prefixItems, enum, const, anyOf, oneOf, allOf, additionalProperties, and the types of TypeBox. Anything else is
+ * `unknown`.
  */
 export type FromSchema<S> = S extends { static: unknown; params: unknown[] }
   ? (S & { params: [] })['static']
@@ -88,8 +88,9 @@ type FromOpenObject<S> = S extends { '~kind': 'Record'; patternProperties: infer
 type RequiredOf<S> = S extends { required: readonly (infer R)[] } ? R : never
 
 /**
- * The type of what a caller receives of a value that went through JSON: nothing is null, and absent where it is a property's, a Date a text,
- * and so is what else has a toJSON whatever that makes of it. Functions and symbols do not travel, nor what maps and sets hold.
+ * The type of a value after its way through JSON: undefined becomes null, or absent as a property; a Date becomes a
+ * string, and other objects with toJSON what that returns. Functions, symbols and the contents of maps and sets are
+ * lost.
  */
 export type Received<T> = unknown extends T ? T : T extends void ? null : AsJson<T>
 

@@ -2,21 +2,21 @@ import { ConfigError } from '../wire/errors.ts'
 import { isYielding } from '../wire/returned.ts'
 import { afterwards, isStandard } from './standard.ts'
 
-/** What is said of a task that merges its jobs, beside what is said of any. */
+/** Options of a task that merges its jobs. */
 export interface MergedOptions<Payload = unknown> {
-  /** How many keys one run gets at the most, 1 to 100. Default 1. */
+  /** Maximum number of keys per run, 1 to 100. Default 1. */
   batch?: number
-  /** How many payloads of each of these at the most, 1 to 10,000; the others come in the next run. Default 1000. */
+  /** Maximum number of payloads per key and run, 1 to 10,000; the rest comes in the next run. Default 1000. */
   maxPayloads?: number
-  /** Which score counts where a payload is enqueued that waits already: the last one it was given (default), or the first. */
+  /** Which score counts if an equal payload is already waiting: the last one (default) or the first. */
   scores?: 'first' | 'last'
-  /** What travels of a payload, as JSON; `args` describes that. Default: the payload. */
+  /** Converts a payload to the JSON that is sent; `args` describes that JSON. Default: the payload itself. */
   serialize?: (payload: Payload) => unknown
-  /** The payload again, for the handler. */
+  /** Converts that JSON back to a payload for the handler. */
   deserialize?: (json: unknown) => Payload
 }
 
-/** The payloads of each key of a run, those with lower scores first; of the keys first those that were due first. */
+/** The payloads of each key of a run, lower scores first; keys in the order in which they were due. */
 export type ByKey<Payload> = Map<string, Payload[]>
 
 export const defaultBatch = 1

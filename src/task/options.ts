@@ -7,7 +7,7 @@ import { checkMergedOptions, type MergedOptions } from './merged.ts'
 import type { JsonSchema } from './schema.ts'
 import { isStandard } from './standard.ts'
 
-/** How a task is declared. Everything but the handler is published to the registry. */
+/** How a task is declared. Everything except the handler is published to the registry. */
 export interface TaskOptions<
   A = JsonSchema,
   R = JsonSchema,
@@ -15,56 +15,55 @@ export interface TaskOptions<
   Payload = never,
   Y = JsonSchema | true,
 > extends MergedOptions<Payload> {
-  /** What it does, in Markdown; the first line is shown in lists. */
+  /** What the task does, in Markdown; lists show the first line. */
   description?: string
   /**
-   * JSON Schema (2020-12) of the arguments, written in place, made by TypeBox, or a schema that speaks Standard Schema (zod, arktype, valibot):
-   * its JSON Schema is published, and the handler is given what its validator makes of the arguments. Without one anything is accepted.
+   * JSON Schema (2020-12) of the arguments, written in place, made by TypeBox, or a schema with Standard Schema support
+   * (zod, arktype, valibot): its JSON Schema is published, and the handler receives the output of its validator.
+   * Without a schema any arguments are accepted.
    */
   args?: A
-  /** The same of the result: what its validator makes of what the handler returns is what travels. Without one any JSON does. */
+  /** Schema of the result: the output of its validator is sent to the caller. Without a schema any JSON is accepted. */
   result?: R
   /**
-   * The same of each chunk that its handler yields, as it travels: what does not fit ends the handler with InvalidResult. Readers of its stream know it by that, and
-   * `pshub types` writes it down. True: it yields, and anything may come. Default: true of a `function*` or `async function*`.
+   * Schema of each chunk that the handler yields: a chunk that does not match ends the handler with InvalidResult.
+   * Callers and `pshub types` use it. True: it yields chunks of any kind. Default: true for a `function*` or `async
+   * function*`.
    */
   yields?: Y
-  /** For calls that give no time of their own. Default 5000. */
+  /** Timeout of calls that set none. Default 5000. */
   timeoutMs?: number
-  /** True when running twice does no harm: then a call is run again elsewhere if its worker dies. Default false. */
+  /** True if running it twice is safe: then another worker runs a call again if its worker crashes. Default false. */
   idempotent?: boolean
   /**
-   * Running it by mistake does harm: true, or why, in a sentence for people (at most 500 characters). `pshub call` and the form of the registry
-   * ask before they run it; programs are not asked. Default false.
+   * The task needs a confirmation: true, or the reason in a sentence (at most 500 characters). `pshub call` and the
+   * form of the registry ask before they run it; programs are not asked. Default false.
    */
   dangerous?: boolean | string
   /** How long it may run as a job. Default 30 minutes. */
   jobTimeoutMs?: number
-  /** How often a job is tried again when it fails, unless the job itself says otherwise. Default 25. */
+  /** How often a job is retried when it fails, unless the job sets it. Default 25. */
   retries?: number
   /**
-   * How long it waits before that. A function returns milliseconds, or undefined for a job that is to be given up. Default `exponential`, of
-   * merged jobs `polynomial`.
+   * Wait before a retry. A function returns milliseconds, or undefined for a job that shall be dead. Default
+   * `exponential`, for merged jobs `polynomial`.
    */
   backoff?: TaskBackoff
   /**
-   * Each job is given a key when it is enqueued. `ordered`: those with the same key run one after the other, in that order, across all
-   * workers of all languages. `merged`: those with the same key that wait are handed to the handler together, each payload once, and no two
-   * runs have the same key at a time. Default: jobs have no keys.
+   * Jobs of this task have keys. `ordered`: jobs with the same key run one at a time, in order, across all workers of
+   * all languages. `merged`: waiting jobs with the same key are passed to the handler together, each payload once, and
+   * a key has at most one run at a time. Default: no keys.
    */
   keyed?: K
-  /**
-   * Of a keyed job that failed and is to be tried again: `hold` (default), the next ones of its key wait for that; `pass`: they do not,
-   * and it comes behind them.
-   */
+  /** While a failed keyed job waits for its retry: `hold` (default) makes the next jobs of its key wait; `pass` runs them first. */
   onFailure?: 'hold' | 'pass'
-  /** For a handler that computes: it runs in threads of this task's own, so many at once. Default: in the main thread. */
+  /** For a handler that computes: run it in this many threads of its own. Default: in the main thread. */
   threads?: number
-  /** Where these threads find the task: `import.meta.url` of a module that exports it. `pshub worker` knows that by itself. */
+  /** The module that exports the task, for its threads: `import.meta.url`. `pshub worker` sets it. */
   module?: string
 }
 
-/** `attempt`: how often it has failed by now. */
+/** `attempt`: how often it has failed so far. */
 export type TaskBackoff = Backoff | ((error: unknown, attempt: number) => number | undefined)
 
 const optionTypes: Record<keyof TaskOptions, string> = {

@@ -49,8 +49,7 @@ class Reading {
     const schema = this.#schemaAt(this.#schema, whole, false) as Part
     for (const { from, part } of this.#references) this.#follow(from, part)
     for (const { from } of this.#references)
-      if (this.#meetsItself(from.pointer))
-        throw new SchemaProblem(`${from.pointer}/$ref`, 'refers to itself endlessly')
+      if (this.#meetsItself(from.pointer)) throw new SchemaProblem(`${from.pointer}/$ref`, 'refers to itself endlessly')
     return { schema, pointers: this.#pointers, targets: this.#targets }
   }
 

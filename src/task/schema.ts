@@ -107,8 +107,8 @@ export const compileForeign = (text: string): Validate => {
 }
 
 /**
- * Why a schema that came from the registry is not to be used: too large, too deep, or not valid. It is looked at as data and never
- * compiled. Undefined when it may be used.
+ * Why a schema of the registry cannot be used: too large, too deep, or invalid. It is read as data and never compiled.
+ * Undefined if it can be used.
  */
 export const whyUnusable = (schema: unknown): string | undefined => {
   try {

@@ -7,8 +7,8 @@ import { publishedOf } from './libraries/published.ts'
 import type { JsonSchema } from './schema.ts'
 
 /**
- * A schema of a library that speaks Standard Schema and Standard JSON Schema (standardschema.dev): zod, arktype, valibot and others.
- * `Input` is what travels to it, `Output` what its validator makes of that.
+ * A schema of a library with Standard Schema and Standard JSON Schema support (standardschema.dev): zod, arktype,
+ * valibot and others. `Input` is what is sent, `Output` what its validator returns.
  */
 export interface StandardSchema<Input = unknown, Output = Input> {
   readonly '~standard': {

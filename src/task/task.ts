@@ -53,42 +53,45 @@ export {
 export type { Guards } from './guards.ts'
 export { type TaskBackoff, type TaskOptions, withoutHandler } from './options.ts'
 
-/** What runs merged jobs: the payloads of each key. */
+/** The handler of merged jobs: it receives the payloads of each key. */
 export type MergedHandler<Payload> = (byKey: ByKey<Payload>, context: TaskContext) => unknown
-/** What runs a task: it is given the arguments, checked, and the run's context. What it returns, or resolves with, is the result. */
+/**
+ * The handler of a task: it receives the checked arguments and the context of the run. Its return value, or what it
+ * resolves with, is the result.
+ */
 export type Handler<Args = unknown, Result = unknown, Chunk = unknown> = (
   args: Args,
   context: TaskContext,
 ) => Result | Promise<Result> | ResultByYields<Result, Chunk>
 
-/** What a worker is about to run, on its way through what use() was given. */
+/** A request that a worker is about to run, as middleware sees it. */
 export interface TaskRequest {
   /** `name:version` */
   task: string
-  /** Checked by the schema before; what is changed of them is not checked again. */
+  /** Already checked by the schema; changes are not checked again. */
   args: unknown
 }
-/** Runs a request: the handler itself, or a middleware around it. */
+/** Runs a request: the handler, or a middleware around it. */
 export type TaskRun = (request: TaskRequest, context: TaskContext) => unknown
-/** Wraps what is behind it: may look at a request and its result, change them, answer by itself, or throw. */
+/** Wraps the handler: it can inspect or change the request and the result, return a result itself, or throw. */
 export type TaskMiddleware = (next: TaskRun, guards: Guards) => TaskRun
 
-/** A task with its handler: give it to a Worker, or to `hub.call` for typed arguments and result. */
+/** A task with its handler: pass it to a Worker, or to `hub.call` for typed arguments and result. */
 export interface Task<Args = unknown, Result = unknown, Chunk = unknown> extends Declaration<Args, Result, Chunk> {
   readonly kind: 'task'
   readonly handler: Handler<Args, Result>
 }
 
-/** A task without its handler, for a file that its callers and its workers share. */
+/** A task without its handler, for a file that callers and workers share. */
 export interface Contract<Args = unknown, Result = unknown, Parsed = Args, Made = Result, Chunk = unknown>
   extends Declaration<Args, Result, Chunk> {
   readonly kind: 'contract'
   /**
-   * The task that a worker serves. The contract stays as it is.
+   * Returns the task that a worker serves. The contract does not change.
    *
-   * @param handler is given the arguments, as the validator of a library's schema made them; its result is checked against the contract's
-   *   schema, if that has one
-   * @param serving how it is run, where that is not the contract's affair: `threads`, and `module`, which exports what this returns
+   * @param handler receives the arguments as parsed by the validator of a schema library; its result is checked against
+   *   the result schema of the contract, if it has one
+   * @param serving options of the worker side: `threads`, and `module`, the module that exports the returned task
    * @throws ConfigError
    */
   handler<Returned>(
@@ -108,14 +111,14 @@ export interface Contract<Args = unknown, Result = unknown, Parsed = Args, Made 
   >
 }
 
-/** The same of a task that merges its jobs. */
+/** A contract of a task that merges its jobs. */
 export interface MergedContract<Payload = unknown, Parsed = Payload> extends Declaration<Payload, unknown> {
   readonly kind: 'contract'
   /** As Contract.handler(). */
   handler(handler: MergedHandler<Parsed>, serving?: Serving): Task<Payload>
 }
 
-/** What a handler may be given beside itself. */
+/** Options of the worker side of a task. */
 export type Serving = Pick<TaskOptions, 'threads' | 'module'>
 const servingNames = namesOf<Serving>({ threads: true, module: true })
 
@@ -131,14 +134,14 @@ export const defaultTimeoutMs = 5000
 export const defaultJobTimeoutMs = 30 * 60 * 1000
 
 /**
- * Declares a task. The type of its arguments follows from their schema where that is written in place (or `as const`), that of its result
- * from the result's schema; where there is none, from what the handler returns, as it is after its way through JSON. Without a handler it
- * is a contract, whose `handler` makes the task of it elsewhere. One that yields (`async function*`) sends what it yields to callers of
- * `hub.stream()` as it comes; for all others its result is what it returns, or where that is nothing or null the list of what it yielded. The handler of one that is `keyed: 'merged'` is given a Map of keys and their
- * payloads.
+ * Declares a task. The types of its arguments and result follow from their schemas, if these are written in place (or
+ * `as const`); without a result schema, from the return type of the handler. Without a handler it returns a contract;
+ * its method `handler` makes the task. A generator (`async function*`) sends what it yields to callers of
+ * `hub.stream()`. Other callers receive its return value, or the list of its chunks if it returns nothing or null. With
+ * `keyed: 'merged'` the handler receives a Map of keys and their payloads.
  *
  * @param fullName `name:major.minor`
- * @throws ConfigError for a malformed name, an invalid schema or an option that does not exist
+ * @throws ConfigError for a malformed name, an invalid schema or an unknown option
  */
 export function defineTask<
   const A = undefined,
@@ -261,10 +264,10 @@ const parsing = (handler: Handler, parseArgs: Parse | undefined, parseResult: Pa
   }
 }
 
-/** Whether defineTask made it, with a handler. */
+/** Whether the value is a task with a handler, made by defineTask. */
 export const isTask = (value: unknown): value is Task => isMarked(value) && value.kind === 'task'
 
-/** Whether defineTask made it, without a handler. */
+/** Whether the value is a contract, made by defineTask without a handler. */
 export const isContract = (value: unknown): value is Contract => isMarked(value) && value.kind === 'contract'
 
 const isMarked = (value: unknown): value is Task | Contract =>

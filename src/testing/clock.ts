@@ -23,8 +23,9 @@ const turn = (): Promise<void> => new Promise(resolve => setImmediate(resolve))
 const realSleep = (ms: number): Promise<void> => new Promise(resolve => globalThis.setTimeout(resolve, ms))
 
 /**
- * The clock of pshub in this process and of its Redis in memory. It goes on by itself, so that nothing hangs; a test moves it on, and what is due
- * on the way happens in its order: schedules, retries, deadlines, ends of leases and keys. Timers of handlers are their own.
+ * The clock of pshub in this process and of its Redis in memory. It runs by itself, so that nothing hangs; a test can
+ * advance it, and everything due on the way happens in order: schedules, retries, deadlines, expiring leases and keys.
+ * Timers of handlers are not affected.
  */
 export class TestClock {
   readonly #redis: MemoryRedis
@@ -39,15 +40,16 @@ export class TestClock {
     tieDate(true)
   }
 
-  /** Milliseconds since 1970, as pshub and its Redis have it. */
+  /** Milliseconds since 1970 on the clock of the test. */
   get nowMs(): number {
     return Math.floor(wallMs())
   }
 
   /**
-   * Moves the clock on. Resolves when what was due by then has happened. A handler that has begun is given a tenth of a second to end, of
-   * real time, before the clock goes past it.
-   * @throws ConfigError for what is no time to come
+   * Advances the clock. Resolves when everything due by then has happened. A running handler gets a tenth of a second
+   * of real time to end before the clock passes it.
+   *
+   * @throws ConfigError for a negative or invalid time
    */
   async advance(ms: number): Promise<void> {
     if (!(Number.isFinite(ms) && ms >= 0))
@@ -64,7 +66,7 @@ export class TestClock {
     }
   }
 
-  /** Moves the clock on to a time, given as a Date or as milliseconds since 1970. @throws ConfigError when that has passed */
+  /** Advances the clock to a time: a Date or milliseconds since 1970. @throws ConfigError if it has passed */
   async advanceTo(time: Date | number): Promise<void> {
     await this.advance(Number(time) - wallMs())
   }

@@ -4,7 +4,7 @@ import type { Runs } from './runs.ts'
 import type { TestWorker } from './worker.ts'
 
 export interface DrainOptions {
-  /** For how long, in real time, handlers may take in all. Default 5000. */
+  /** How long handlers may take in total, in real time. Default 5000. */
   timeoutMs?: number
 }
 

@@ -2,20 +2,20 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Called, calledName } from '../task/task.ts'
 import type { MemoryRedis, PutJob } from './redis/server.ts'
 
-/** A job as it was put into Redis. */
+/** An enqueued job. */
 export interface EnqueuedJob {
   id: string
   /** `name:version` */
   task: string
   args: unknown
   queue: string
-  /** When it is to begin at the earliest, milliseconds since 1970 on the clock of the test. */
+  /** When it is due, milliseconds since 1970 on the clock of the test. */
   dueMs: number
-  /** Its key, where it has one. */
+  /** Its key, if it has one. */
   key?: string
 }
 
-/** No job as it was expected was enqueued. `expected` and `actual` are what test frameworks show side by side. */
+/** The expected job was not enqueued. Test frameworks show `expected` and `actual` next to each other. */
 export class NotEnqueuedAsExpected extends Error {
   override readonly name = 'NotEnqueuedAsExpected'
   readonly expected: unknown

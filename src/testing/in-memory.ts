@@ -17,12 +17,12 @@ import { TestWorker } from './worker.ts'
 export const jobModes = ['run', 'inline', 'wait'] as const
 
 export interface InMemoryOptions {
-  /** What the worker runs. Without any, there is none: for what only calls and enqueues. Default none. */
+  /** Tasks of the worker. Without tasks there is no worker: only call and enqueue. Default none. */
   // biome-ignore lint/suspicious/noExplicitAny: tasks of any arguments and results go together here
   tasks?: readonly Task<any, any>[]
   /**
-   * `run`: the worker runs jobs in the background, as in production. `inline`: enqueue() resolves when the job has run, and rejects with what
-   * its handler threw. `wait`: jobs wait until drain(). Default run.
+   * `run`: the worker runs jobs in the background, as in production. `inline`: enqueue() resolves when the job has run,
+   * and rejects with the error of its handler. `wait`: jobs wait until drain(). Default run.
    */
   jobs?: (typeof jobModes)[number]
   /** Further options of the worker, such as its queue. */
@@ -31,33 +31,35 @@ export interface InMemoryOptions {
   hub?: Omit<HubOptions, 'redis'>
 }
 
-/** A hub and a worker, as they are in production, on a Redis in this process. */
+/** A hub and a worker on a Redis in this process, otherwise as in production. */
 export interface InMemory {
   readonly hub: Hub
   readonly worker: TestWorker
-  /** The Redis: give `redis.target` as `redis` to further hubs and workers, and have it go away. */
+  /** The Redis: pass `redis.target` as `redis` to further hubs and workers, or make it unreachable. */
   readonly redis: TestRedis
   readonly clock: TestClock
-  /** Starts another worker, of the same tasks and options but for those that are given. It ends with the rest. @throws ConfigError, StartFailed */
+  /** Starts another worker with the same tasks and options, except those passed. close() stops it too. @throws ConfigError, StartFailed */
   startWorker(options?: Omit<Partial<WorkerOptions>, 'redis'>): Promise<TestWorker>
-  /** The jobs that were enqueued so far, of a task or all: the first one first. */
+  /** The jobs enqueued so far, of one task or all, the first one first. */
   enqueued(task?: Called): EnqueuedJob[]
   /**
-   * Looks for a job that was enqueued with these arguments, or with any. Matchers of the test framework may stand in them. Returns the first one.
+   * Expects a job that was enqueued with these arguments, or with any. Arguments may contain matchers of the test
+   * framework. Returns the first match.
+   *
    * @throws NotEnqueuedAsExpected
    */
   expectEnqueued(task: Called, args?: unknown): EnqueuedJob
-  /** Runs what waits to be run now, and what that enqueues, until nothing is left. Returns how many handlers ran. What is due later stays. */
+  /** Runs all due jobs, and the jobs that they enqueue, until none is left. Returns how many handlers ran. Scheduled jobs stay. */
   drain(options?: DrainOptions): Promise<number>
-  /** Ends all of it. With `await using` it ends by itself. */
+  /** Closes everything. `await using` does it automatically. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
- * Makes a hub and a worker that need no Redis: no socket, no server, no waiting for seconds.
+ * Creates a hub and a worker that need no Redis: no socket, no server, no waiting.
  *
- * @throws ConfigError for wrong options, and when the package wasmoon-lua5.1 is not installed
+ * @throws ConfigError for invalid options, and when the package wasmoon-lua5.1 is not installed
  */
 export const inMemory = async ({ tasks = [], jobs = 'run', worker, hub }: InMemoryOptions = {}): Promise<InMemory> => {
   if (!jobModes.includes(jobs))

@@ -5,9 +5,9 @@ import type { MemoryRedis } from './redis/server.ts'
 /** How far the clock is moved on at most until all have found Redis again. */
 const backMs = 5000
 
-/** The Redis of a test, from the outside. */
+/** The Redis of a test. */
 export class TestRedis {
-  /** Give it as `redis` to further hubs and workers of the test. */
+  /** Pass it as `redis` to further hubs and workers of the test. */
   readonly target: RedisTargetOptions
   readonly #redis: MemoryRedis
   readonly #clock: TestClock
@@ -26,14 +26,14 @@ export class TestRedis {
     this.#users = users
   }
 
-  /** All connections break, and no new one is made. What is in it stays. Resolves when the hub and the worker have noticed. */
+  /** Makes it unreachable: all connections break, and new ones fail. Its data stays. Resolves when the hub and the worker have noticed. */
   async goAway(): Promise<void> {
     this.#wereConnected = this.#users().map(({ connections }) => connections)
     this.#redis.goAway()
     await this.#clock.quiet({ isPatient: false })
   }
 
-  /** It is there again, with all that was in it. Resolves when the hub and the worker have found it, for which the clock is moved on. */
+  /** Makes it reachable again, with its data. Resolves when the hub and the worker have reconnected; this advances the clock. */
   async comeBack(): Promise<void> {
     this.#redis.comeBack()
     const end = this.#clock.nowMs + backMs
@@ -48,8 +48,9 @@ export class TestRedis {
   }
 
   /**
-   * Runs one command, as redis-cli would, to look at what is there or to put something there.
-   * @throws Error as Redis answers
+   * Runs one command, like redis-cli, to read or write data.
+   *
+   * @throws Error as Redis replies
    */
   command(name: string, ...words: (string | number)[]): unknown {
     return this.#redis.command(name, ...words.map(String))

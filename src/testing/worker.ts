@@ -11,7 +11,7 @@ const leaseMs = 600_000
 /** What a lease is by default: so long it takes until others see that a worker died. */
 const deathMs = 4000
 
-/** A worker in this process, which can be killed as its process could be, and started again. */
+/** A worker in this process that can be killed like a process, and started again. */
 export class TestWorker {
   readonly #redis: MemoryRedis
   readonly #runs: Runs
@@ -25,23 +25,23 @@ export class TestWorker {
     this.#options = options
   }
 
-  /** The worker itself. @throws ConfigError when none runs */
+  /** The current worker. @throws ConfigError when none is running */
   get worker(): Worker {
     if (this.#present) return this.#present.worker
     throw new ConfigError('This worker is stopped or killed; start() makes a new one.')
   }
 
-  /** What happens in it. @throws ConfigError when none runs */
+  /** Its events. @throws ConfigError when none is running */
   get events(): Events {
     return this.worker.events
   }
 
-  /** Requests that run now. */
+  /** Number of running requests. */
   get busy(): number {
     return this.#present?.worker.busy ?? 0
   }
 
-  /** Those that it serves now. */
+  /** The queues it serves now. */
   get queues(): string[] {
     return this.#present?.worker.look().map(({ queue }) => queue) ?? []
   }
@@ -50,7 +50,7 @@ export class TestWorker {
     return this.#present?.line.connections ?? 0
   }
 
-  /** Starts one, also after die() and stop(): it is a new one, as a process that was started again. @throws ConfigError, StartFailed */
+  /** Starts a new worker, also after die() and stop(). @throws ConfigError, StartFailed */
   async start(): Promise<void> {
     if (this.#present) throw new ConfigError('This worker is already running.')
     const line = new Line(this.#redis)
@@ -60,7 +60,7 @@ export class TestWorker {
     this.#present = { worker, line }
   }
 
-  /** Lets what runs finish, for `graceMs`, and says goodbye, as on SIGTERM. */
+  /** Stops it gracefully: running tasks may finish for `graceMs`, as on SIGTERM. */
   async stop(options: { graceMs?: number } = {}): Promise<void> {
     const { worker } = this.#present ?? {}
     this.#present = undefined
@@ -68,9 +68,9 @@ export class TestWorker {
   }
 
   /**
-   * As if its process were killed: its connections are gone with all that was under way, and its lease ends 4 s later, on the test's clock, when
-   * another worker takes over what it held. The signals of its handlers fire: the process of the test goes on, so they do, too, and what they
-   * return reaches nobody.
+   * Kills it like a process: its connections and everything in flight are gone, and its lease expires 4 s later on the
+   * clock of the test, when another worker takes over its requests. The signals of its handlers are aborted; handlers
+   * keep running in this process, but their results reach nobody.
    */
   die(): void {
     const { worker, line } = this.#present ?? {}
@@ -82,7 +82,7 @@ export class TestWorker {
     this.#dead.push(worker.stop({ graceMs: 0 }))
   }
 
-  /** Resolves when nothing of those that died is left in this process. */
+  /** Resolves when nothing of killed workers runs in this process. */
   async buried(): Promise<void> {
     await Promise.all(this.#dead)
   }

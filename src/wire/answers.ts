@@ -59,34 +59,34 @@ export interface Beat {
   shards: string | undefined
 }
 
-/** A queue at one moment, as Redis has it. */
+/** Figures of a queue at one moment. */
 export interface QueueFigures {
-  /** Requests that wait. */
+  /** Number of waiting requests. */
   length: number
-  /** How long the first of them has waited; 0 when none waits, undefined when it carries no time. */
+  /** Wait of the first request; 0 if none waits, undefined if it has no time. */
   oldestMs: number | undefined
   jobs: {
-    /** Jobs that wait to be taken. */
+    /** Number of waiting jobs. */
     waiting: number
-    /** For how long the one of them has been due that was due first; 0 when none waits, undefined when it carries no time. */
+    /** Time since the first waiting job was due; 0 if none waits, undefined if it has no time. */
     oldestMs: number | undefined
-    /** Jobs that wait for their time, and for their next try; jobs that were given up. */
+    /** Numbers of scheduled, retrying and dead jobs. */
     scheduled: number
     retrying: number
     dead: number
   }
-  /** Keys of jobs: how many wait, how many run; how late the first of those is that are due, and for how long one has run at the most. */
+  /** Figures of the keys of its jobs. */
   keys: KeyFigures
 }
 
-/** Keys of the jobs of a queue at one moment, as Redis has them. */
+/** Keys of the jobs of a queue at one moment. */
 export interface KeyFigures {
-  /** That are due, or wait for their time. */
+  /** Keys that are due or scheduled. */
   waiting: number
   running: number
-  /** Since the key was due that has been for the longest; 0 when none is. */
+  /** Time since the first due key was due; 0 if none is due. */
   lagMs: number
-  /** 0 when none runs. */
+  /** Longest run of a key; 0 if none is running. */
   longestMs: number
 }
 

@@ -61,7 +61,7 @@ export const errorTable = {
 /** The codes of the table. */
 export type ErrorCode = keyof typeof errorTable
 
-/** What a handler calls a failure that its callers are to expect, as `NoSuchCity`; see TaskError. */
+/** A code that a handler chooses for an expected failure, such as `NoSuchCity`; see TaskError. */
 export type OwnCode = string & Record<never, never>
 
 /** One offending field: where it is (JSON Pointer, '' is the whole value) and what is wrong with it. */
@@ -70,13 +70,20 @@ export interface Problem {
   message: string
 }
 
-/** What travels in a reply's `error`. */
+/** What travels in a reply's `error`. PROTOCOL.md's table is made of these comments. */
 export interface WireError {
+  /** Required: a code of section 7, or the handler's own: `^[A-Z][A-Za-z0-9]{0,63}$`. */
   code: string
+  /** Required, for people. MUST NOT hold a stack trace. */
   message: string
+  /** Overrides the table of section 7. */
   retryable?: boolean
-  /** The HTTP status that the handler chose. */
+  /** HTTP status from 400 to 599, chosen by the handler; counts with `TaskFailed` and the handler's own codes only. */
   status?: number
+  /**
+   * For programs; nested at most 63 levels deep. Of `InvalidArgs` and `InvalidResult`: `{"problems":[{"pointer","message"}]}` with JSON
+   * Pointers.
+   */
   data?: unknown
 }
 
@@ -84,43 +91,43 @@ export interface WireError {
 export type Judged = Pick<WireError, 'code' | 'status'>
 
 /**
- * How calls and jobs end. `rejected`: certainly not run, or turned away by the handler, with a TaskError of a status under 500. `failed`: all
- * else that did not end well.
+ * How calls and jobs end. `rejected`: not run, or rejected by the handler with a TaskError of a status under 500.
+ * `failed`: any other failure.
  */
 export type CallOutcome = 'ok' | 'rejected' | 'failed'
 
-/** What is known of an error beside its code and message. */
+/** Details of an error besides its code and message. */
 export interface HubErrorDetails {
-  /** `name:version` as far as it is known. */
+  /** `name:version`, as far as it is known. */
   task?: string
   /** The request's id, once there is one. */
   id?: string
-  /** Overrides the table, where more is known: what was given up before it was sent certainly did not run. */
+  /** Overrides the table if more is known: a call cancelled before it was sent certainly did not run. */
   ran?: 'no' | 'maybe' | 'yes' | undefined
   /** Overrides the table, as a failing handler may. */
   retryable?: boolean | undefined
-  /** Of a failed task: the HTTP status that its handler chose. */
+  /** For a failed task: the HTTP status that its handler chose. */
   status?: number | undefined
   /** Structured details: `{ problems }` for InvalidArgs and InvalidResult, the handler's own for TaskFailed. */
   data?: unknown
   cause?: unknown
 }
 
-/** Every way in which a call can fail. Decide by `code`, or by `ran` when all that counts is whether it is safe to repeat. */
+/** Every way in which a call can fail. Decide by `code`, or by `ran` if you only need to know whether repeating is safe. */
 export class HubError extends Error {
   override readonly name = 'HubError'
-  /** One of the table, or what the handler chose for a failure of its own: see `kind`. */
+  /** A code of the table, or one that the handler chose: see `kind`. */
   readonly code: ErrorCode | OwnCode
-  /** The code in the table: `TaskFailed` where the handler chose its own. */
+  /** The code in the table: `TaskFailed` if the handler chose its own. */
   readonly kind: ErrorCode
   readonly ran: 'no' | 'maybe' | 'yes'
   readonly retryable: boolean
-  /** HTTP status that fits this error; of a failed task what its handler chose, else 500. */
+  /** HTTP status of this error; for a failed task the one its handler chose, else 500. */
   readonly status: number
   readonly task: string | undefined
   readonly id: string | undefined
   readonly data: unknown
-  /** Where the time went; undefined when no worker told. */
+  /** Where the time went; undefined if no worker reported it. */
   phases: CallPhases | undefined = undefined
 
   constructor(code: ErrorCode | OwnCode, message?: string, details: HubErrorDetails = {}) {
@@ -137,40 +144,40 @@ export class HubError extends Error {
     this.data = details.data
   }
 
-  /** The fields that JSON.stringify and loggers should see; the stack is not among them. */
+  /** The fields for JSON.stringify and loggers; without the stack. */
   toJSON(): WireError & Pick<HubError, 'ran' | 'task' | 'id'> {
     const { code, message, ran, retryable, task, id, data } = this
     return { code, message, ran, retryable, task, id, data }
   }
 }
 
-/** What a TaskError says beside its message. */
+/** Details of a TaskError besides its message. */
 export interface TaskErrorOptions {
-  /** What callers decide by, as `NoSuchCity`: a capital, then letters and digits, at most 64. Default: `TaskFailed`. */
+  /** Code for callers, such as `NoSuchCity`: a capital letter, then letters and digits, at most 64. Default: `TaskFailed`. */
   code?: OwnCode | undefined
-  /** The HTTP status of it, 400 to 599. Default: 500. Under 500 it is no fault: the call counts as rejected, and no alarm is due. */
+  /** HTTP status, 400 to 599. Default: 500. Under 500 it is an expected failure: the call counts as rejected and raises no alarm. */
   status?: number | undefined
-  /** Whether the same may succeed later. */
+  /** Whether a retry may succeed. */
   retryable?: boolean | undefined
-  /** For callers' programs: JSON. */
+  /** JSON for the programs of callers. */
   data?: unknown
   cause?: unknown
 }
 
 /**
- * Thrown by a handler to say more than a message: a code and an HTTP status for a failure that callers are to expect, whether a retry may
- * help, and structured data. A job is tried again unless `retryable` is false; a call only where it is true.
+ * Throw it in a handler to give a failure a code, an HTTP status, structured data, and whether a retry may help. A job
+ * is retried unless `retryable` is false; a call only if it is true.
  */
 export class TaskError extends Error {
   override readonly name = 'TaskError'
   readonly retryable: boolean
-  /** `retryable` was said to be false. */
+  /** `retryable` was set to false. */
   readonly isFinal: boolean
   readonly code: OwnCode
   readonly status: number | undefined
   readonly data: unknown
 
-  /** @throws ConfigError for a code that is not of that form or one of pshub's own, and for a status out of range */
+  /** @throws ConfigError for an invalid code, a code of pshub itself, or a status out of range */
   constructor(message: string, options: TaskErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     const { code = 'TaskFailed', status } = options
@@ -186,14 +193,14 @@ export class TaskError extends Error {
 }
 
 /**
- * Thrown in a worker when it is not the time to run a request: a job goes back to wait for `delayMs`, and that counts as no try. A call
- * is not kept waiting for it: it fails as `Overloaded`, with `data.retryAfterMs`; as `TaskFailed` where its handler was started already.
+ * Throw it in a worker to delay a request: a job waits for `delayMs`, which does not count as a try. A call does not
+ * wait: it fails as `Overloaded`, with `data.retryAfterMs`, or as `TaskFailed` if its handler has already started.
  */
 export class PutOff extends Error {
   override readonly name = 'PutOff'
   readonly delayMs: number
 
-  /** @throws ConfigError for a delay that is no number of milliseconds from 0 to ten years */
+  /** @throws ConfigError for a delay that is not 0 to ten years in milliseconds */
   constructor(delayMs: number, message = 'The task cannot run now; try again later.') {
     super(message)
     if (!(delayMs >= 0 && delayMs <= longestPutOffMs))
@@ -204,7 +211,7 @@ export class PutOff extends Error {
 
 const longestPutOffMs = 10 * 365 * 24 * 3600 * 1000
 
-/** A setting, a declaration or a command line that cannot work; thrown before anything is started. */
+/** An invalid setting, declaration or command line; thrown before anything is started. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly code = 'InvalidConfig'

@@ -9,12 +9,12 @@ import { nestsDeeperThan } from './payload.ts'
 /** A record that cannot be read counts as absent, and is shown as what it is. */
 export class Unreadable extends Error {}
 
-/** Something in Redis that is not what its key is for, and counts as absent. */
+/** A record in Redis that is not valid for its key and is ignored. */
 export interface UnreadableRecord {
   key: string
-  /** Of a hash; absent where the key as a whole is meant. */
+  /** Field of a hash; absent for the whole key. */
   field?: string
-  /** A part of a sentence: `it is not JSON`. */
+  /** A part of a sentence, such as `it is not JSON`. */
   reason: string
 }
 

@@ -3,48 +3,60 @@ import { isCount, isObject, textOf } from './foreign.ts'
 
 /**
  * What a job carries beside its arguments: the `job` of its message, right behind the id, where functions in Redis read it and note
- * failures in it. No text in it has a brace or a bracket of its own (they are escaped), so that they find its end. See PROTOCOL.md.
+ * failures in it. No text in it has a brace or a bracket of its own (they are escaped), so that they find its end. PROTOCOL.md's table is made of
+ * the comments of this type.
  */
 export interface JobPart {
-  /** How often it has failed. */
+  /** Number of failures so far. Functions write it. */
   tries: number
-  /** The last ten failures, oldest first. */
+  /**
+   * The last 10 failures, oldest first: `{"at":<Redis ms>,"code","message"}`, with `"status"` if the handler chose one, and for tracked jobs
+   * `"started"`, when that try began. Functions write it.
+   */
   errors: JobFailure[]
-  /** How often it is tried again at most; undefined: as its task says. */
+  /** Most retries. Absent: the task's own number, or 25. */
   retries?: number | undefined
+  /** Retry delays (section 10.11). Absent: the task's own, or `"exponential"`. */
   backoff?: Backoff | undefined
-  /** Milliseconds from its push, or Redis milliseconds. */
+  /** Milliseconds from the push until it is due. */
   delay?: number | undefined
+  /** Redis milliseconds when it is due. */
   due?: number | undefined
+  /** Its list. Absent: `jobs`. */
   priority?: Priority | undefined
-  /** Milliseconds for which its record is kept after its end. Absent: it has none. */
+  /** Tracked: milliseconds for which the record is kept after the end. */
   keep?: number | undefined
-  /** What no other job of its queue may say at the same time; for how long at most; and whether only until it starts. */
+  /** At most one job of the queue holds this text (section 9.9), of at most 256 characters. It MUST come with `keep`. */
   unique?: string | undefined
+  /** The longest time to hold that text, ms. Absent: a day. */
   uniqueMs?: number | undefined
+  /** It holds the text until it starts, not until it ends. */
   until?: 'started' | undefined
-  /** Jobs of its task with the same key run one after the other, or are merged. */
+  /** Ordering key (section 10.17) or merge key (section 10.18), 1 to 200 bytes. */
   key?: string | undefined
-  /** Its arguments are merged with those of the same key, under this score; `first`: that of an equal one that waits already counts. */
+  /** Its arguments are a payload that merges with those of the same key. */
   merged?: true | undefined
+  /** Merged job: payloads with lower scores come first. Absent: Redis microseconds. */
   score?: number | undefined
+  /** Merged job: if an equal payload waits already, its score stays. */
   scores?: 'first' | undefined
-  /** What a run took of several keys: said by the claim. */
+  /** Payloads of a merged run: `[[<key>,<tries>,[<bytes>,<score>, ...]], ...]`. Functions write it. */
   run?: RunKey[] | undefined
-  /** A token that is higher than those of all runs before it that had its key: said by the claim, never kept. */
+  /** Fencing token, higher than those of all earlier runs with this key. Only in the answer of a claim. */
   fence?: number | undefined
-  /** Since when it could run, Redis microseconds, of a job with a key: said with the fence. To wait for a key is no backlog. */
+  /** When the key was free, Redis microseconds. Only in the answer of a claim. */
   since?: number | undefined
-  /** The batch it is one of: <queue>/<id>. */
+  /** Its batch: `<queue>/<batch>`, with the queue in which the batch is counted. */
   batch?: string | undefined
-  /** The chain that it is a step of: id of its first job; and which one it is, counted from 1. */
+  /** Its chain (section 10.13): id of the first job. */
   chain?: string | undefined
+  /** Number of this step, from 1. */
   step?: number | undefined
-  /** Queue and task of each of its steps. */
+  /** `[queue, task]` of each step. */
   steps?: [queue: string, task: string][] | undefined
 }
 
-/** How the jobs of a task with the same key are run: `ordered`, one after the other; `merged`, those that wait together. */
+/** How jobs with the same key run: `ordered`, one at a time; `merged`, all waiting ones together. */
 export type Keyed = 'ordered' | 'merged'
 
 export const isKeyed = (value: unknown): value is Keyed => value === 'ordered' || value === 'merged'
@@ -59,9 +71,9 @@ export interface RunKey {
 export type Priority = 'high' | 'low'
 
 /**
- * How long a job waits before it is tried again. `exponential`: a second, doubled with each failure, at most a day, spread over half to
- * all of it. `polynomial`: n^4 + 15 + (0 to 30) * (n + 1) seconds after failure n, counted from 0, as Sidekiq has it. A number:
- * always so many milliseconds. A list: milliseconds after the first failure, the second, ...; the last one goes on.
+ * Wait before a retry. `exponential`: a second, doubled with each failure, at most a day, with jitter from half to the
+ * whole. `polynomial`: n^4 + 15 + (0 to 30) * (n + 1) seconds after failure n, counted from 0, like Sidekiq. A number:
+ * a fixed number of milliseconds. A list: milliseconds after the first failure, the second, ...; the last one repeats.
  */
 export type Backoff = 'exponential' | 'polynomial' | number | readonly number[]
 
@@ -72,9 +84,9 @@ export const backoffKinds = "'exponential', 'polynomial', a number of millisecon
 export interface JobFailure {
   /** When it ended, Redis milliseconds. */
   at: number
-  /** When a worker took it for that try, Redis milliseconds; of a tracked job. */
+  /** When a worker claimed it for that try, Redis milliseconds; only of a tracked job. */
   started?: number
-  /** One of the error table, or the handler's own. */
+  /** A code of the error table, or the handler's own. */
   code: string
   message: string
   /** The HTTP status that the handler chose. */

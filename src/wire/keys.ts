@@ -1,6 +1,7 @@
 /**
  * Every key name pshub uses; nobody else writes one. All keys of a queue share its hash tag, so that each function
- * touches one Cluster slot. The shapes are part of PROTOCOL.md.
+ * touches one Cluster slot. Each key's comment, and the name of its parameter, is a row of PROTOCOL.md's table of keys: after
+ * a change run `npm run docs`.
  */
 export type Keys = Readonly<ReturnType<typeof makeKeys>>
 export type QueueKeys = Readonly<ReturnType<typeof queueKeys>>
@@ -34,122 +35,158 @@ export const makeKeys = (namespace: string) => {
   const reply = `${namespace}:reply:{`
   return {
     namespace,
-    /** HASH: name:version -> task card. */
+    /**
+     * HASH: `name:major.minor` -> task card of the first queue; `name:major.minor@<queue>` -> card of a further queue. Kept: each card
+     * until a day after its last write.
+     */
     tasks: `${namespace}:tasks`,
-    /** ZSET: queues into which jobs were put by name before anybody declared a task there -> when, Redis milliseconds. */
+    /**
+     * ZSET: queue that got jobs by name before any card named it -> when, Redis ms. Kept: a day, and as long as jobs wait there or are
+     * dead.
+     */
     queues: `${namespace}:queues`,
-    /** HASH: worker id -> worker card, written once per worker identity. */
+    /** HASH: worker id -> worker card. Kept: until the worker leaves, or an hour after its last statistics. */
     workers: `${namespace}:workers`,
-    /** HASH: worker id -> what changes with each beat. */
+    /** HASH: worker id -> worker statistics. Kept: as its card. */
     stats: `${namespace}:stats`,
-    /** HASH: worker id -> what its tasks did. Apart from the statistics, because hubs read those with each route. */
+    // Not in the statistics, because hubs read those with each route.
+    /** HASH: worker id -> results of its tasks. Kept: as its card. */
     taskStats: `${namespace}:taskstats`,
-    /** HASH: worker id -> its slowest calls. */
+    /** HASH: worker id -> its slowest calls. Kept: as its card. */
     slow: `${namespace}:slow`,
-    /** HASH: worker id -> its recent failures. */
+    /** HASH: worker id -> its recent failures. Kept: as its card. */
     failures: `${namespace}:failures`,
-    /** ZSET: hub id -> when it last wrote what it refused, Redis milliseconds; STRING: that. */
+    /** ZSET: hub id -> when it last wrote its unanswered calls, Redis ms. Kept: an hour after the last write; the latest 1000. */
     refusing: `${namespace}:refusing`,
-    refused: (hubId: string) => `${namespace}:refused:${hubId}`,
+    /** STRING: unanswered calls of one hub. Kept: an hour after the write. */
+    refused: (hub: string) => `${namespace}:refused:${hub}`,
     queue: (name: string): QueueKeys => queueKeys(`${namespace}:{${name}}`),
-    /** HASH: who holds a lock that workers of all queues share. */
+    /** HASH: holder of a lock that workers of all queues share. Kept: a minute after its last lease. */
     lock: (name: string) => `${namespace}:lock:{${name}}`,
-    /** LIST: when the last ones began that share a rate, microseconds; STRING: for when the last one was put off. */
+    /** LIST: start times of the latest runs that share a rate limit, Redis us. Kept: one period after the last start. */
     rate: (name: string) => `${namespace}:rate:{${name}}`,
+    /** STRING: time that the last postponed run of a rate limit got, Redis us. Kept: until that time. */
     told: (name: string) => `${namespace}:told:{${name}}`,
-    /** STRING: whose session it is; the name is a digest of it. */
-    session: (name: string) => `${namespace}:session:${name}`,
-    /** STRING: what the charts of the registry show of one minute or hour, by its number since 1970. */
+    /**
+     * STRING: login session of the registry: JSON of `role`, `untilMs` and `proof` (HMAC-SHA256 of the token under the session). The name
+     * is the SHA-256 of the session. Also `cancelled`, under the SHA-256 of the name of a run that an agent cancelled at another registry.
+     * Kept: 12 hours; `cancelled` 60 s.
+     */
+    session: (digest: string) => `${namespace}:session:${digest}`,
+    /** STRING: the registry's chart data of one minute or hour. Kept: 1441 minutes or 721 hours. */
     chart: (step: string, number: number | '*') => `${namespace}:chart:${step}:${number}`,
-    /** STRING: arguments of a task that somebody gave a name, in one of its places. */
+    /**
+     * STRING: named arguments of a task: JSON of `name`, `args`, `isWhole`, `by` and `atMs`, at most 16,384 bytes; places 0 to 19. Kept: a
+     * year.
+     */
     template: (task: string, place: number | '*') => `${namespace}:template:${task}:${place}`,
-    /** LIST: replies for one hub. */
-    reply: (hubId: string) => `${reply}${hubId}}`,
-    /** LIST: the last replies that the hub took off its list one by one. */
-    read: (hubId: string) => `${reply}${hubId}}:read`,
-    /** STRING: how many chunks of a stream its caller has taken. */
-    taken: (hubId: string, id: string) => `${reply}${hubId}}:taken:${id}`,
+    /** LIST: replies for one hub; pushed at the tail, read from the head. Kept: a minute after the last reply. */
+    reply: (hub: string) => `${reply}${hub}}`,
+    /** LIST: the last replies that the hub moved off its list; only the hub writes it. Kept: a minute after the hub last read. */
+    read: (hub: string) => `${reply}${hub}}:read`,
+    /** STRING: how many chunks of a stream its caller has consumed. Kept: 10 s after each write, and until the stream ends. */
+    taken: (hub: string, id: string) => `${reply}${hub}}:taken:${id}`,
   }
 }
 
 const queueKeys = (base: string) => ({
-  /** LIST: calls waiting. */
+  /** LIST: waiting calls; pushed at the tail, claimed from the head. Kept: while calls wait. */
   calls: `${base}:calls`,
-  /** STRING: the arguments of a call, as JSON, where they are too long to lie in the list. */
+  /**
+   * STRING: arguments of one call as JSON, stored apart because they are long. Kept: until the call ends, or some seconds after its
+   * deadline.
+   */
   args: (id: string) => `${base}:args:${id}`,
-  /** LIST: jobs waiting; functions find all that there is of jobs by its name. */
+  // Functions derive the names of all other keys of jobs from this one.
+  /** LIST: waiting jobs; pushed at the tail, claimed from the head. Kept: while jobs wait. */
   jobs: `${base}:jobs`,
-  /** LIST: those that go before all others, and those that let all others pass. */
+  /** LIST: waiting jobs of high priority, claimed before `jobs`. Kept: while jobs wait. */
   jobsHigh: `${base}:jobs:high`,
+  /** LIST: waiting jobs of low priority, claimed after `jobs`. Kept: while jobs wait. */
   jobsLow: `${base}:jobs:low`,
-  /** LIST: empty or a token that wakes one blocked worker. */
+  /** LIST: empty, or one token `1` that wakes an idle worker. Kept: until a worker takes the token, or stops while nothing waits. */
   bell: `${base}:bell`,
-  /** LIST: the same for workers that have room for a job. */
+  /** LIST: the same, for workers with room for a job. Kept: until a worker takes the token. */
   jobBell: `${base}:jobbell`,
-  /** ZSET: job -> when it is due, Redis milliseconds: first tries, and further ones. */
+  /** ZSET: job that waits for its first time -> when it is due, Redis ms. Kept: until it is due. */
   scheduled: `${base}:scheduled`,
+  /** ZSET: failed job that waits for its retry -> when it is due, Redis ms. Kept: until it is due. */
   retries: `${base}:retries`,
-  /** LIST: the same as a bell, for workers that move what is due. */
+  /**
+   * LIST: bell for the worker that moves due jobs: a job is due before all others. Kept: until a worker takes the token, at most a minute.
+   */
   dueBell: `${base}:duebell`,
-  /** HASH: name -> what is enqueued at its times; ZSET: name -> its next time, Redis milliseconds. */
+  /**
+   * HASH: name -> schedule; `<name>:last` -> when it last enqueued its job; `<name>:problem` -> why nobody can run it. Kept: until removed.
+   */
   cron: `${base}:cron`,
+  /** ZSET: name of a schedule -> its next time, Redis ms. Kept: while the schedule is active. */
   ticks: `${base}:ticks`,
-  /** STRING: the worker that looks after these times. */
+  /** STRING: id of the worker that runs the schedules. Kept: 1.2 s after that worker's last heartbeat, or until it leaves. */
   ticker: `${base}:ticker`,
-  /** STRING: the worker that looks after what is due. */
+  /** STRING: id of the worker that moves due jobs. Kept: 1.2 s after that worker's last heartbeat, or until it leaves. */
   turn: `${base}:turn`,
-  /** ZSET: job -> when it was given up, Redis milliseconds. */
+  /** ZSET: dead job with its failures -> when it died, Redis ms. Kept: 180 days, until removed, or until 10,000 later ones exist. */
   dead: `${base}:dead`,
-  /** LIST: the jobs of one key that wait, in their order. */
+  /** LIST: waiting jobs of one task and key, in order. Kept: while jobs wait. */
   line: (task: string, key: string) => `${base}:line:${task}:${key}`,
-  /** ZSET: key -> since when it is due, Redis microseconds, of those of which none runs; HASH: key -> who runs it. */
+  /** ZSET: key with waiting jobs and none running -> since when it is due, Redis us. Kept: while jobs wait. */
   keysOf: (task: string) => `${base}:keys:${task}`,
+  /** HASH: key with a running job -> `<fence> <worker> <job>`. Kept: while the job runs. */
   running: (task: string) => `${base}:running:${task}`,
-  /** ZSET: `<task> <key>` -> when it is due, Redis milliseconds, of those whose first job waits for its time. */
+  /** ZSET: `<task> <key>` of a key whose first job waits for its time -> when it is due, Redis ms. Kept: until it is due. */
   later: `${base}:later`,
-  /** ZSET: task -> since when the first of its keys is due, Redis microseconds; STRING: the last token that a run of a key was given. */
+  /** ZSET: task -> since when its first key is due, Redis us; `+inf` if none is. Kept: while the task has keys. */
   keyed: `${base}:keyed`,
-  /** ZSET: payload -> score, what waits of a key whose jobs are merged; HASH: key -> how its runs failed so far. */
+  /** ZSET: waiting payload of one merged key, as JSON -> score. Kept: while payloads wait. */
   merged: (task: string, key: string) => `${base}:merged:${task}:${key}`,
+  /**
+   * HASH: merged key with failed runs -> `{"tries","errors","losses"}` as in a `job`. Kept: until a run of the key succeeds or one of its
+   * payloads is dead.
+   */
   tried: (task: string) => `${base}:tried:${task}`,
-  /** HASH: key -> when what came while it runs is due, Redis milliseconds; HASH: task -> which score of equal payloads counts. */
+  /** HASH: running merged key -> when the payloads that arrived meanwhile are due, Redis ms; absent: at once. Kept: while the key runs. */
   next: (task: string) => `${base}:next:${task}`,
+  /** HASH: task -> `first` if the first score of equal payloads counts; `last` if that was changed back. Kept: for ever. */
   scores: `${base}:scores`,
-  /** HASH: task -> how many jobs its lines have, and how many of its keys have payloads that wait. */
+  /** HASH: task -> number of jobs in its lines; number of its keys with waiting payloads. Kept: while the task has keys. */
   lined: `${base}:lined`,
+  /** STRING: last fencing token of a keyed run. Kept: a minute. */
   fence: `${base}:fence`,
-  /** HASH: how a tracked job fares. */
-  job: (id: string) => `${base}:job:${id}`,
-  /** STRING: how far a job is that runs. */
-  progress: (id: string) => `${base}:progress:${id}`,
-  /** HASH: a batch: what follows it, and how many have ended; SET: these. */
-  batch: (id: string) => `${base}:batch:${id}`,
-  batchEnded: (id: string) => `${base}:ended:${id}`,
-  /** STRING: a job that came from another queue. */
-  came: (id: string) => `${base}:came:${id}`,
-  /** STRING: id of the job that keeps others of its kind away. */
+  /** HASH: record of a tracked job. Kept: until `keep` ms after its end. */
+  job: (job: string) => `${base}:job:${job}`,
+  /** STRING: progress of a running job. Kept: a minute after the last write, and until the run ends. */
+  progress: (job: string) => `${base}:progress:${job}`,
+  /** HASH: jobs that follow a batch, and how many of its jobs have ended. Kept: an hour after the last end; a day if never closed. */
+  batch: (batch: string) => `${base}:batch:${batch}`,
+  /** SET: ids of the batch's jobs that have ended. Kept: until all have. */
+  batchEnded: (batch: string) => `${base}:ended:${batch}`,
+  /** STRING: `1`: this job arrived from another queue. Kept: until the sending worker knows, at most 30 days. */
+  came: (job: string) => `${base}:came:${job}`,
+  /** STRING: id of the job that holds this `unique` text. Kept: until that job ends or starts, at most its `uniqueMs`. */
   unique: (text: string) => `${base}:unique:${text}`,
-  /** ZSET: worker id -> lease end, Redis milliseconds. */
+  /** ZSET: worker id -> end of its lease, Redis ms; 0: left, or being adopted from. Kept: until the worker leaves or is adopted from. */
   leases: `${base}:leases`,
-  /** ZSET: request id -> when its caller gave up, Redis milliseconds. */
+  /** ZSET: request id -> when its caller cancelled it, Redis ms. Kept: each id for 5 s. */
   cancelled: `${base}:cancelled`,
-  /** STRING: the worker that reports the queue's length and age. */
+  /** STRING: id of the worker that reports the queue's figures. Kept: 3 s after that worker's last heartbeat, or until it leaves. */
   reporter: `${base}:reporter`,
-  /** STRING: since when nothing is claimed, Redis milliseconds; absent: the queue is served. */
+  /** STRING: since when the queue is paused, Redis ms. Kept: until resumed. */
   paused: `${base}:paused`,
-  /** STRING: over which shards the queue is spread, in the place of each of them. */
+  /** STRING: record of the queue's shards. Kept: for ever. */
   shards: `${base}:shards`,
-  /** Never there: the last of a function's keys on a Cluster, where it is run only while all keys of its slot are in one place. */
+  /** none: always absent; on a Cluster, Redis runs a function only while all keys of its slot are on one node. Kept: never. */
   moving: `${base}:moving`,
-  /** STRING: who asks what a worker is doing; LIST: the answer. */
-  inspect: (workerId: string) => `${base}:inspect:${workerId}`,
+  /** STRING: ticket of a request to show what a worker is doing. Kept: until read, at most 5 s. */
+  inspect: (worker: string) => `${base}:inspect:${worker}`,
+  /** LIST: the answer to that request. Kept: until taken, at most 10 s. */
   shown: (ticket: string) => `${base}:shown:${ticket}`,
-  /** HASH: request id -> request, for one worker. */
-  held: (workerId: string) => `${base}:held:${workerId}`,
-  /** STRING: number and outcome of the hub's last push. */
-  pushed: (hubId: string) => `${base}:pushed:${hubId}`,
-  /** STRING: number and outcome of the hub's last batch of jobs. */
-  enqueued: (hubId: string) => `${base}:enqueued:${hubId}`,
+  /** HASH: held id -> request as it was in the list. Kept: while the worker holds requests. */
+  held: (worker: string) => `${base}:held:${worker}`,
+  /** STRING: number and outcome of the hub's last push. Kept: a minute after that push. */
+  pushed: (hub: string) => `${base}:pushed:${hub}`,
+  /** STRING: number and outcome of the hub's last batch of jobs. Kept: a minute after that batch. */
+  enqueued: (hub: string) => `${base}:enqueued:${hub}`,
 })
 
 /**

@@ -20,6 +20,68 @@ export interface TraceContext {
   tracestate?: string | undefined
 }
 
+/** The members of a request, as it lies in a list. PROTOCOL.md's table is made of these comments. */
+export interface RequestFields {
+  /** Redis microseconds when the request was pushed, or when a delayed job is due. Only functions write it. */
+  at: number
+  /** Milliseconds from `at` to the deadline, at least 1. 0 or absent: no deadline. */
+  ttl: number
+  /** Id of the reply. Absent: the worker makes one up. */
+  id: string
+  /** A job's options and state (section 5.1). Only counts directly after `id`. */
+  job: object
+  /** The task's card says that running it twice is harmless: the call runs again if its worker dies. Only counts directly after `id`. */
+  idempotent: true
+  /**
+   * The arguments are stored apart, in `pshub:{<queue>}:args:<id>`, and have this many bytes (section 9.1). Only counts directly after `id`, or
+   * after `idempotent`.
+   */
+  beside: number
+  /** Required: `name:major.minor`, resolved by the caller (section 9.2), at most 128 characters. */
+  task: string
+  /** Absent without `beside`: `{}`. */
+  args: unknown
+  /** `pshub:reply:{<hub>}` of the caller. Absent: no reply is pushed. */
+  result_queue: string
+  /** Name of the calling service; cut to 64 characters. */
+  from: string
+  /** W3C trace context: span of the caller or enqueuer; cut to 64 characters. An invalid one is ignored. */
+  traceparent: string
+  /** W3C trace context; ignored beyond 512 characters. */
+  tracestate: string
+  /** The caller reads chunks, and has room for this many (section 9.10). Absent or below 1: it does not. */
+  stream: number
+  /** The caller wants progress (section 9.10). */
+  progress: true
+  /** The following steps of a chain (section 10.13). */
+  then: object[]
+  /** How many workers died holding this request. `pshub_1_adopt` writes it before the last brace. */
+  losses: number
+  /** A worker that left may have started it. `pshub_1_leave` writes it before the last brace. */
+  started: true
+}
+
+/** The members of a reply, likewise. */
+export interface ReplyFields {
+  /** Required: the request's `id`. */
+  id: string
+  /** Required: it succeeded. */
+  ok: boolean
+  /** If `ok`. A task without a result writes `null`. */
+  result: unknown
+  /** If `ok`, for a stream: number of chunks before this reply. */
+  chunks: number
+  /** Required if not `ok`. */
+  error: WireError
+  /** The worker that ran it. */
+  worker: string
+  /**
+   * Whole microseconds: `backlog`, from `at` to the claim on Redis' clock; `queue`, from the claim's arrival to the handler's start on the
+   * worker's clock; `exec`, the handler.
+   */
+  us: Phases
+}
+
 /** A request as a worker sees it. */
 export interface Request extends TraceContext {
   /** What the reply is marked with: the message's own id. */
@@ -56,10 +118,12 @@ export interface Request extends TraceContext {
   argsBeside: string | undefined
 }
 
-export type Reply =
-  /** `chunks`: of a stream, how many came before it. */
-  | { id: string; ok: true; result: unknown; chunks?: number; worker?: string; us?: Phases }
-  | { id: string; ok: false; error: WireError; worker?: string; us?: Phases }
+export type Reply = Pick<ReplyFields, 'id'> &
+  Partial<Pick<ReplyFields, 'worker' | 'us'>> &
+  (
+    | (Pick<ReplyFields, 'result'> & Partial<Pick<ReplyFields, 'chunks'>> & { ok: true })
+    | (Pick<ReplyFields, 'error'> & { ok: false })
+  )
 
 /** Why a list element is not a request; the text is not repeated here, because payloads never go to logs. */
 export class MalformedMessage extends Error {}
@@ -133,7 +197,7 @@ export const decodeRequest = (
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new MalformedMessage('not a JSON object')
-  const message = value as Record<string, unknown>
+  const message = value as Partial<Record<keyof RequestFields, unknown>>
   const { id, at, ttl, task, args, result_queue, from, traceparent, tracestate } = message
   const { idempotent, losses, started, job, then } = message
   if (typeof task !== 'string' || task.length > maxTaskLength) throw new MalformedMessage('no task name')

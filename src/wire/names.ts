@@ -1,6 +1,6 @@
 import { ConfigError } from './errors.ts'
 
-/** `name:major.minor`, taken apart. */
+/** A task name `name:major.minor` in parts. */
 export interface TaskName {
   full: string
   name: string

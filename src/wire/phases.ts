@@ -1,4 +1,4 @@
-/** How long each part of a call took, in microseconds. Backlog is on Redis' clock; the others on the worker's. */
+/** Time of each part of a call in microseconds. Backlog is measured on the clock of Redis, the others on that of the worker. */
 export interface Phases {
   /** From the push to the claim: no slot was idle. */
   backlog: number
@@ -8,11 +8,11 @@ export interface Phases {
   exec: number
 }
 
-/** The same as the caller saw it. */
+/** The same as measured by the caller. */
 export interface CallPhases extends Phases {
-  /** What is left of the total: the push and the way back; at first the connection and the name's look-up; earlier tries. */
+  /** The rest of the total: the push and the way back, the first connection and look-up, and earlier tries. */
   reply: number
-  /** The caller's whole wait. */
+  /** The whole wait of the caller. */
   total: number
 }
 

@@ -9,13 +9,13 @@ import { namesOf, wrongOptions } from './options.ts'
  * the handler says that it is. See PROTOCOL.md, "Streams".
  */
 
-/** How far a handler is. */
+/** Progress of a handler. */
 export interface Progress {
-  /** So much is done, at least 0. */
+  /** Units done, at least 0. */
   done: number
-  /** Of so much; left out where nobody knows. */
+  /** Units in total; omit it if unknown. */
   total?: number | undefined
-  /** What it is at, for people: at most 200 characters, the rest is cut. */
+  /** Message for people: at most 200 characters, the rest is cut. */
   message?: string | undefined
 }
 

@@ -1,21 +1,18 @@
 import { monotonicMs, sleep } from '../wire/clock.ts'
 import { ConfigError, messageOf } from '../wire/errors.ts'
 
-/** What a process does around all that its workers do. */
+/** Hooks of the worker process. */
 export interface WorkerHooks {
-  /**
-   * Awaited before the first task, once per process however many workers have it. Where it fails, start() rejects with a StartFailed,
-   * and nothing is served.
-   */
+  /** Awaited before the first task runs, once per process. If it fails, start() rejects with a StartFailed and nothing is served. */
   onStart?: (() => unknown) | undefined
   /**
-   * Told of an error outside of any task: an exception that nothing caught, or a rejection that nobody awaits, while the worker runs. Its
-   * promise is awaited for two seconds at the most; then the process dies of the error, as it would have.
+   * Receives an error outside of any task: an uncaught exception, or an unhandled rejection. Its promise is awaited for
+   * at most two seconds; then the process exits with the error.
    */
   lastWords?: ((error: unknown) => unknown) | undefined
 }
 
-/** onStart() of a worker failed; its `cause` is what that threw. */
+/** onStart() of a worker failed; `cause` is the error. */
 export class StartFailed extends Error {
   override readonly name = 'StartFailed'
 

@@ -39,10 +39,10 @@ import { Keepalive } from './roles/keepalive.ts'
 import { SlotPool } from './slot-pool.ts'
 import { Threads } from './threads/threads.ts'
 
-/** What a worker is made with; what is left out comes from the environment or is the default. */
+/** Options of a worker; omitted settings come from the environment or their defaults. */
 export type WorkerOptions = Partial<Omit<Settings, 'name'>> &
   WorkerHooks & {
-    /** What this worker runs, as defineTask returned it. */
+    /** The tasks of this worker: return values of defineTask. */
     // biome-ignore lint/suspicious/noExplicitAny: tasks of any arguments and results go together here
     tasks: readonly Task<any, any>[]
   }
@@ -53,10 +53,7 @@ const stopOptionNames = namesOf<{ graceMs?: number }>({ graceMs: true })
 /** How long start() waits for Redis. */
 const patienceMs = 2000
 
-/**
- * Serves queues with a fixed number of slots, over two connections. It owns their life: start and stop order; what is done in between
- * is done by a crew for each queue, role by role.
- */
+/** Serves queues with a fixed number of slots, over two connections. */
 export class Worker {
   readonly events: Events = new Events()
   readonly #crews: Crews
@@ -150,36 +147,38 @@ export class Worker {
   }
 
   /**
-   * Puts something around the handlers of all tasks, for calls and jobs: what was given first is outermost.
+   * Adds middleware around the handlers of all tasks, for calls and jobs. The first one is outermost.
    *
    * @param middleware `next => async (request, ctx) => { ...; return next(request, ctx) }`
-   * @throws ConfigError once the worker was started
+   * @throws ConfigError after the worker was started
    */
   use(middleware: TaskMiddleware): void {
     if (this.#state !== 'new') throw new ConfigError('use() comes before start().')
     this.#common.handlers.use(next => middleware(next, this.#guards))
   }
 
-  /** Of its first queue; it has one for each. Changes when the lease was lost. */
+  /** Its id in the first queue; it has one per queue. A lost lease changes it. */
   get id(): string {
     return this.#crews.first.workerId()
   }
 
-  /** Requests that run now. */
+  /** Number of running requests. */
   get busy(): number {
     return this.#common.pool.busy
   }
 
-  /** What it is doing now, for each of its queues: its runs, for how long, and what each was seen doing last. */
+  /** What it is running, for each of its queues: its runs, how long each has taken, and their last activity. */
   look(): WorkerLook[] {
     return this.#crews.all.map(({ show }) => show.look())
   }
 
   /**
-   * Starts serving. Resolves when the worker is registered, or after two seconds while Redis is away: it goes on trying, and
-   * what it finds unfit then is a `problem` event, and not served until it is fit.
+   * Starts the worker. Resolves when it is registered, or after two seconds while Redis is unreachable: then it keeps
+   * reconnecting, and an unfit Redis is a `problem` event until it is fit.
+   *
    * @throws StartFailed when `onStart` fails
-   * @throws ConfigError when `healthPort` is taken, or this Redis cannot keep the promises (too old, a replica, evicting, without needed rights)
+   * @throws ConfigError when `healthPort` is taken, or this Redis cannot be used (too old, a replica, evicting, or
+   *   missing rights)
    */
   start(): Promise<void> {
     const onStart = AsyncResource.bind(() => this.#hooks.start())
@@ -258,9 +257,10 @@ export class Worker {
   }
 
   /**
-   * Stops taking work, lets what runs finish for `graceMs` (default: the setting, 10 s), puts the rest back, and says
-   * goodbye to the registry. A second call may shorten the grace of the first.
-   * @throws ConfigError for an option that there is not, and nothing else
+   * Stops the worker: it claims no more requests, running tasks may finish for `graceMs` (default: the setting, 10 s),
+   * the rest returns to the queue, and the worker leaves the registry. A second call may shorten the grace period.
+   *
+   * @throws ConfigError for an unknown option
    */
   stop(options: { graceMs?: number } = {}): Promise<void> {
     const wrong = wrongOptions(options, stopOptionNames)

@@ -102,7 +102,7 @@ describe('the form in a browser', () => {
     const key = page.getByLabel('Key of a', { exact: true })
     const wrongKey = page.locator('.key', { has: key })
     await key.fill('ab')
-    await wrongKey.getByText('ab is there already').waitFor()
+    await wrongKey.getByText('ab already exists').waitFor()
     await page.keyboard.press('Tab')
     await expect.poll(() => shownValue(page)).toEqual({ a: 1, ab: 2 })
     await key.fill('__proto__')

@@ -37,7 +37,9 @@ it('the page of a worker says what to do once its lease is gone', async () => {
   await lost.waitFor()
   expect(await lost.getByText('Its process continues').count()).toBe(0)
   child.kill('SIGCONT')
-  await lost.getByText(/^Its process continues as worker [\w-]+, because another worker took over its requests\.$/).waitFor()
+  await lost
+    .getByText(/^Its process continues as worker [\w-]+, because another worker took over its requests\.$/)
+    .waitFor()
   child.kill('SIGKILL')
   await expect.poll(() => lost.getByText('Its process continues').count()).toBe(0)
   await lost.getByText(`Check whether process ${child.pid} still runs on`).waitFor()

@@ -65,9 +65,7 @@ it('a job draws its batch, and what follows it', async () => {
   await page.getByRole('heading', { name: 'Batch' }).waitFor()
   await expect
     .poll(() => textOf(page.locator('.batch')))
-    .toBe(
-      'done 1 failed 1 left 1 67 % of 3 jobs have ended. → When all are done print:1.0 When a job failed mail:1.0',
-    )
+    .toBe('done 1 failed 1 left 1 67 % of 3 jobs have ended. → When all are done print:1.0 When a job failed mail:1.0')
   await page.getByRole('button', { name: /^Cancel / }).click()
   await dialog(page).getByRole('button', { name: 'Cancel it' }).click()
   await page.locator('.head-tools').getByText('cancelled').waitFor()

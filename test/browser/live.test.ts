@@ -129,7 +129,7 @@ describe('what is live', () => {
     await banner.getByText('Connection lost.').waitFor()
     await expect
       .poll(() => textOf(banner))
-      .toMatch(/The registry cannot be reached\. Shown as of .* It reconnects by itself\. ?Try now$/)
+      .toMatch(/The registry cannot be reached\. Last update: .* It reconnects by itself\. ?Try now$/)
     await expect.poll(() => rowText(page, /always_fails/)).toContain('always_fails')
     link.mend()
     await page.getByText('Live', { exact: true }).waitFor()

@@ -47,7 +47,7 @@ describe('pshub schedules', () => {
   it('says what is wrong', async () => {
     await add('nightly', '0 3 * * *', 'report:1.0', '--skip')
     const usage: [string[], RegExp][] = [
-      [['lst'], /it is 'lst'\. Did you mean list\?/],
+      [['lst'], /not 'lst'\. Did you mean list\?/],
       [['list', '--skip'], /belong to: pshub schedules add/],
     ]
     for (const [args, message] of usage)

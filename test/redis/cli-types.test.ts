@@ -19,7 +19,7 @@ const serve = async (...tasks: Parameters<typeof cli.worker>[1] & object) => {
 describe('pshub types', () => {
   it('writes types of live tasks, and says later whether they hold', async () => {
     const none = await run(['types'])
-    expect(none).toMatchObject({ code: 1, out: '', err: expect.stringContaining('no live worker has one') })
+    expect(none).toMatchObject({ code: 1, out: '', err: expect.stringContaining('no worker is live') })
     let stop = await serve(sized('size:1.0', { type: 'integer' }))
     const { code, out } = await run(['types'])
     expect(code).toBe(0)
@@ -35,7 +35,7 @@ describe('pshub types', () => {
     await stop()
     stop = await serve(sized('size:1.0', { type: 'integer', maximum: 5 }))
     const moved = await run(['types', '--check', 'types.d.ts'])
-    expect(moved).toMatchObject({ code: 1, err: expect.stringMatching(/^types\.d\.ts does not hold any more/) })
+    expect(moved).toMatchObject({ code: 1, err: expect.stringMatching(/^types\.d\.ts is no longer valid/) })
     expect(moved.out).toMatch(/^KIND +TASK +WHERE +CHANGE\nbreaks +size:1\.0 +args\/width /)
     const told = JSON.parse((await run(['types', '--check', 'types.d.ts', '--json'])).out)
     expect(told).toMatchObject([{ task: 'size:1.0', kind: 'breaks', of: 'args', pointer: '/width' }])

@@ -26,7 +26,7 @@ describe('help', () => {
   it.each([
     [['taks'], "pshub has no command 'taks'. Did you mean tasks?"],
     [['call'], 'pshub call needs the name of a task'],
-    [['--json', 'tasks'], 'The command comes first'],
+    [['--json', 'tasks'], 'Put the command first'],
     [['tasks', '--redis', 'http://x'], '--redis must be a URL like redis://127.0.0.1:6379'],
     [['tasks', '--config', 'gone.json'], 'The settings file gone.json cannot be read'],
     [
@@ -81,7 +81,9 @@ describe('call', () => {
     })
     const wrong = await run(['call', 'wrong'])
     expect(wrong.code).toBe(1)
-    expect(wrong.err).toMatch(/^InvalidResult: The result of wrong:1\.0 does not match the schema:\n {2}\S.*must be string/)
+    expect(wrong.err).toMatch(
+      /^InvalidResult: The result of wrong:1\.0 does not match the schema:\n {2}\S.*must be string/,
+    )
   })
 
   it('ends with 3 when the task certainly was not run', async () => {

@@ -102,9 +102,7 @@ describe('pshub registry', () => {
       tell({ url: 'http://x' } as RunningService, readSettings('registry', { options }), output)
       return err.join('\n')
     }
-    expect(told({ host: '0.0.0.0' })).toContain(
-      'WARNING: other machines can reach it (0.0.0.0), without TLS',
-    )
+    expect(told({ host: '0.0.0.0' })).toContain('WARNING: other machines can reach it (0.0.0.0), without TLS')
     expect(told({ host: '0.0.0.0', behindProxy: ['127.0.0.1'] })).toBe('')
     expect(told({ host: '127.0.0.1' })).toBe('')
   })

@@ -103,7 +103,7 @@ describe('the log', () => {
     const { app, audited } = await logged()
     for (let tries = 0; tries < 30; tries++) await app.inject({ url: '/hub/api/tasks', headers: { host: home } })
     expect(audited()).toHaveLength(11)
-    expect(audited().at(-1).msg).toContain('more like it are not logged for a minute')
+    expect(audited().at(-1).msg).toContain('further requests like it are not logged for a minute')
   })
 })
 

@@ -122,7 +122,7 @@ describe('tools over HTTP', () => {
     expect(await call()).not.toHaveProperty('isError')
     expect(failureIn(await call())).toEqual({
       code: 'TooManyRequests',
-      message: expect.stringContaining('again in 1 s'),
+      message: expect.stringContaining('retry in 1 s'),
     })
     expect((await running.post('api/call/echo:1.0', {}, { role: 'run' })).status).toBe(429)
   })

@@ -124,7 +124,7 @@ describe('tools', () => {
     })
     expect(await client.callTool({ name: 'drop_1_0' })).toMatchObject({ content: [{ text: '"dropped"' }] })
     const refused = await failure(client.callTool({ name: 'double_1_0', arguments: { args: 4 } }))
-    expect(refused.message).toContain('There is no tool "double_1_0" now')
+    expect(refused.message).toContain('There is no tool "double_1_0"; list')
   })
 
   it('of a dangerous task are not there for a pattern, and cannot be called by their name', async () => {

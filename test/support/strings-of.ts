@@ -6,20 +6,22 @@ export interface Said {
   text: string
 }
 
-type Node = { type?: string; value?: unknown; start: number; quasis?: { value: { cooked: string } }[] } & Record<string, unknown>
+type Node = { type?: string; value?: unknown; start: number; quasis?: { value: { cooked: string } }[] } & Record<
+  string,
+  unknown
+>
 
 /** Texts in quotes, of templates and between tags. Names of imports and types are none. */
 const ofTypeScript = (source: string, file: string): Said[] => {
   const said: Said[] = []
   const visit = (node: unknown): void => {
-    if (Array.isArray(node)) return node.forEach(visit)
     if (typeof node !== 'object' || node === null) return
     const { type = '', value, start, quasis } = node as Node
     if (/^(?:Import|ExportAll|TS.*Type)/.test(type)) return
     const text = type === 'TemplateLiteral' ? quasis!.map(quasi => quasi.value.cooked).join('…') : value
     if (typeof text === 'string' && /^(?:Literal|JSXText|TemplateLiteral)$/.test(type))
       said.push({ line: source.slice(0, start).split('\n').length, text })
-    Object.entries(node).forEach(([name, inner]) => name !== 'quasis' && visit(inner))
+    for (const [name, inner] of Object.entries(node)) if (name !== 'quasis') visit(inner)
   }
   visit(parseSync(file, source).program)
   return said
@@ -32,7 +34,8 @@ const literals = {
 
 const ofScript = (source: string, language: keyof typeof literals): Said[] =>
   [...source.matchAll(literals[language])].flatMap(({ index, groups }) => {
-    const text = groups!.long ?? groups!.double ?? groups!.single
+    // What stands in braces is code in most of them, and no word of a sentence in the others.
+    const text = (groups!.long ?? groups!.double ?? groups!.single)?.replace(/\{[^{}]*\}/g, '…')
     return text === undefined ? [] : [{ line: source.slice(0, index).split('\n').length, text }]
   })
 

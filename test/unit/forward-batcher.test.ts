@@ -13,7 +13,7 @@ const told = async (forward: unknown) => {
 }
 
 it.each([
-  [{ reason: 'it is full', status: 200 }, 'The status of a TaskError is'],
+  [{ reason: 'it is full', status: 200 }, 'The status of a TaskError must be'],
   [{ reason: 'it is full', retryAfterMs: Number.NaN }, 'retryAfterMs must be milliseconds'],
   [{ reason: 'it is full', retryAfterMs: Number.POSITIVE_INFINITY }, 'retryAfterMs must be milliseconds'],
   [{ reason: 'it is full', retryAfterMs: '5' }, 'retryAfterMs must be milliseconds'],

@@ -212,7 +212,7 @@ describe('faults', () => {
     expect(worker.busy).toBe(0)
     expect(() => worker.die()).toThrow('already stopped')
     await worker.start()
-    await expect(worker.start()).rejects.toThrow('runs already')
+    await expect(worker.start()).rejects.toThrow('already running')
     await clock.advance(8000)
     expect(await called).toBe('done')
   })

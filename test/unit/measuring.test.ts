@@ -26,6 +26,15 @@ describe('the guides', () => {
     })
     expect(listed.toSorted()).toEqual(known.toSorted())
   })
+
+  it('lists the defaults that settings have', () => {
+    for (const [name, , , told] of rowsOf(settings)) {
+      const { fallback } = settingsTable[unquoted(name!) as keyof Settings]
+      if (typeof fallback === 'function' || unquoted(name!) === 'jobSlots') continue
+      const shown = typeof fallback === 'boolean' ? { true: 'on', false: 'off' }[`${fallback}`] : String(fallback ?? '')
+      expect(told!.replaceAll('`', '').split(/[; ]|: /)[0], name).toBe(shown || 'none')
+    }
+  })
 })
 
 describe('names of metrics', () => {

@@ -3,51 +3,13 @@ import { describe, expect, it } from 'vitest'
 import { bootCheck, findUnfit } from '../../src/redis/boot-check.ts'
 import { functionOf, libraryRevision } from '../../src/redis/library.ts'
 import { explained } from '../../src/redis/refusals.ts'
-import { type Role, roles, rulesOf, usesOf } from '../../src/redis/rights.ts'
+import { type Role, rulesOf, usesOf } from '../../src/redis/rights.ts'
 import { makeKeys } from '../../src/wire/keys.ts'
 import { commandsOfFunctions } from '../support/function-commands.ts'
-import { protocol, rowsOf, section, unquoted } from '../support/protocol-document.ts'
 
 const keys = makeKeys('pshub')
 
-/** As PROTOCOL.md names it. */
-const documentedShape = (key: string) =>
-  key
-    .replace(/(held|inspect):<id>/, '$1:<worker>')
-    .replace('shown:<id>', 'shown:<ticket>')
-    .replace(/(:args:)<id>/, '$1{id}')
-    .replace(/(job|came|progress):<id>/, '$1:<job>')
-    .replace(/(batch|ended):<id>/, '$1:<batch>')
-    .replace('unique:*', 'unique:<text>')
-    .replace('session:*', 'session:<digest>')
-    .replace('chart:*:*', 'chart:<step>:<number>')
-    .replace('template:*:*', 'template:<task>:<place>')
-    .replace(/(line|merged):\*:\*/, '$1:<task>:<key>')
-    .replace(/(keys|running|tried|next):\*/, '$1:<task>')
-    .replace(/(lock|rate|told):{<id>}/, '$1:{<name>}')
-    .replace('<id>', '<hub>')
-    .replace('{id}', '<id>')
-
 describe('the rights of each role', () => {
-  it('are in PROTOCOL.md as in the code', () => {
-    const rows = new Map<string, string[]>()
-    roles.forEach((role, column) => {
-      for (const { key, access, isGiven, commands } of usesOf(role, keys, '<queue>', '<id>')) {
-        const shape = key === undefined ? 'none' : documentedShape(key)
-        const row = rows.get(shape) ?? roles.map(() => '')
-        row[column] =
-          key === undefined ? commands.join(' ') : `${access}${isGiven ? ' FCALL' : ''}: ${commands.join(' ')}`.trim()
-        rows.set(shape, row)
-      }
-    })
-    const documented = rowsOf(section('14.3 Rights')).map(([key, ...cells]) => [unquoted(key!), cells.map(unquoted)])
-    expect(documented).toEqual([...rows])
-    for (const role of roles) {
-      const rules = `resetkeys resetchannels -@all ${rulesOf(role, keys)}`
-      expect(protocol).toContain(`\nACL SETUSER pshub-${role} on >secret ${rules}\n`)
-    }
-  })
-
   it('cover each command that a function runs, on its key', () => {
     for (const [role, used] of commandsOfFunctions()) {
       const granted = usesOf(role, keys, '<queue>', '<id>')

@@ -73,6 +73,8 @@ describe('a schedule', () => {
     expect(scheduleOf({ ...times, name: 'a b' }, 'a:1.0', 1, '')).toEqual({
       wrong: expect.stringContaining('The name'),
     })
-    expect(scheduleOf({ ...times, cron: ' ' }, 'a:1.0', 1, '')).toEqual({ wrong: expect.stringContaining('Say when') })
+    expect(scheduleOf({ ...times, cron: ' ' }, 'a:1.0', 1, '')).toEqual({
+      wrong: expect.stringContaining('Enter a cron entry'),
+    })
   })
 })

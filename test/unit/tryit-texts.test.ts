@@ -40,7 +40,7 @@ describe('arguments as text', () => {
   })
 
   const refused: [string, string, number, number, RegExp][] = [
-    ['nothing', '', 1, 1, /nothing here/],
+    ['nothing', '', 1, 1, /This is empty/],
     ['a comma at the end', '{"a": 1,\n  }', 2, 3, /comma/],
     ['a key without quotes', '{\n  a: 1\n}', 2, 3, /key in double quotes/],
     ['single quotes', "{'a': 1}", 1, 2, /key in double quotes/],

@@ -35,7 +35,7 @@ describe('health', () => {
     expect(dead({ dead: 500, deadBefore: undefined })).toEqual(['Dead jobs warn jobs?state=dead'])
     expect(dead({ dead: 10_000, deadBefore: 10_000 })).toEqual(growing)
     const [concern] = healthOf({ ...summary, dead: 1 }, [queue('a', { dead: 25, deadBefore: 5 })])
-    expect(concern!.text).toBe('Growing in a: 20 jobs more in the last 15 minutes.')
+    expect(concern!.text).toBe('Growing in a: 20 new dead jobs in the last 15 minutes.')
   })
 })
 

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { read, root, rowsOf, section } from '../support/protocol-document.ts'
 import { stringsOf } from '../support/strings-of.ts'
-import { fileURLToPath } from 'node:url'
 
 /** Documents that keep to the glossary. */
 const documents = ['README.md', 'docs/concepts.md']

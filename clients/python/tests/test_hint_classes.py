@@ -90,7 +90,7 @@ def test_a_schema_that_is_no_json_is_refused() -> None:
         (Strange, "the values of Strange must be JSON"),
         (dict[tuple[int, int], int], "the keys of an object must be strings"),
         (bytes, "<class 'bytes'> has no JSON form"),
-        (Endless, "Endless holds itself"),
+        (Endless, "Endless is recursive"),
         (Literal[b"x"], "the values of a Literal must be JSON"),
         (Unread, "the hints of Unread cannot be read"),
         (UnreadKeys, "the hints of UnreadKeys cannot be read"),

@@ -167,7 +167,7 @@ def test_wrong_options_are_refused(in_memory: Make, monkeypatch: pytest.MonkeyPa
         in_memory(mail, jobs="later")
     with pytest.raises(ConfigError, match="slots"):
         in_memory(mail, worker={"slots": 0})
-    with pytest.raises(ConfigError, match="what @task made"):
+    with pytest.raises(ConfigError, match="tasks made by @task"):
         in_memory(lambda: 1)
     monkeypatch.setitem(sys.modules, "lupa", None)
     with pytest.raises(ConfigError, match=r"pip install 'pshub-client\[testing\]'"):

@@ -126,7 +126,7 @@ def test_a_batch_over_two_queues(hub: Hub, serve: Serve) -> None:
     assert status is not None and (status.total, status.done, first.status().state) == (1, 1, "done")
     with pytest.raises(InvalidArgs, match="A batch needs at least one job"):
         hub.batch([])
-    with pytest.raises(InvalidArgs, match="must be in one queue"):
+    with pytest.raises(InvalidArgs, match="must all be in one queue"):
         hub.batch(entries, then=after, failed=(double, {"was": 1}))
 
 

@@ -128,7 +128,7 @@ def test_another_job_and_a_call_are_put_off_too(hub: Hub, serve: Serve) -> None:
 
     worker = serve(later)
     told = noted(worker, "job:putoff")
-    with pytest.raises(TaskFailed, match="It is not the time for it") as failed:
+    with pytest.raises(TaskFailed, match="The task cannot run now") as failed:
         hub.call(later)
     assert failed.value.retryable and failed.value.data == {"retryAfterMs": 20}
     assert hub.enqueue(later, tracked=True).result() == 3

@@ -42,7 +42,7 @@ def test_it_is_called_where_it_was_first_and_the_second_worker_says_so(server: S
     first = start("prod")
     second = start("default")
     assert second.told == [{"task": "where:1.0", "queue": "default", "first": "prod"}] and first.told == []
-    assert "Task where:1.0 is served in queue prod too, which had it first" in caplog.text
+    assert "Task where:1.0 is also served in queue prod, which had it first" in caplog.text
     assert [fresh(name) for name in NAMES] == ["prod"] * 3
     assert _in_two(server) == ["where:1.0", "where:1.0@default"]
 

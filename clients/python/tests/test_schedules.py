@@ -71,8 +71,8 @@ def test_it_is_listed_paused_run_resumed_and_removed(server: Server, hub: Hub, s
     [
         ("no name!", {"cron": "* * * * *"}, "its name must be"),
         ("x", {"cron": "daily"}, "cron 'daily': it must have five fields"),
-        ("x", {"cron": 5}, "cron must be a text"),
-        ("x", "* * * * *", "cron must be a text"),
+        ("x", {"cron": 5}, "cron must be a string"),
+        ("x", "* * * * *", "cron must be a string"),
         ("x", {"cron": "* * * * *", "timezone": "Mars/Olympus"}, "in Mars/Olympus: there is no such time zone"),
         ("x", {"cron": "* * * * *", "timezone": 5}, "in 5: there is no such time zone"),
         ("x", {"cron": "* * * * *", "missed": "never"}, "missed must be 'once' or 'skip'"),
@@ -108,7 +108,7 @@ def test_what_cannot_be_read_is_told_of_and_disturbs_no_other(server: Server, hu
     eventually(lambda: len(noting.runs) == 1)
     eventually(lambda: len(problems) >= 4)
     reasons = sorted(event["reason"] for _, event in problems)
-    assert [f"The schedule {name} cannot" in reason for name, reason in zip(("bad", "ever", "gone", "worse"), reasons)] == [True] * 4
+    assert [f"The schedule {name} is invalid" in reason for name, reason in zip(("bad", "ever", "gone", "worse"), reasons)] == [True] * 4
     assert server.client.zrange(f"{PREFIX}ticks", 0, -1) == ["good"]
     assert [each.name for each in hub.schedules("q").list()] == ["good", "worse"]
     server.client.delete(f"{PREFIX}cron", f"{PREFIX}ticks")

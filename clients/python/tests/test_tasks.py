@@ -155,7 +155,7 @@ def test_what_cannot_be_declared() -> None:
         task("a:1.0", args={"type": "nothing"})(lambda: None)
     with pytest.raises(ConfigError, match="timeout"):
         task("a:1.0", timeout=0)
-    with pytest.raises(ConfigError, match="come by name"):
+    with pytest.raises(ConfigError, match="passed by name"):
         task("a:1.0")(lambda *args: None)
 
 

@@ -1,6 +1,6 @@
 # frozen_string_literal: true
 
-# Calls tasks in worker processes of any language over Redis and waits for their results; and such a worker for Ruby.
+# Calls tasks in worker processes of any language over Redis and waits for their results; and a worker for Ruby.
 module Pshub
 end
 

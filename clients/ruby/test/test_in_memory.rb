@@ -121,7 +121,7 @@ class TestInMemory < PshubTest
     assert_equal(1, kit.worker.busy)
     kit.worker.die
     assert_equal(0, kit.worker.busy)
-    assert_match(/dead already/, assert_raises(Pshub::ConfigError) { kit.worker.die }.message)
+    assert_match(/already stopped or killed/, assert_raises(Pshub::ConfigError) { kit.worker.die }.message)
     kit.worker.start
     assert_match(/runs already/, assert_raises(Pshub::ConfigError) { kit.worker.start }.message)
     kit.clock.advance(8)

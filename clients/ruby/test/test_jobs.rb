@@ -52,7 +52,7 @@ class TestJobs < PshubTest
 
   def test_it_waits_for_a_worker_that_comes_later_in_the_queue_that_is_named
     calling = hub
-    assert_match(/Name its queue/, assert_raises(Pshub::NoSuchTask) { calling.enqueue("flaky:1.0") }.message)
+    assert_match(/pass the queue/, assert_raises(Pshub::NoSuchTask) { calling.enqueue("flaky:1.0") }.message)
     assert_match(/flaky:1\.0/, assert_raises(Pshub::NoSuchTask) { calling.enqueue("flaky", {}, queue: "default") }.message)
     job = calling.enqueue("flaky:1.0", {}, queue: "default", keep_result_ms: 60_000)
     assert_equal ["waiting", "flaky:1.0", 0, nil], job.status.to_h.values_at(:state, :task, :tries, :ended_ms)

@@ -67,8 +67,8 @@ class TestSchedules < PshubTest
   WRONG = [
     ["no name!", { cron: "* * * * *" }, "its name must be"],
     ["x", { cron: "daily" }, "cron 'daily': it must have five fields"],
-    ["x", { cron: 5 }, "cron must be a text"],
-    ["x", "* * * * *", "cron must be a text"],
+    ["x", { cron: 5 }, "cron must be a string"],
+    ["x", "* * * * *", "cron must be a string"],
     ["x", { cron: "* * * * *", timezone: "Mars/Olympus" }, "in Mars/Olympus: there is no such time zone"],
     ["x", { cron: "* * * * *", timezone: 5 }, "in 5: there is no such time zone"],
     ["x", { cron: "* * * * *", missed: "never" }, "missed must be 'once' or 'skip'"],

@@ -13,7 +13,7 @@ class TestVectors < Minitest::Test
 
   def test_keys_that_would_become_one_are_refused
     problem = assert_raises(Pshub::Payload::Problem) { Pshub::Payload.encode({ "in" => [{ "a" => 1, a: 2 }] }) }
-    assert_equal ["/in/0/a", true], [problem.problem["pointer"], problem.message.include?("there twice")]
+    assert_equal ["/in/0/a", true], [problem.problem["pointer"], problem.message.include?("appears twice")]
     assert_equal '{"a":1,"b":2}', Pshub::Payload.encode({ "a" => 1, b: 2 })
   end
 

@@ -11,7 +11,7 @@ from .hub import hub  # noqa: E402  (settings come first)
 
 
 async def application(scope, receive, send):
-    """Django itself, and behind its last request the end of the hub."""
+    """Django itself. Closes the hub after the last request."""
     if scope["type"] != "lifespan":
         return await serve(scope, receive, send)
     await receive()

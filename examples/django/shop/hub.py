@@ -5,12 +5,12 @@ from django.http import HttpResponse
 
 from pshub import AsyncHub, HubError, problem_of
 
-#: One for the process: all requests share it. asgi.py closes it.
+#: One hub per process: all requests share it. asgi.py closes it.
 hub = AsyncHub(name="django")
 
 
 def answer_of(error: HubError) -> HttpResponse:
-    """The response that fits the error of a call."""
+    """Turns the error of a call into a response."""
     problem = problem_of(error)
     if problem.status >= 500:
         logging.error("%s: %s", error.code, error)

@@ -18,7 +18,7 @@ export const FoldToggle = ({ id, pointer, label, isFolded, onToggle }: TogglePro
     class="tool fold-toggle"
     data-fold={pointer}
     aria-expanded={!isFolded}
-    aria-label={`What is in ${label}`}
+    aria-label={`Contents of ${label}`}
     aria-describedby={isFolded ? `${id}-folded` : undefined}
     onClick={onToggle}
   >

@@ -101,7 +101,7 @@ const KeyTiles = ({ of: { waiting, running, lagMs, longestMs } }: { of: NonNulla
         due, or for their time
       </Tile>
       <Tile name="Key lag" value={lagMs > 0 ? span(lagMs) : '–'}>
-        {lagMs > 0 ? 'the first is due for so long' : 'none is due'}
+        {lagMs > 0 ? 'time since the first was due' : 'none is due'}
       </Tile>
       <Tile name="Keys running" value={count(running)}>
         one run per key

@@ -9,7 +9,7 @@ const states = {
     text: 'draining',
     means: 'It is stopping: it finishes its running requests and claims nothing new.',
   },
-  lost: { tone: 'bad', text: 'lost', means: 'Its lease expired: it died or is cut off from Redis.' },
+  lost: { tone: 'bad', text: 'lost', means: 'Its lease expired: it crashed or is cut off from Redis.' },
 } as const
 
 export const WorkerState = ({ row }: { row: WorkerRow }) => {

@@ -253,7 +253,7 @@ const dead = ({ dead: count }: Summary, queues: QueueRow[]): Concern => {
     state: 'Problem',
     text: isFull
       ? `The limit is reached in ${namesOf(growing)}: new dead jobs replace the oldest.`
-      : `Growing in ${namesOf(growing)}: ${plural(more, 'job')} more in the last 15 minutes.`,
+      : `Growing in ${namesOf(growing)}: ${plural(more, 'new dead job')} in the last 15 minutes.`,
     place: placeOf(growing, 'dead'),
   }
 }

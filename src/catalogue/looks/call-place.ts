@@ -3,13 +3,13 @@ import type { Keys } from '../../wire/keys.ts'
 import { Catalogue } from '../catalogue.ts'
 import { readOverview } from '../overview.ts'
 
-/** Where a request of a call is. */
+/** Where the request of a call is. */
 export interface CallPlace {
   state: 'waiting' | 'held'
   queue: string
-  /** How many wait before it; of one that waits. */
+  /** How many requests are before it, if it waits. */
   ahead: number | undefined
-  /** Of one that is held: who claimed it, and whether that one is live. */
+  /** The worker that holds it, and whether that worker is live. */
   worker: { id: string; host: string; pid: number; live: boolean } | undefined
   task: string | undefined
   from: string | undefined

@@ -11,17 +11,17 @@ import {
 } from '../target.ts'
 import type { AmqpChannel, AmqpConnection, AmqpPackage } from './amqp-package.ts'
 
-/** Where jobs go in a RabbitMQ, and how. */
+/** A target in RabbitMQ. */
 export interface AmqpOptions {
   /** The broker: amqp:// or amqps://. */
   url: string
-  /** The exchange that is published to, which must be there. Default: '', which routes to the queue that the routing key names. */
+  /** Exchange to publish to; it must exist. Default: '', which routes to the queue named by the routing key. */
   exchange?: string | undefined
   /** Default: the name of the task. */
   routingKey?: string | ((job: ForwardedJob) => string) | undefined
-  /** False: a message that no queue takes counts as confirmed. Default true: it is refused. */
+  /** False: a message that no queue receives counts as confirmed. Default true: it is rejected. */
   mandatory?: boolean | undefined
-  /** What is published for a job. Default: all of it as JSON. */
+  /** Formats a job as a message. Default: all of it as JSON. */
   format?: ForwardFormat | undefined
 }
 
@@ -43,15 +43,16 @@ interface Link {
 }
 
 /**
- * Each job becomes a persistent message, which is taken when the broker has confirmed it. One that no queue takes comes back and is
- * refused. Needs the package `amqplib`.
+ * Publishes each job as a persistent message; it is taken when the broker has confirmed it. A message that no queue
+ * receives is rejected. Needs the package `amqplib`.
+ *
  * @throws ConfigError
  */
 export const amqp = (options: AmqpOptions): ForwardTarget => {
   refuseOptions('amqp', options, optionNames)
   const { url, exchange = '', routingKey, mandatory = true } = options
   if (typeof url !== 'string' || !/^amqps?:\/\/[^/\s]+/.test(url) || !URL.canParse(url))
-    throw new ConfigError("amqp: 'url' must be one of amqp:// or amqps://, as amqp://rabbit:5672/vhost.")
+    throw new ConfigError("amqp: 'url' must be one of amqp:// or amqps://, as in amqp://rabbit:5672/vhost.")
   const keyOf = typeof routingKey === 'function' ? routingKey : (job: ForwardedJob) => routingKey ?? job.task
   const format = checkedFormat('amqp', options.format)
   const client = packageOf()

@@ -5,15 +5,15 @@ import { forwarderOf, isQueueName } from '../../wire/keys.ts'
 import { namesOf, refuseOptions } from '../../wire/options.ts'
 import { type ForwardedJob, type ForwardTarget, isCountTo, type NotForwarded } from '../target.ts'
 
-/** Where another hub is, and how jobs are enqueued there. */
+/** A target in another hub. */
 export interface HubTargetOptions {
   /** The Redis of the other hub. */
   redis: RedisTarget
   /** Its namespace. Default pshub. */
   namespace?: string | undefined
-  /** The queue that jobs go to there. Default: the one that their task is known in. */
+  /** Queue in the other hub. Default: the queue of the task. */
   queue?: string | undefined
-  /** For so long a job is known there that came already, and not enqueued again. Default an hour. */
+  /** How long the other hub remembers a job, so that a repeated delivery does not enqueue it again. Default an hour. */
   rememberMs?: number | undefined
 }
 
@@ -23,7 +23,7 @@ const maxRememberMs = 30 * 24 * hourMs
 /** However often such a job were sent, it would not fit. */
 const final: readonly string[] = ['InvalidArgs', 'PayloadTooLarge'] satisfies ErrorCode[]
 
-/** Each job becomes one of another hub, with the same id, task and arguments. @throws ConfigError */
+/** Enqueues each job in another hub, with the same id, task and arguments. @throws ConfigError */
 export const otherHub = (options: HubTargetOptions): ForwardTarget => {
   refuseOptions('otherHub', options, optionNames)
   const { redis, namespace = 'pshub', queue, rememberMs = hourMs } = options

@@ -5,19 +5,19 @@ import { namesOf, refuseOptions } from '../../wire/options.ts'
 import { checkedFormat, type ForwardFormat, type ForwardTarget, type NotForwarded } from '../target.ts'
 import { RedisLink } from './redis-link.ts'
 
-/** Which list jobs are appended to, and where. */
+/** A target list in Redis. */
 export interface RedisListOptions {
   /** The Redis that has the list. */
   redis: RedisTarget
-  /** Name of the list. Messages are put at its end. */
+  /** Name of the list. Messages are appended to it. */
   key: string
-  /** What is put there for a job. Default: all of it as JSON. */
+  /** Formats a job as a message. Default: all of it as JSON. */
   format?: ForwardFormat | undefined
 }
 
 const optionNames = namesOf<RedisListOptions>({ redis: true, key: true, format: true })
 
-/** Each job becomes an element of a list, with RPUSH. @throws ConfigError */
+/** Appends each job to a list, with RPUSH. @throws ConfigError */
 export const redisList = (options: RedisListOptions): ForwardTarget => {
   refuseOptions('redisList', options, optionNames)
   const { redis, key } = options

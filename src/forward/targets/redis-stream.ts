@@ -7,19 +7,19 @@ import { type ForwardedJob, type ForwardTarget, isCountTo, type NotForwarded } f
 import { RedisLink } from './redis-link.ts'
 import { checkKey } from './redis-list.ts'
 
-/** Which stream jobs are added to, and where. */
+/** A target stream in Redis. */
 export interface RedisStreamOptions {
   /** The Redis that has the stream. */
   redis: RedisTarget
   /** Name of the stream. */
   key: string
-  /** Entries that are kept, about: older ones go, read or not. Default: all. */
+  /** Approximate number of entries to keep: older ones are deleted, read or not. Default: all. */
   maxLength?: number | undefined
 }
 
 const optionNames = namesOf<RedisStreamOptions>({ redis: true, key: true, maxLength: true })
 
-/** Each job becomes an entry of a stream, with XADD. @throws ConfigError */
+/** Adds each job to a stream, with XADD. @throws ConfigError */
 export const redisStream = (options: RedisStreamOptions): ForwardTarget => {
   refuseOptions('redisStream', options, optionNames)
   const { redis, key, maxLength } = options

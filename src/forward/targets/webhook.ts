@@ -11,15 +11,15 @@ import {
 } from '../target.ts'
 import { signatureOf, signingKeys } from './signature.ts'
 
-/** Where jobs are posted, and how they are signed. */
+/** A webhook, and how its requests are signed. */
 export interface WebhookOptions {
-  /** Where each job is posted: http or https. */
+  /** Address to post each job to: http or https. */
   url: string
-  /** What requests are signed with; several while they are changed. Default: they are not signed. */
+  /** Secrets that sign the requests; several during a change of secrets. Default: unsigned. */
   secret?: string | readonly string[] | undefined
-  /** Further headers, as `authorization`. */
+  /** Further headers, such as `authorization`. */
   headers?: Readonly<Record<string, string>> | undefined
-  /** What is posted for a job. Default: all of it as JSON. */
+  /** Formats a job as a body. Default: all of it as JSON. */
   format?: ForwardFormat | undefined
 }
 
@@ -36,7 +36,7 @@ const maxToldChars = 200
 /** And for so long, once its status is known. */
 const answerMs = 1000
 
-/** Each job is a POST of its own. A status of 200 to 299 confirms it; redirects are not followed. @throws ConfigError */
+/** Posts each job in a request of its own. A status of 200 to 299 confirms it; redirects are not followed. @throws ConfigError */
 export const webhook = (options: WebhookOptions): ForwardTarget => {
   refuseOptions('webhook', options, optionNames)
   const { url, secret, headers } = options

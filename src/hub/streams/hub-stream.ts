@@ -47,9 +47,9 @@ class Read<Chunk, Result> implements Timed {
 }
 
 /**
- * The chunks of one call, as its handler yields them: read it with `for await`. Each comes once, in order. A loop that is left cancels what is
- * left; a call that fails throws its HubError behind the chunks that came before. The value of the last step, `{ done: true, value }`, is what
- * the handler returned.
+ * The chunks of a call, in order, each once: read them with `for await`. Leaving the loop cancels the call; a failed
+ * call throws its HubError after the chunks that arrived before it. The value of the last step, `{ done: true, value
+ * }`, is the return value of the handler.
  */
 export class HubStream<Chunk = unknown, Result = unknown>
   implements AsyncIterator<Chunk, Result, undefined>, OpenedStream, Listener
@@ -62,7 +62,10 @@ export class HubStream<Chunk = unknown, Result = unknown>
   readonly #stop: (reason: HubError) => void
   id: string | undefined
   taken = 0
-  /** At its end: how long each part of the wait took; undefined where no worker told. `exec` is the handler with all its waiting for the reader. */
+  /**
+   * Set at the end: the time of each part of the wait; undefined if no worker reported it. `exec` includes the time the
+   * handler waited for the reader.
+   */
   phases: CallPhases | undefined
   /** Chunks that came and were not read yet; the first one is at `#head`. */
   #chunks: Chunk[] = []
@@ -88,12 +91,12 @@ export class HubStream<Chunk = unknown, Result = unknown>
     this.#stop = stop
   }
 
-  /** Itself: what was read is not read again. */
+  /** Returns itself: chunks that were read are not read again. */
   [Symbol.asyncIterator](): this {
     return this
   }
 
-  /** The next chunk, or the end. Rejects with the HubError of a call that failed, once; after that it is at its end. */
+  /** The next chunk, or the end. Rejects once with the HubError of a failed call, then stays at the end. */
   next(): Promise<IteratorResult<Chunk, Result>> {
     if (this.#head < this.#chunks.length) return Promise.resolve({ done: false, value: this.#take() })
     if (this.#end) return this.#told(this.#end)
@@ -105,7 +108,7 @@ export class HubStream<Chunk = unknown, Result = unknown>
     })
   }
 
-  /** Nobody wants more of it: its handler is told to stop. */
+  /** Cancels the stream: the abort signal of its handler fires. */
   async return(): Promise<IteratorResult<Chunk, Result>> {
     this.#fail(
       new HubError('Aborted', `The caller stopped reading ${this.#task}.`, { task: this.#task, ...this.#known }),

@@ -2,9 +2,9 @@ import { type HubError, shown } from '../../wire/errors.ts'
 import { namesOf, wrongOptions } from '../../wire/options.ts'
 import { type CallOptions, callOptionNames, refusal, wrongCall } from '../call-options.ts'
 
-/** How one stream is read. */
+/** Options of a stream. */
 export interface StreamOptions extends Omit<CallOptions, 'phases'> {
-  /** So long a read waits for the next chunk at the most, or for a word of progress. Default: until `timeoutMs`. */
+  /** Maximum wait for the next chunk or progress report. Default: until `timeoutMs`. */
   idleMs?: number
 }
 

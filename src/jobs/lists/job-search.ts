@@ -11,7 +11,7 @@ import { WaitingPlaces } from './waiting-places.ts'
 export const queuedStates = ['waiting', 'scheduled', 'retrying', 'dead'] as const
 /** Where a job lies: in a list for a worker, until its time comes, until its next try, or with those that were given up. */
 export type QueuedState = (typeof queuedStates)[number]
-/** The same, and with a worker: jobs whose messages are in Redis. */
+/** A queued state, or running: states of jobs whose messages are in Redis. */
 export type LyingState = QueuedState | 'running'
 
 /** A job as it lies in Redis, tracked or not. */
@@ -45,11 +45,11 @@ export interface QueuedJob {
   worker: string | undefined
 }
 
-/** What may be looked at by whoever asks. */
+/** What a reader may see. */
 export interface JobLook {
-  /** A job of any other task is not there. */
+  /** False hides the jobs of a task. */
   sees(task: string): boolean
-  /** What is looked through for a text, in the place of the arguments. */
+  /** What is searched for a text instead of the arguments. */
   args(task: string, args: unknown): unknown
 }
 

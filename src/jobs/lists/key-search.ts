@@ -2,18 +2,18 @@ import type { Catalogue } from '../../catalogue/catalogue.ts'
 import type { Redis } from '../../redis/connection.ts'
 import { type Keys, wholeQueue } from '../../wire/keys.ts'
 
-/** A key of a task's jobs that something of waits or runs. */
+/** A key with a waiting or running job. */
 export interface FoundKey {
   queue: string
   task: string
   key: string
 }
 
-/** What a search for keys found. */
+/** The result of a search for keys. */
 export interface FoundKeys {
-  /** The one of exactly this text first, if there is one. */
+  /** An exact match comes first. */
   keys: FoundKey[]
-  /** There may be more: as many were found as were wanted, or not all were looked at. */
+  /** There may be more: the limit was reached, or not all keys were searched. */
   isCut: boolean
 }
 

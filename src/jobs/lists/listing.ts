@@ -29,39 +29,39 @@ export const listedStates = ['waiting', 'running', 'scheduled', 'retrying', 'dea
 /** One of `listedStates`. */
 export type ListedState = (typeof listedStates)[number]
 
-/** How many jobs of a queue lie where; undefined for what this Redis user may not read. */
+/** Number of jobs of a queue per state; undefined for what this Redis user may not read. */
 export type JobCounts = { queue: string } & Record<QueuedState, number | undefined>
 
-/** What is asked for; what is not said does not matter. */
+/** Query for jobs; omitted fields match everything. */
 export interface JobsQuery {
-  /** Default: all queues that a task is known in. */
+  /** Default: all queues of known tasks. */
   queue?: string | undefined
-  /** Default: the counts alone. */
+  /** Default: only counts. */
   state?: ListedState | undefined
   /** `name:version`; needs `state`. */
   task?: string | undefined
   /** Needs `state`. */
   key?: string | undefined
-  /** In the id, the task, the caller, the failures or the arguments, in whatever case; needs `state`. */
+  /** Text in the id, task, caller, failures or arguments, ignoring case; needs `state`. */
   text?: string | undefined
-  /** How many jobs at the most, 1 to 10,000. Default 100. */
+  /** Maximum number of jobs, 1 to 10,000. Default 100. */
   limit?: number | undefined
-  /** Where to go on: `next` of the listing before. */
+  /** Where to continue: `next` of the previous listing. */
   from?: string | undefined
-  /** What of all this may be looked at. Default: all of it. */
+  /** Restricts what the reader may see. Default: everything. */
   look?: JobLook | undefined
 }
 
-/** A page of jobs, and how many there are in all. */
+/** A page of jobs, and the total counts. */
 export interface JobsListing {
-  /** When it was read, milliseconds of Redis' clock. */
+  /** When it was read, Redis milliseconds. */
   atMs: number
   counts: JobCounts[]
-  /** What is taken or due next comes first, of dead ones the latest; those that are done in no order. */
+  /** The job that is claimed or due next comes first, the latest of dead jobs; done jobs have no order. */
   jobs: QueuedJob[]
-  /** There are more, or there may be: at most 10,000 jobs, or 32 MB of them, are looked at in one queue. */
+  /** There may be more: at most 10,000 jobs, or 32 MB of them, are searched in one queue. */
   more: boolean
-  /** Where those are; undefined when there are none. */
+  /** Where the next page starts; undefined if there is none. */
   next: string | undefined
 }
 

@@ -1,17 +1,18 @@
--- admit: whether one more may begin of those that share a rate, and if so, note that it does.
+-- admit: admits one more run under a shared rate limit, and notes that it starts.
 --
+-- Used by  worker, 10.15
 -- KEYS[1]  LIST  pshub:rate:{<name>}
 -- KEYS[2]  STRING  pshub:told:{<name>}
--- ARGV[1]  how many may begin in a period
+-- ARGV[1]  how many runs may start in a period
 -- ARGV[2]  the period, ms
--- ARGV[3]  1 for one that comes back when it is told to, so that the next one is told a later time; 0 for one that may not
+-- ARGV[3]  `1` if this run comes back at the time that it gets, `0` if it may not
 -- flags:   allow-oom
--- Returns  0 when it may begin now; else ms until it may, if no other one comes before it
+-- Returns  `0` if it may start now; else ms until it may, if no other run comes before it
 --
--- A sliding window log: of each the time at which it began is kept, of as many as may begin in a period. So there are never more in any
--- stretch of that length, wherever it begins.
--- Those that come back are told times one behind the other, so that few come in vain; but none that is more than five minutes off unless
--- nothing is free before: of those that were told earlier ones some never come, cancelled or over, and would keep others waiting.
+-- A sliding window log: the start times of as many runs as may start in a period. So there are never more in any stretch of that length.
+-- Runs that come back are told times one after the other, so that few come in vain; but no time more than five minutes ahead unless
+-- nothing is free before: some runs that were told earlier times never come back, and would keep others waiting.
+-- A time in the future was written before the clock was set back; it must not keep all waiting until that time has come again.
 local most_wait = 300000
 
 local now_text = now_us_text()

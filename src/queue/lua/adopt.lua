@@ -1,5 +1,6 @@
--- adopt: take over what a worker held whose lease has ended, a bounded part of it per step, and decide what becomes of it.
+-- adopt: takes over a bounded part of what a worker held whose lease has ended, and decides what becomes of it.
 --
+-- Used by  worker, 10.7
 -- KEYS[1]  ZSET  pshub:{<queue>}:leases
 -- KEYS[2]  HASH  pshub:{<queue>}:held:<lost worker>
 -- KEYS[3]  HASH  pshub:{<queue>}:held:<this worker>
@@ -9,20 +10,23 @@
 -- KEYS[7]  LIST  pshub:{<queue>}:jobbell
 -- ARGV[1]  lost worker's id
 -- ARGV[2]  this worker's id
--- ARGV[3]  the most requests that are moved
--- ARGV[4]  bytes beyond which nothing more is moved: one request may exceed them
+-- ARGV[3]  the most requests to move
+-- ARGV[4]  byte limit; one request may exceed it
 -- ARGV[5]  how many dead jobs are kept; the oldest make room
--- ARGV[6]  ms for which they are kept
+-- ARGV[6]  ms for which dead jobs are kept
 -- flags:   allow-oom
--- Returns  { 1 if nothing is left there, { calls to be answered }, { what went back to its list }, { jobs that are dead now },
---            { held id, ticket, hub, ... } of those dead jobs somebody waits for, { what is to be done in other queues } }, the others as
---            held id, text, held id, text, ...;
---          or { -1 } when the other worker's lease holds or this one's does not
+-- Returns  `{-1}` if the other worker's lease holds or this worker has none; else an array, whose elements 2, 3, 4 and 6 are `{held id, text, ...}`
+--   1  `1` if nothing is left there, else `0`
+--   2  calls that this worker holds now and must answer
+--   3  requests that went back to their lists
+--   4  jobs that are dead now
+--   5  `{held id, ticket, hub, ...}`: who waits for those dead jobs
+--   6  work for other queues that this worker holds now
 --
--- Each of them may have been started. What may run twice goes back to the head of its list, with one more death counted in it, until
--- three workers have died holding it. Then a job is dead; and any other call is held by this worker, as lost:<id>, in the same step: a
--- crash at any moment leaves it with one holder, whose lease ends in turn. Only workers can answer it, because replies are not where
--- the queue is. A call that has expired, and what is no message, goes: nobody waits for it.
+-- Each request may have been started. What may run twice goes back to the head of its list, with one more loss counted in it, until three
+-- workers have died holding it. Then a job is dead; and any other call is held by this worker, as lost:<id>, in the same step: a crash at
+-- any moment leaves it with one holder, whose lease ends in turn. Only workers can answer it, because replies are not where the queue is.
+-- An expired call, and what is no message, is dropped.
 -- From the first step on the lost worker's lease is 0, which its own beat cannot renew.
 local max_losses = 3
 -- So many keys of merged jobs are put back in one step, but for one run that has more.

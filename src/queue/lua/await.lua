@@ -1,14 +1,15 @@
--- await: somebody wants to hear how a tracked job ends.
+-- await: notes that somebody waits for the end of a tracked job.
 --
+-- Used by  caller, 9.9
 -- KEYS[1]  HASH  pshub:{<queue>}:job:<job>
--- ARGV[1]  ticket: the id that the answer is to carry
+-- ARGV[1]  ticket: the id that the notification is to carry
 -- ARGV[2]  hub id
--- ARGV[3]  the most that may wait for one job; the one that has waited longest makes room, and looks again by itself
--- ARGV[4]  ms for which it is noted where there is no record, of a job that is to come yet; 0 for any other
+-- ARGV[3]  the most that may wait for one job; the oldest makes room, and looks again by itself
+-- ARGV[4]  ms for which a note without a record is kept, for a job that has yet to come; otherwise `0`
 -- flags:   allow-oom
--- Returns  the fields of its record, as HGETALL does; empty when there is none
+-- Returns  `{field, value, ...}` of the record, empty if there is none
 --
--- Who asks again about the same ticket waits once.
+-- Asking again with the same ticket waits once.
 local fields = redis.call('HGETALL', KEYS[1])
 local own, waiting, has_ended, oldest = 'wait:' .. ARGV[1], 0, false, nil
 for i = 1, #fields, 2 do

@@ -1,15 +1,16 @@
--- batch: what is to follow when all jobs of a batch have ended, in its queue.
+-- batch: counts the jobs of a batch, and enqueues what follows when all have ended.
 --
+-- Used by  caller and worker, 9.9 and 10.13
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
 -- KEYS[2]  LIST  pshub:{<queue>}:jobbell
 -- ARGV[1]  id of the batch
--- ARGV[2]  `open` before its first job is enqueued, `close` when all are, or the id of one of its jobs, which has ended
--- ARGV[3]  open: the job that follows, without its `at`, or empty. close: how many jobs there are. Else `done`, or how else it ended
--- ARGV[4]  open: the job that follows where one is dead, or empty for the same as else; otherwise empty
--- ARGV[5]  open: ms until it is forgotten if it is not closed; otherwise 0
--- Returns  1, or 0 for a batch that is not there
+-- ARGV[2]  `open` before its first job is enqueued, `close` when all are, or the id of a job of it that has ended
+-- ARGV[3]  `open`: the job that follows, without its `at`, or empty; `close`: how many jobs there are; otherwise that job's outcome
+-- ARGV[4]  `open`: the job that follows if any job did not end as `done`, or empty for the same one; otherwise empty
+-- ARGV[5]  `open`: ms until an unclosed batch is dropped; otherwise `0`
+-- Returns  `1`, or `0` if there is no such batch
 --
--- All of it may be sent again. A job counts once.
+-- Every step may be sent again. A job counts once.
 try_lists(KEYS[1], KEYS[2])
 local record = beside(KEYS[1], 'batch:' .. ARGV[1])
 if ARGV[2] == 'open' then

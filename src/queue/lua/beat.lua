@@ -1,5 +1,6 @@
--- beat: renew a worker's lease, or take the first one.
+-- beat: takes or renews a worker's lease, and reports news to the worker.
 --
+-- Used by  worker, 10.1
 -- KEYS[1]  ZSET  pshub:{<queue>}:leases
 -- KEYS[2]  ZSET  pshub:{<queue>}:cancelled
 -- KEYS[3]  STRING  pshub:{<queue>}:reporter
@@ -8,40 +9,37 @@
 -- KEYS[6]  HASH  pshub:{<queue>}:held:<worker>
 -- KEYS[7]  LIST  pshub:{<queue>}:jobs
 -- ARGV[1]  worker id
--- ARGV[2]  ms from now to the lease's end
--- ARGV[3]  1 to take a lease under a new id, 0 to renew
+-- ARGV[2]  ms from now to the end of the lease
+-- ARGV[3]  `1` to take a lease under a new id, `0` to renew
 -- ARGV[4]  ms for which a cancelled id is kept
--- ARGV[5]  ms for which this worker is the one that reports the queue's figures, or 0 if it reports none
--- ARGV[6]  ms for which this worker is the one that looks after what is due, or 0 if it does not
--- ARGV[7]  the same for the times of schedules
+-- ARGV[5]  ms for which this worker is the queue's reporter, `0` if it does not report
+-- ARGV[6]  ms for which this worker moves due jobs, `0` if it does not
+-- ARGV[7]  ms for which this worker runs the schedules, `0` if it does not
 -- flags:   allow-oom
--- Returns  { now (us, as text), 1 if the lease is held now or 0 if it is lost, { ids whose caller gave up },
---            { other workers whose leases have ended },
---            { length of the list, at of its first request (us, as text; empty when it has none),
---              jobs that wait to be taken, since when the one of them is due that has been for the longest (us, as text; empty when there
---              is none or it does not say), jobs that wait for their time, for their next try, and that were given up,
---              since when the key is due that has been for the longest (us, as text; empty when none is), keys that wait, keys that run,
---              since when the one of them runs that has for the longest (us, as text; empty when none does) },
---            since when the queue is paused (ms, as text), or empty if it is not,
---            when the first job is due (ms, as text), or empty if none waits or another worker looks after that,
---            the same of schedules,
---            who asks what this worker is doing, over which shards the queue is spread, or empty if it is not };
---          the fifth one is empty for a worker that does not report, the seventh and the eighth are missing or empty for one that does not
---          look after what is due, the last two are missing or empty where nobody asks, and where there are no shards.
---          Without the lease there are only the first five
+-- Returns  an array; its end may be missing, and an element without a value is empty. Without the lease it has only the first five
+--   1  now, us as text
+--   2  `1` if the lease is held, `0` if it is lost
+--   3  ids of cancelled requests, at most 1000
+--   4  ids of other workers whose leases have ended, at most 16
+--   5  figures, for the reporter only: length of the list of calls; `at` of its first call; number of jobs that can be claimed; since when the oldest of them is due; number of scheduled jobs, of jobs that wait for a retry, and of dead jobs; since when the oldest due key is due; number of waiting keys, and of running keys; since when the oldest of these runs. Times are us as text, empty if unknown
+--   6  since when the queue is paused, ms as text
+--   7  when the next job is due, ms as text; only for the worker that moves due jobs
+--   8  next time of a schedule, ms as text; only for the worker that runs the schedules
+--   9  ticket of somebody who asks what this worker is doing
+--   10  record of the queue's shards
 --
--- A lease that ended is renewed all the same as long as nobody adopted from this worker (adopting sets it to 0 and
--- then removes it): an outage of Redis itself costs no worker its identity. Whoever adopts leaves nothing here before it removes
--- the lease; so what is held without one lost it with the whole key, and nobody else would ever look for that.
--- What a claim added to the lease stays.
--- A lease that ends later than any beat or claim can have put it tells that Redis' clock was set back. Whoever renews first then moves all
+-- A lease that ended is renewed all the same as long as nobody adopted from this worker (adopting sets it to 0 and then removes it): an
+-- outage of Redis itself costs no worker its identity. Whoever adopts leaves nothing here before it removes the lease; so what is held
+-- without one lost it with the whole key, and nobody else would ever look for that.
+-- An extension by a claim stays.
+-- A lease that ends later than any beat or claim can have set it shows that Redis' clock was set back. Whoever renews first then moves all
 -- others back as far; else nobody would adopt from those who died just then before the clock is where it was.
--- Somebody else's keys must not cost the lease: what is not needed for it is asked for with pcall.
--- One worker of a queue reports it: whoever beats first while nobody does, and then until it beats no more. In the same way one looks
--- after what is due; that two of them do, or none for a moment, does no harm but for the time.
+-- Foreign keys must not cost the lease: commands that the lease does not need run with pcall.
+-- One worker of a queue reports: whoever beats first while nobody does, until it stops beating. The same holds for due jobs and for
+-- schedules; two workers at once, or none for a moment, cost only time.
 -- Nobody claims without a lease, and nobody gets one without being told of a pause.
--- Thousands of workers beat each second, and what is asked here costs less than the asking: each command more, and each number that is
--- not made a text here, which Redis does by way of all its digits.
+-- Thousands of workers beat each second, and the commands here cost less than the call: each command more, and each number that is not
+-- turned into text here, which Redis does by way of all its digits.
 local now_text = now_us_text()
 local now_ms = string.sub(now_text, 1, -4)
 local now = tonumber(now_ms)

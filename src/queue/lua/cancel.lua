@@ -1,15 +1,16 @@
--- cancel: the caller gave up. Remove its request if it still waits, else leave word for the worker that runs it.
+-- cancel: removes a request that still waits, or leaves a note for the worker that runs it.
 --
+-- Used by  caller, 9.8
 -- KEYS[1]  LIST  pshub:{<queue>}:calls
 -- KEYS[2]  ZSET  pshub:{<queue>}:cancelled
 -- ARGV[1]  request id
--- ARGV[2]  the request exactly as it lies in the list, or empty when that is not known
--- ARGV[3]  ms for which the word is kept
+-- ARGV[2]  the request exactly as it is in the list, or empty if unknown
+-- ARGV[3]  ms for which the note is kept
 -- flags:   allow-oom
--- Returns  1 if the request was removed from the list: it certainly never runs; else 0
+-- Returns  `1` if the request was removed: it certainly never runs; else `0`
 --
--- Looked for among the first and the last thousand requests only: all of Redis waits while a list of millions is searched, for
--- what its deadline ends anyway. Workers read the words with each beat.
+-- Only the first and the last thousand requests are searched: a search of millions would block Redis for something that the deadline ends
+-- anyway. Workers read the notes with each beat.
 local reach = 1000
 
 if ARGV[2] ~= '' then

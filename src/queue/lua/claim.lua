@@ -1,6 +1,6 @@
--- claim: take requests for idle slots, popping and recording them as held in one step. The only way to take work.
--- Calls go before jobs, and jobs get no more slots than they are given; of jobs those of the higher priority go first.
+-- claim: takes requests for idle slots and records them as held, in one step. Calls go first, then jobs by priority.
 --
+-- Used by  worker, 10.2
 -- KEYS[1]  LIST  pshub:{<queue>}:calls
 -- KEYS[2]  LIST  pshub:{<queue>}:bell
 -- KEYS[3]  HASH  pshub:{<queue>}:held:<worker>
@@ -8,31 +8,30 @@
 -- KEYS[5]  LIST  pshub:{<queue>}:jobs
 -- KEYS[6]  LIST  pshub:{<queue>}:jobbell
 -- ARGV[1]  worker id
--- ARGV[2]  idle slots: the most that is taken, 1000 at most
--- ARGV[3]  how many of these may go to jobs; with 0 the jobs are not looked at
--- ARGV[4]  bytes beyond which nothing more is taken: one request may exceed them
--- ARGV[5]  the epoch of the queue's shards, as the worker knows it; 0 for a queue that has none
--- ARGV[6], ARGV[7], ARGV[8], ...  threes, one for each task whose jobs this worker merges: its name; how many keys a run of it has at the
---          most, and how many payloads each of these
--- and one more argument behind them, 1, of a worker that fetches arguments which lie beside their request; others get them in it
+-- ARGV[2]  idle slots: the most requests to take, at most 1000
+-- ARGV[3]  how many of these may be jobs; with `0` the jobs are not looked at
+-- ARGV[4]  byte limit; one request may exceed it
+-- ARGV[5]  epoch of the queue's shards from the last heartbeat, `0` if there are none
+-- ARGV[6..]  threes, for each task whose jobs this worker merges: task, most keys per run, most payloads per key; then `1` if this worker fetches arguments that are stored apart
 -- flags:   allow-oom
--- Returns  { now (us, as text), requests, calls left, dropped, { index, made-up id, ... },
---            how many of the requests are calls: the rest are jobs, jobs left,
---            { index, ... } of those whose arguments lie beside, for a worker that fetches them }
---          or { now, requests } when all of these are calls and there is nothing else to tell: each further element costs
---            a worker that is woken by a lone call about a microsecond
---          or { now, -1 } when the worker holds no lease, or there are jobs and it is to learn which shards there are before it takes any:
---            then nothing was taken.
+-- Returns  an array. `{now, requests}` alone if all are calls and elements 3 to 8 have nothing to say; `{now, -1}`, with nothing taken, if the worker has no lease, or if it asked for jobs with another epoch
+--   1  now, us as text
+--   2  the requests: calls, then jobs
+--   3  number of calls left in the list
+--   4  number of expired calls that were dropped
+--   5  `{position, made-up id, ...}` of requests without an id at their beginning; positions count from 1
+--   6  how many of the requests are calls
+--   7  number of jobs left
+--   8  `{position, ...}` of the requests whose arguments are to be fetched
 --
--- The bell of a list that it leaves empty is silent then; that of jobs only where the jobs were looked at.
--- Dropped are calls whose deadline has passed: nobody waits for them any more. They are not held, and never start. A job that is not
--- wanted any more is ended by the worker, which tells what waits for it; one that was cancelled while it waited goes, and what that means
--- for another queue is held by this worker, which finds it when it next compares what it holds.
--- A call whose arguments should lie beside it and do not is dropped too, where they are put into it: they go some seconds after its deadline.
--- A request without the three leading fields was pushed by hand; it is held under a made-up id, named in the fifth element.
--- With more than 100 kB the lease lasts until they have come at 200 kB a second, and 2 s longer, but for 30 s at the most.
--- A job is held as job:<id>: whoever puts it back knows its list by that. What runs together of a task that merges its jobs is one request,
--- held as job:m-<fence>.
+-- A list that is left empty has its bell silenced; that of jobs only if the jobs were looked at.
+-- Expired calls are dropped: nobody waits for them any more. They are not held and never start. An expired job is ended by the worker,
+-- which tells whatever waits for it. A job that was cancelled while it waited is removed; if another queue must learn of that, the worker
+-- holds the note and finds it when it next reconciles.
+-- A call whose arguments are stored apart and missing is dropped if they were to be put into it: they expire some seconds after its deadline.
+-- An answer of more than 100 kB extends the lease until it has arrived at 200 kB a second, plus 2 s, by at most 30 s.
+-- A job is held as job:<id>: whoever puts it back knows its list by that. A merged run is one request, held as job:m-<fence>.
+-- Short answers are worth it: each further element costs a worker that wakes for a lone call about a microsecond.
 local max_drops = 1000
 -- So many are popped blindly. How many more at once, the largest of those says: what turns out to be too much goes back.
 local first_page = 8

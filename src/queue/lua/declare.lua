@@ -1,15 +1,15 @@
--- declare: publish the cards of tasks for one queue. A task may be in several queues; the one that has it first is in the
--- field of the task's name, each further one in a field of its own, <task>@<queue>.
+-- declare: publishes cards of tasks for one queue, without taking a task from another queue.
 --
+-- Used by  worker, 11
 -- KEYS[1]  HASH  pshub:tasks
 -- ARGV[1]  queue
--- ARGV[2], ARGV[3], ARGV[4], ...  triples: full name of a task; its card; a queue that was found to have no live worker for
---          it and is not first any more then, or empty
--- Returns  { full name, queue that has it first, ... } of those that another queue has first
+-- ARGV[2..]  triples: full name of a task; its card; a queue that was found to have no live worker for it and loses the first place, or empty
+-- Returns  `{task, queue that has it first, ...}` for tasks that another queue has first
 --
+-- A task may be in several queues: the first one has the field of the task's name, each further one a field <task>@<queue>.
 -- A full Redis refuses it: the registry is only for others to see.
--- Cards were written by others and may be anything. The queue is looked for at the beginning, where all who write cards have
--- it; a card that does not tell it there is nobody's, as is one that is too long to be read as a card.
+-- Cards were written by others and may be anything. The queue is searched in the first 1024 characters, where every writer puts it; a
+-- card without it there, or one that is too long to be read as a card, belongs to nobody.
 local elsewhere = {}
 for i = 2, #ARGV, 3 do
   local task, card, dead = ARGV[i], ARGV[i + 1], ARGV[i + 2]

@@ -1,11 +1,13 @@
--- denied: what the connected user may not do of what a role needs. Redis itself says so: acl_check_cmd runs nothing, needs no
--- right of its own, and leaves no trace in the server's log of denials.
+-- denied: reports what the connected user may not do of what a role needs (14.3).
 --
--- ARGV[1]  role: a name of `rights`, which is made of the one list of rights
+-- Used by  caller and worker, 14.3
+-- ARGV[1]  role: `hub`, `jobs`, `worker`, `view`, `admin`, `registry` or `install`
 -- ARGV[2]  namespace
 -- ARGV[3]  queue
 -- flags:   no-writes
--- Returns  { command, key, command, key, ... }: what is denied; the key is empty where the command concerns none
+-- Returns  `{command, key, ...}`; the key is empty if the command concerns none
+--
+-- acl_check_cmd runs nothing, needs no right of its own, and leaves no trace in the server's log of denials.
 local denied = {}
 for _, shape in ipairs(rights[ARGV[1]] or {}) do
   local words, key = {}, ''

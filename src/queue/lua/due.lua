@@ -1,14 +1,14 @@
--- due: put jobs whose time has come into their lists, a bounded number of them.
+-- due: moves a bounded number of due jobs into their lists.
 --
+-- Used by  worker, 10.11
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
 -- KEYS[2]  LIST  pshub:{<queue>}:jobbell
--- ARGV[1]  the most that are moved
--- ARGV[2]  bytes beyond which nothing more is moved: one job may exceed them
+-- ARGV[1]  the most jobs to move
+-- ARGV[2]  byte limit; one job may exceed it
 -- flags:   allow-oom
--- Returns  { now (us, as text), how many were moved, when the next one is due (Redis ms, as text; empty when none waits) }
+-- Returns  `{now, how many were moved, when the next one is due}`: us as text, a number, ms as text (empty if none waits)
 --
--- Who runs it does not matter, nor how often: what is not due stays. The next one may be due already, when there is too much for one
--- step.
+-- It does not matter who runs it, nor how often: what is not due stays. The next one may be due already if there is too much for one step.
 for _, list in ipairs(lists_of(KEYS[1])) do redis.call('LLEN', list) end
 redis.call('LLEN', KEYS[2])
 local now_text = now_us_text()

@@ -1,16 +1,16 @@
--- enqueue: put jobs of one hub into a queue: to be run now, or when they are due.
+-- enqueue: puts jobs of one hub into a queue, to run now or when they are due.
 --
+-- Used by  caller, 9.9
 -- KEYS[1]  LIST    pshub:{<queue>}:jobs
 -- KEYS[2]  LIST    pshub:{<queue>}:jobbell
 -- KEYS[3]  STRING  pshub:{<queue>}:enqueued:<hub>
--- ARGV[1]  number of this batch; a hub counts its batches per queue and has one under way at a time
+-- ARGV[1]  number of this batch, in decimal digits; a hub counts its batches per queue and has one in flight at a time
 -- ARGV[2]  ms for which the number is remembered, so that a repeated batch is a no-op
--- ARGV[3..]  jobs without their `at`: "ttl":<ms>,"id":"<id>",...}
--- Returns  { at (us, as text), 1 if this batch had been taken before or else 0, index, id, index, id, ... }: which of the batch,
---          counted from 1, are not enqueued, because a job of the same uniqueness is there already, and the id of that one
+-- ARGV[3..]  jobs without their `at`: `"ttl":<ms>,"id":"<id>",...}`
+-- Returns  `{at, 1 if this batch was taken before or else 0, index, id, ...}`: indexes, from 1, of jobs that were not enqueued because a job with the same `unique` text exists, each with the id of that job
 --
--- It is all of the batch or nothing: what can be refused (wrong type, full memory, more than 1000 jobs) is refused before the first
--- job is written.
+-- All of the batch or nothing: whatever can be refused (wrong type, full memory, more than 1000 jobs) is refused before the first job is
+-- written.
 local count = #ARGV - 2
 if count > 1000 then return redis.error_reply('ERR at most 1000 jobs in one batch') end
 local at = now_us_text()

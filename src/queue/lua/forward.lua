@@ -1,12 +1,13 @@
--- forward: jobs that follow one that ended in another queue, each of them once, however often it is sent.
+-- forward: puts jobs from another queue into this one, each of them once, however often it is sent.
 --
+-- Used by  worker, 10.13
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
 -- KEYS[2]  LIST  pshub:{<queue>}:jobbell
--- ARGV[1]  ms for which it is remembered that it came, unless that is removed before
+-- ARGV[1]  ms for which an arrival is remembered, unless `came` is removed before
 -- ARGV[2..]  jobs without their `at`
--- Returns  how many of them came now
+-- Returns  how many of them are new here
 --
--- A worker holds such a job under out:<queue>:<id> until it knows that it is here, and removes what remembers it behind that.
+-- A worker holds such a job under out:<queue>:<id> until it knows that the job is here, and then removes `came`.
 try_lists(KEYS[1], KEYS[2])
 local at, came, added = now_us_text(), 0, {}
 for i = 2, #ARGV do

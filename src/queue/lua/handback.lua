@@ -1,18 +1,19 @@
--- handback: put held requests back into their lists, as they are, and wake a worker.
+-- handback: puts held requests back into their lists, unchanged, and rings the bells.
 --
+-- Used by  worker, 10.5 and 10.6
 -- KEYS[1]  HASH  pshub:{<queue>}:held:<worker>
 -- KEYS[2]  LIST  pshub:{<queue>}:calls
 -- KEYS[3]  LIST  pshub:{<queue>}:bell
 -- KEYS[4]  LIST  pshub:{<queue>}:jobs
 -- KEYS[5]  LIST  pshub:{<queue>}:jobbell
--- ARGV[1]  head, for work that was waiting longest, or tail, for a request that only another worker can run
+-- ARGV[1]  `head` for requests that waited longest, `tail` for requests that only another worker can run
 -- ARGV[2..]  held ids
 -- flags:   allow-oom
 -- Returns  how many went back
 --
--- Only what is still held goes back: a second try after a lost answer finds nothing and pushes nothing. What is held as
--- job:<id> goes back to the jobs.
--- An error of these, which somebody else's keys cause, comes before anything was moved.
+-- Only what is still held goes back: a second try after a lost answer finds nothing and pushes nothing. What is held as job:<id> goes back
+-- to the jobs.
+-- A foreign key fails here, before anything is moved.
 redis.call('LLEN', KEYS[2])
 redis.call('LLEN', KEYS[3])
 redis.call('LLEN', KEYS[4])

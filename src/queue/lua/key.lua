@@ -1,19 +1,17 @@
--- key: a key is due now; what it is stuck at is skipped; what waits of it, merged, is deleted; or one of its jobs is.
+-- key: acts on one key: runs it now, skips the job or payload it is stuck at, deletes its payloads or one job, or shows whether it has jobs.
 --
+-- Used by  caller, 10.17
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
 -- KEYS[2]  LIST  pshub:{<queue>}:jobbell
 -- ARGV[1]  task
--- ARGV[2]  key; empty for a job without one, of `drop`
--- ARGV[3]  run: it is due now; skip: its first job, or the payload with its lowest score, is given up, and what is behind it is due now;
---          delete: its payloads go; drop: one job of its line, or of its list, goes; has: nothing is changed
--- ARGV[4]  how many dead jobs are kept; the oldest make room. Of `has` the epoch of the queue's shards, as the caller knows them; of `drop` the
---          job exactly as it lies there
--- ARGV[5]  ms for which they are kept
--- ARGV[6]  of skip, if it is not whichever is first: the id of the job, or the score of the payload, that is to be given up
--- Returns  how many jobs or payloads this concerned, of `has` 1 where a job of the key waits in its line or runs, else 0, and -3 where the epoch is another one; -1 when nothing can be skipped because the key runs now; -2 when a batch of another queue waits
---          for its first job, which only a worker can tell; -4 when another one is first than the one that is named
+-- ARGV[2]  key; for `drop` of a job without a key, empty
+-- ARGV[3]  `run`: the key is due now; `skip`: its first job, or its payload with the lowest score, is dead and the rest is due now; `delete`: its payloads are deleted; `drop`: one job of its line or list is deleted; `has`: nothing is changed
+-- ARGV[4]  how many dead jobs are kept; for `has` the epoch of the queue's shards as the caller knows it; for `drop` the job exactly as it is in its line or list
+-- ARGV[5]  ms for which dead jobs are kept
+-- ARGV[6]  for `skip` the id of the job or the score of the payload that is meant, or empty for the first one
+-- Returns  how many jobs or payloads were affected; for `has` `1` if a job of the key waits or runs, else `0`. `-1`: cannot skip, because the key runs. `-2`: a batch of another queue waits for the first job. `-3`: another epoch. `-4`: another job or payload than the named one is first
 --
--- What runs goes on. Who waits for a job that is skipped finds that by looking again.
+-- A running job goes on. Whoever waits for a skipped job finds that by looking again.
 local jobs, task, key = KEYS[1], ARGV[1], ARGV[2]
 try_lists(jobs, KEYS[2])
 redis.call('ZCARD', beside(jobs, 'dead'))

@@ -1,6 +1,6 @@
--- leave: a worker's last step. Puts back what it holds, as far as that may be run by another one, and gives up its lease, in
--- one step, so that nothing is ever held without a lease.
+-- leave: a worker's last step. Puts back what another worker may run, and ends the lease, in one step.
 --
+-- Used by  worker, 10.8
 -- KEYS[1]  HASH  pshub:{<queue>}:held:<worker>
 -- KEYS[2]  LIST  pshub:{<queue>}:calls
 -- KEYS[3]  LIST  pshub:{<queue>}:bell
@@ -13,10 +13,10 @@
 -- flags:   allow-oom
 -- Returns  how many went back to the heads of their lists
 --
--- A call that was started goes back with a mark, if it may be run twice. All else that was started, here or by a lost worker before
--- (lost:<id>), and what is to be done in other queues (out:<queue>:<id>), stays held under a lease that has ended: the next worker of the
--- queue adopts it. Jobs go back as they are, to their own list.
--- An error of these, which somebody else's keys cause, comes before anything was moved.
+-- One step, so that nothing is ever held without a lease.
+-- A started call goes back with a mark if it may run twice. Any other started call, calls of lost workers (lost:<id>) and work for other
+-- queues (out:<queue>:<id>) stay held under a lease that has ended: the next worker of the queue adopts them. Jobs go back unchanged.
+-- A foreign key fails here, before anything is moved.
 redis.call('LLEN', KEYS[2])
 redis.call('LLEN', KEYS[3])
 redis.call('LLEN', KEYS[5])

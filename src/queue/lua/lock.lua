@@ -1,17 +1,17 @@
--- lock: take, renew or free a lock that workers of all queues share.
+-- lock: takes, renews or frees a lock that workers of all queues share.
 --
+-- Used by  worker, 10.15
 -- KEYS[1]  HASH  pshub:lock:{<name>}
 -- ARGV[1]  owner: an id of this one run
--- ARGV[2]  ms for which it is held unless it is renewed; 0 frees it
--- ARGV[3]  1 to take it where it is free, 0 only to renew it
+-- ARGV[2]  ms for which the lock is held unless it is renewed; `0` frees it
+-- ARGV[3]  `1` to take it if it is free, `0` only to renew it
 -- flags:   allow-oom
--- Returns  { 1, fencing token (as text) } where this owner holds it, or held it until now; else { 0, ms after which to look again }
+-- Returns  `{1, fencing token as text}` if this owner holds it, or held it until now; else `{0, ms after which to look again}`
 --
--- A token is higher than all that were given before it: Redis' time in microseconds, or one more than the last. Who wrote with a higher
--- one keeps who was late from writing. A lease that ended is renewed all the same as long as nobody took the lock.
--- Who finds it taken is told to look again after about as long as it has been held by then, so that a short lock is not waited for for
--- long, nor a long one looked at often; one after the other, however many there are; and one of them when the lease would end, in case
--- its holder died.
+-- A token is higher than all tokens before it: Redis' time in microseconds, or one more than the last. A writer with a higher token keeps
+-- late ones from writing. A lease that ended is renewed all the same as long as nobody took the lock.
+-- Whoever finds it taken looks again after about as long as it has been held so far, so that a short lock is not waited for long, nor a
+-- long one polled often; one after the other, however many wait; and one of them when the lease would end, in case its holder died.
 local least_wait, most_wait, apart = 100, 5000, 2
 -- For so long its last token is known, should the clock of another server be behind.
 local memory = 60000

@@ -1,18 +1,19 @@
--- push: put requests at the end of a queue's list, all of them calls of one hub.
+-- push: appends calls of one hub to a queue's list.
 --
+-- Used by  caller, 9.1
 -- KEYS[1]  LIST    pshub:{<queue>}:calls
 -- KEYS[2]  LIST    pshub:{<queue>}:bell
 -- KEYS[3]  STRING  pshub:{<queue>}:pushed:<hub>
--- ARGV[1]  number of this push; a hub counts its pushes per queue and has one under way at a time
+-- ARGV[1]  number of this push, in decimal digits; a hub counts its pushes per queue and has one in flight at a time
 -- ARGV[2]  ms for which the number is remembered, so that a repeated push is a no-op
--- ARGV[3]  longest length the list may reach; what does not fit is refused, from the end of the batch
--- ARGV[4]  Redis' time when the ttls were counted, as the hub knows it (us), or 0
--- ARGV[5..]  requests without their `at`: "ttl":<ms>,"id":"<id>",...}
--- Returns  { accepted, length of the list before, at (us, as text) }, and behind that, unless both are 0,
---          1 if this push had been done before, ms taken off
+-- ARGV[3]  longest length that the list may reach; the rest of the batch is refused
+-- ARGV[4]  Redis' time when the ttls were computed, as the hub estimates it, us; `0` if unknown
+-- ARGV[5..]  requests without their `at`: `"ttl":<ms>,"id":"<id>",...}`
+-- Returns  `{accepted, length of the list before, at}`, where `at` is us as text; then, unless both are 0, `1` if this push was done before, and the ms taken off each ttl
 --
--- All that can be refused (wrong type, full memory, more than 1000 requests) is refused before the first element is
--- pushed: an error answer means that nothing was enqueued.
+-- Whatever can be refused (wrong type, full memory, more than 1000 requests) is refused before the first element is pushed: an error
+-- answer means that nothing was enqueued.
+-- A push that was delayed on its way, by a pause of the process or the network, must not outlive its callers' deadlines.
 local count = #ARGV - 4
 if count > 1000 then return redis.error_reply('ERR at most 1000 requests in one push') end
 local at = now_us_text()

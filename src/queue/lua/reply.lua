@@ -1,5 +1,6 @@
--- reply: put replies on a hub's list, which goes by itself when its hub is gone.
+-- reply: pushes replies to a hub's list, which expires when the hub is gone.
 --
+-- Used by  worker, 10.4
 -- KEYS[1]  LIST  pshub:reply:{<hub>}
 -- ARGV[1]  ms for which the list lives after its last reply
 -- ARGV[2..]  replies

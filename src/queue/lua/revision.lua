@@ -1,5 +1,6 @@
--- revision: which library this is. A newer one has a higher number and does all that this one does.
+-- revision: reports which revision of the library is loaded. A higher one does everything that a lower one does.
 --
+-- Used by  whoever loads the library, 13.1
 -- flags:   no-writes
--- Returns  the number
+-- Returns  a number
 return revision

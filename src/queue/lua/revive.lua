@@ -1,13 +1,14 @@
--- revive: jobs that lie by time are to be taken now. Dead ones get another chance, from their first try on; those that are not due yet, or
--- wait for their next try, wait no longer.
+-- revive: makes jobs of `dead`, `scheduled` or `retries` claimable now. Dead ones begin with their first try again.
 --
+-- Used by  caller, 9.9
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
 -- KEYS[2]  LIST  pshub:{<queue>}:jobbell
--- ARGV[1], ARGV[2], ARGV[3], ...  pairs: a job exactly as it lies; what it is to be from now on, without its `at`
--- Returns  how many of them were there and wait to be taken now
+-- ARGV[1..]  pairs: a job exactly as it is in the set; the message that replaces it, without its `at`
+-- Returns  how many of them were found and can be claimed now
 --
--- A dead one stays where it is while another one of its uniqueness waits or runs.
--- A full Redis refuses it: they are safe where they are.
+-- A dead job stays where it is while another job holds its `unique` text.
+-- A full Redis refuses it: the jobs are safe where they are.
+-- Foreign keys in these places cost the jobs there alone.
 for _, list in ipairs(lists_of(KEYS[1])) do redis.call('LLEN', list) end
 redis.call('LLEN', KEYS[2])
 local revived = 0

@@ -1,14 +1,15 @@
--- schedule: write, or remove, an entry that has jobs enqueued at its times.
+-- schedule: writes or removes a schedule.
 --
+-- Used by  caller, 10.14
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
--- ARGV[1]  name of the entry
--- ARGV[2]  the entry as JSON, or empty to remove it
--- ARGV[3]  its next time, Redis ms, or empty for one that is paused
--- ARGV[4]  the entry as it was read, empty where there was none; only that one is replaced. Without it, whatever is there
+-- ARGV[1]  name of the schedule
+-- ARGV[2]  the schedule as JSON, or empty to remove it
+-- ARGV[3]  its next time, Redis ms, or empty if it is paused
+-- ARGV[4]  the schedule as it was read, empty if there was none: only that one is replaced. Leave out this argument to replace any
 -- flags:   allow-oom
--- Returns  1 if there was an entry of that name, else 0; -1 where another one is there than was read, and nothing was changed
+-- Returns  `1` if there was a schedule of that name, else `0`; `-1` if another one is there than was read, and nothing was changed
 --
--- Entries are in pshub:{<queue>}:cron, their next times in pshub:{<queue>}:ticks. An entry that is written as it is keeps its next
+-- Schedules are in pshub:{<queue>}:cron, their next times in pshub:{<queue>}:ticks. A schedule that is written unchanged keeps its next
 -- time, also one that has passed and was not taken yet: a deployment writes all of its schedules again, and must not skip what is due.
 local cron, ticks = beside(KEYS[1], 'cron'), beside(KEYS[1], 'ticks')
 redis.call('ZCARD', ticks)

@@ -1,25 +1,24 @@
--- settle: what became of jobs that a worker ran, in the step in which it holds them no more.
+-- settle: ends jobs that a worker ran, in the step in which it releases them.
 --
+-- Used by  worker, 10.11
 -- KEYS[1]  HASH  pshub:{<queue>}:held:<worker>
 -- KEYS[2]  LIST  pshub:{<queue>}:jobs
 -- KEYS[3]  LIST  pshub:{<queue>}:jobbell
 -- ARGV[1]  how many dead jobs are kept; the oldest make room
--- ARGV[2]  ms for which they are kept
--- ARGV[3], ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8], ...  sixes, one for each job: its held id; its leading `at`, or empty where it has none; how it ended; ms from now until it is tried
---          again, or 0, of a run of merged jobs a word for each of its keys; its result as JSON, or the failure as JSON without its braces; the job that follows it, without its `at`, if there
---          is one: behind the name of its queue and a space, where that is another one
+-- ARGV[2]  ms for which dead jobs are kept
+-- ARGV[3..]  sixes: held id; the job's leading `at` as it was claimed, or empty; outcome (10.11); ms until it is due again or `0`, or the words for a merged run (10.18); result as JSON (`done`), failure as JSON without its braces (`retry`, `pass`, `dead`), name of the shard (`moved`) or empty; the following job without its `at`, after the name of its queue and a space if that is another queue, or empty
 -- flags:   allow-oom
--- Returns  { how many dead jobs made room, { index, ticket, hub, ... }, { held id, text, ... } }: whom to tell of which of these jobs,
---          counted from 1; and what this worker holds now that is to be done in other queues
+-- Returns  `{how many dead jobs made room, {index, ticket, hub, ...}, {held id, text, ...}}`: whom to notify of which of these jobs, counted from 1; and work for other queues that this worker holds now
 --
--- How it ended: `done`; `retry`, which waits for its time, with a key at the head of its line; `pass`, the same but for its key, whose next
--- job need not wait; `putoff`, the same without having failed: it was not started, because it was not its time; `dead`; `expired` or
--- `cancelled`, not run or not to its end; `moved`, it is in another shard of its queue by now, which the text names. Of a run of merged jobs `done`, or `retry` and words for its keys, in their order: r<ms>, it
--- failed and is tried again after that; d<place>, it failed, and its payload of that place, counted from 1, is given up, while the others
--- wait as if new; x<place>, the same of one that is no JSON; b<ms>, it was not run, and comes back after that.
+-- Outcomes: `done`; `retry`, which waits for its time, with a key at the head of its line; `pass`, the same without blocking its key;
+-- `putoff`, postponed without having failed: it was not started; `dead`; `expired` and `cancelled`, not run or not to its end; `moved`, it
+-- is in another shard of its queue now, which the text names. Of a merged run `done`, or `retry` and words for its keys, in their order:
+-- r<ms>, it failed and is retried after that; d<place>, it failed, and its payload of that place, counted from 1, is dead, while the others
+-- wait as if new; x<place>, the same of one that is not JSON; b<ms>, it was not run, and comes back after that.
 -- Only what this worker still holds is settled, so a second try after a lost answer, or a worker that lost its lease, does nothing. The `at`
 -- tells one time of holding a job from the next: each settle that puts it back gives it another one, and the same worker may hold it again
 -- before it has heard of that.
+-- Its ttl goes on while it waits; a job that expires before its turn ends here.
 try_lists(KEYS[2], KEYS[3])
 redis.call('HLEN', KEYS[1])
 redis.call('ZCARD', beside(KEYS[2], 'retries'))

@@ -1,16 +1,16 @@
--- tick: the time of an entry has come. One of those who say so enqueues its job, and sets its next time.
+-- tick: enqueues the job of a schedule whose time has come, and sets the next time; only the first worker succeeds.
 --
+-- Used by  worker, 10.14
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
 -- KEYS[2]  LIST  pshub:{<queue>}:jobbell
--- ARGV[1]  name of the entry
+-- ARGV[1]  name of the schedule
 -- ARGV[2]  the time that has come, Redis ms
--- ARGV[3]  its next time, Redis ms, or empty for one that has none any more
--- ARGV[4]  the job, without its `at`, or empty where it is to be passed over
--- Returns  1, or 0 where another one was quicker, or the entry is another one by now
+-- ARGV[3]  the next time, Redis ms, or empty if there is none
+-- ARGV[4]  the job without its `at`, or empty to skip this time
+-- Returns  `1`, or `0` if another worker was first or the schedule was changed
 --
--- When it enqueued its job last is noted beside the entry, as <name>:last; not where the job was a twin. What kept others from taking its
--- time, <name>:problem, is over.
--- A full Redis refuses it: the time stays as it is, and comes again.
+-- Notes the last time it enqueued a job beside the schedule, as <name>:last, but not for a duplicate; and removes <name>:problem.
+-- A full Redis refuses it: the time stays, and comes again.
 try_lists(KEYS[1], KEYS[2])
 local ticks = beside(KEYS[1], 'ticks')
 local time = redis.call('ZSCORE', ticks, ARGV[1])

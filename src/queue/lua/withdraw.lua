@@ -1,16 +1,17 @@
--- withdraw: a tracked job is not wanted any more. One that waits never runs; the worker of one that runs is told.
+-- withdraw: cancels a tracked job.
 --
+-- Used by  caller, 9.9
 -- KEYS[1]  LIST  pshub:{<queue>}:jobs
 -- KEYS[2]  ZSET  pshub:{<queue>}:cancelled
 -- ARGV[1]  job id
--- ARGV[2]  ms for which a worker is told
--- ARGV[3]  ms for which a job is kept away that is to come yet, as a later step of a chain; 0 for any other
+-- ARGV[2]  ms for which its worker is notified
+-- ARGV[3]  ms for which a job that has yet to come, such as a later step of a chain, is kept away; otherwise `0`
 -- flags:   allow-oom
--- Returns  its state before, or empty when there is no record of it
+-- Returns  its state before, empty if it has no record
 --
--- What waits for its time or its next try, or is the first of its key, goes at once; what else waits stays until it would be taken: to look
--- for it would make all of Redis wait. So does what only a worker may end, because a batch of another queue waits for it. Whoever waits for
--- the end finds that by looking again.
+-- A job that waits for its time or its retry, or is the first of its key, is removed at once. Any other waiting job stays until a claim
+-- meets it: a search would block Redis. So does a job that only a worker may end, because a batch of another queue waits for it. Whoever
+-- waits for the end finds it by looking again.
 local jobs, id, now = KEYS[1], ARGV[1], now_ms()
 local record = beside(jobs, 'job:' .. id)
 local state, task, key, due, expires, unique =

@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto'
  * values on (the gateway, MCP, the command line, a forwarder) reads and writes them with these functions, and changes none.
  */
 
-/** A number as its JSON text, where a JavaScript number would be written in another way. */
+/** A number as its JSON text, for numbers that JavaScript would write differently. */
 export class ExactNumber {
   readonly text: string
   constructor(text: string) {
@@ -29,13 +29,13 @@ let hasMarks = false
 const mark = `#${randomBytes(15).toString('base64url')}#`
 const marked = new RegExp(`"${mark}([^"]*)"`, 'g')
 
-/** As JSON.stringify, with each ExactNumber as its text. */
+/** Like JSON.stringify, with each ExactNumber as its text. */
 export const stringifyExact = (value: unknown, indent?: number, replacer?: Replacer): string => {
   const text = withMarks(value, indent, replacer)
   return hasMarks ? withoutMarks(text) : text
 }
 
-/** As that of JSON.stringify. */
+/** A replacer like that of JSON.stringify. */
 export type Replacer = (key: string, value: unknown) => unknown
 
 const withMarks = (value: unknown, indent?: number, replacer?: Replacer): string => {
@@ -48,13 +48,16 @@ const withMarks = (value: unknown, indent?: number, replacer?: Replacer): string
   }
 }
 
-/** For a library that calls JSON.stringify itself: a value whose JSON has marks, which withoutMarks makes numbers. */
+/**
+ * For a library that calls JSON.stringify itself: converts a value to one whose JSON has marks, which withoutMarks
+ * turns back into numbers.
+ */
 export const toMarks = (value: unknown): unknown => {
   const text = withMarks(value)
   return hasMarks ? JSON.parse(text) : value
 }
 
-/** JSON with marks of toMarks, as numbers again. */
+/** Turns the marks of toMarks in a JSON text back into numbers. */
 export const withoutMarks = (text: string): string => (text.includes(mark) ? text.replace(marked, '$1') : text)
 
 /** Whether any number of a text may be written in another way than JavaScript writes it: a long one, a fraction, an exponent, -0. */
@@ -62,7 +65,7 @@ const mayChange = /\d[.eE]|-0|\d{16}/
 /** Strings and numbers of some JSON. */
 const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g
 
-/** As JSON.parse, with an ExactNumber for each number that JavaScript would not write as it is written here. */
+/** Like JSON.parse, with an ExactNumber for each number that JavaScript would write differently. */
 export const parseExact = (text: string): unknown =>
   mayChange.test(text)
     ? withNumbers(text, (written, number) => (isKept(written, number) ? number : new ExactNumber(written)))

@@ -3,8 +3,9 @@ import { ExactNumber, parseExact, withNumbers } from './exact-json.ts'
 import { escapePointer } from './json-value.ts'
 
 /**
- * How integers beyond 2^53 - 1 come to JavaScript code. `reject`: not at all, the value is refused; `number`: rounded, as JSON.parse does;
- * `bigint`: as a BigInt; `exact`: each number that JavaScript would write otherwise is an ExactNumber.
+ * How JavaScript code receives integers beyond 2^53 - 1. `reject`: the value is rejected; `number`: rounded, as
+ * JSON.parse does; `bigint`: as a BigInt; `exact`: each number that JavaScript would write differently is an
+ * ExactNumber.
  */
 export type Bigints = 'reject' | 'number' | 'bigint' | 'exact'
 

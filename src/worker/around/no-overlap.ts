@@ -5,19 +5,18 @@ import { Lock } from './lock.ts'
 import { LockedContext } from './locked-context.ts'
 import { asked, checkSharing, checkWhole, type Sharing, sharedName } from './shared-name.ts'
 
-/** What must not run side by side, and for how long a lock outlives its worker. */
+/** Which requests must not overlap, and how long a lock outlives its worker. */
 export interface NoOverlapOptions extends Sharing {
-  /** For so long a worker that died keeps others waiting; a live one renews it. 1000 to 3600000; default 10000. */
+  /** How long the lock of a crashed worker blocks others; a live worker renews it. 1000 to 3600000; default 10000. */
   leaseMs?: number
 }
 
 /**
- * One run at a time, across all workers: of a task, or of those requests of it with the same key. A job that finds another one running
- * goes back to wait, for about as long as that one has run by then (100 ms to 5 s), and that counts as no try. A call fails at once as
- * `Overloaded`, with `data.retryAfterMs`: in a slot it would keep others waiting.
- *
- * The lock is renewed while the handler runs. Where that fails for as long as the lease, or another one took it, `ctx.signal` fires.
- * `ctx.fence` grows from run to run: storage that refuses a lower one than it saw last is safe from who does not notice that.
+ * Middleware: allows one run at a time across all workers, of a task or of requests with the same key. A job that finds
+ * another run waits for about as long as that run has taken so far (100 ms to 5 s), which does not count as a try. A
+ * call fails at once as `Overloaded`, with `data.retryAfterMs`, because waiting would occupy a slot. The lock is
+ * renewed while the handler runs; if that fails for the length of the lease, or another run takes the lock,
+ * `ctx.signal` is aborted. `ctx.fence` grows with each run: let your storage reject a lower token.
  *
  * @throws ConfigError
  */

@@ -2,18 +2,18 @@ import type { TaskMiddleware } from '../../task/task.ts'
 import { PutOff } from '../../wire/errors.ts'
 import { asked, checkSharing, checkWhole, type Sharing, sharedName } from './shared-name.ts'
 
-/** How many may begin in which time. */
+/** How many runs may start in which period. */
 export interface RateLimitOptions extends Sharing {
-  /** How many may begin in a period, 1 to 10000. */
+  /** Maximum number of starts per period, 1 to 10000. */
   limit: number
   /** Milliseconds, 10 to a day. */
   periodMs: number
 }
 
 /**
- * At most `limit` begin in any stretch of `periodMs`, across all workers: of a task, or of those requests of it with the same key. A job
- * beyond that goes back to wait until there is room for it, and that counts as no try; the order is not kept. A call fails at once as
- * `Overloaded`, with `data.retryAfterMs`.
+ * Middleware: starts at most `limit` runs in any `periodMs` across all workers, of a task or of requests with the same
+ * key. A job beyond the limit waits for room, which does not count as a try; the order is not kept. A call fails at
+ * once as `Overloaded`, with `data.retryAfterMs`.
  *
  * @throws ConfigError
  */

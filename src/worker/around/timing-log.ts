@@ -5,15 +5,15 @@ import { namesOf, refuseOptions } from '../../wire/options.ts'
 
 /** Which runs are logged. */
 export interface TimingLogOptions {
-  /** Only what ran for so long is logged, and as a warning. Default: everything, as information. */
+  /** Log only runs that take at least this long, as warnings. Default: every run, as information. */
   overMs?: number
 }
 
 const optionNames = namesOf<TimingLogOptions>({ overMs: true })
 
 /**
- * One line of the log for each run, with its phases in milliseconds: `backlogMs` in Redis, `queueMs` in this worker, `execMs` in what is
- * behind this.
+ * Middleware: logs a line for each run with its phases in milliseconds: `backlogMs` in Redis, `queueMs` in this worker,
+ * `execMs` in the inner middleware and the handler.
  *
  * @throws ConfigError
  */

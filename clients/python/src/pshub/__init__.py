@@ -1,4 +1,4 @@
-"""Call tasks in worker processes over Redis and await their results; or be such a worker. See README.md."""
+"""Call tasks in worker processes over Redis and await their results, or serve tasks as a worker. See README.md."""
 
 from .http.problem import HttpProblem, problem_of, timeout_of
 from .hub.async_hub import AsyncHub

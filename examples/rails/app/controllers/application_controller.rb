@@ -5,7 +5,7 @@ class ApplicationController < ActionController::API
 
   private
 
-  # The answer that fits the error of a call.
+  # Turns the error of a call into a response.
   def tell(error)
     problem = Pshub.problem_of(error)
     logger.error("#{error.code}: #{error.message}") if problem.status >= 500

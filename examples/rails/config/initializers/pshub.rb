@@ -2,5 +2,5 @@
 
 require "pshub"
 
-# One for the process: all threads share it, and a forked child of Puma gets connections of its own. It ends with the process.
+# One hub per process: all threads share it. A forked child of Puma opens its own connections.
 HUB = Pshub::Hub.new(name: "rails")

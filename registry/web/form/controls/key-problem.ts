@@ -2,5 +2,5 @@
 export const keyProblem = (name: string, taken: (name: string) => boolean): string | undefined => {
   if (name === '') return 'needs a name'
   if (name === '__proto__') return 'a key named __proto__ is not allowed'
-  return taken(name) ? `${name} is there already` : undefined
+  return taken(name) ? `${name} already exists` : undefined
 }

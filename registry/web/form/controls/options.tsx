@@ -79,7 +79,7 @@ const Search = ({ options, at, attributes, pointer, put }: Props & { at: number 
   const { epoch } = useForm()
   const [draft, note] = useState({ text: '', at: -2, epoch: -1 })
   const text = draft.at === at && draft.epoch === epoch ? draft.text : (options[at]?.label ?? '')
-  const problem = text === '' || options[at]?.label === text ? undefined : `is none of the ${options.length} values`
+  const problem = text === '' || options[at]?.label === text ? undefined : `is not one of the ${options.length} values`
   useEffect(() => {
     setDraft(pointer, problem)
     return () => setDraft(pointer, undefined)

@@ -35,7 +35,7 @@ export const JobActions = ({ job, onDone }: { job: JobDetail; onDone(): void }) 
         {isDead && (
           <>
             <ActionButton name="Retry" of={id} question="Retry this job" verb="Retry it" act={retry}>
-              It goes back into its queue and keeps its count of tries{job.chain && '; its chain continues'}.
+              It goes back into its queue with all its retries again{job.chain && '; its chain continues'}.
             </ActionButton>
             <button
               type="button"

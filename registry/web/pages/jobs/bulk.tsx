@@ -14,7 +14,7 @@ const names: Record<MatchingAction, { button: string; ask(jobs: string): string;
     button: 'Retry all',
     ask: jobs => `Retry ${jobs}`,
     done: 'retried',
-    means: 'They go back into their queues and keep their count of tries; chains continue.',
+    means: 'They go back into their queues with all their retries again; chains continue.',
   },
   delete: {
     button: 'Delete all',

@@ -51,7 +51,7 @@ const OfOneJob = ({ keyed, choices, change }: PartProps & { keyed: TaskRow['keye
         options={[
           ['normal', 'normal'],
           ['high', 'high: before all others'],
-          ['low', 'low: lets others pass'],
+          ['low', 'low: runs after others'],
         ]}
         onChoose={priority => change({ priority })}
       />

@@ -83,7 +83,7 @@ export const CallFields = ({ queues, task, choices, onChange }: CallFieldsProps)
 const whoServes = (queue: string, task: string): string => {
   const serving = [...(workers.value?.values() ?? [])].filter(row => row.queue === queue && hasTask(row, task))
   const [one] = serving
-  if (!one) return 'nobody serves it now'
+  if (!one) return 'no live worker'
   return serving.length === 1 ? `${printable(one.host)} pid ${one.pid} alone` : `${serving.length} workers`
 }
 

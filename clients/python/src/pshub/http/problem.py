@@ -1,4 +1,4 @@
-"""What a web application answers when a call fails: RFC 9457, ``application/problem+json``. clients/vectors/problems.json has examples."""
+"""Error responses of web applications for failed calls: RFC 9457, ``application/problem+json``. clients/vectors/problems.json has examples."""
 
 from __future__ import annotations
 
@@ -16,21 +16,20 @@ _LONGEST_WAIT_MS = 10 * 365 * 24 * 3600 * 1000
 
 
 class HttpProblem(NamedTuple):
-    """An answer that says what went wrong, for any framework."""
+    """An error response for any framework."""
 
     status: int
-    #: ``content-type``, and ``retry-after`` where a later try may succeed.
+    #: ``content-type``, and ``retry-after`` if a retry may succeed.
     headers: dict[str, str]
-    #: What is answered, as JSON.
+    #: The body, as JSON.
     body: dict[str, Any]
 
 
 def problem_of(error: HubError) -> HttpProblem:
     """
-    The answer that fits the error of a call: its status, ``retry-after``, and a body of ``application/problem+json``.
-
-    The message and data of an error are told where they are about what the visitor sent, or where the handler chose a code of its own; of
-    any other it is what the code means. Log the error itself.
+    The response for the error of a call: its status, ``retry-after``, and a body of ``application/problem+json``. The body has the
+    message and data only if they concern what the visitor sent, or if the handler chose a code of its own; otherwise it has the meaning
+    of the code. Log the error itself.
     """
     is_own = error.code != type(error).code
     is_told = is_own or error.code in _ABOUT_REQUEST
@@ -49,10 +48,10 @@ def problem_of(error: HubError) -> HttpProblem:
 
 def timeout_of(header: str | None, at_most: float | None = None) -> float | None:
     """
-    How long a call may take that answers a request, in seconds: what the request's header ``pshub-timeout-ms`` says, and not more than
-    ``at_most``. None: nobody says.
+    Seconds that a call may take to answer a request: the header ``pshub-timeout-ms`` of the request, and at most ``at_most``. None
+    without either.
 
-    :raises InvalidArgs: when the header is no whole number from 1 to 600000
+    :raises InvalidArgs: when the header is not a whole number from 1 to 600000
     """
     if header is None:
         return at_most

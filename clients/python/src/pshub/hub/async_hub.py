@@ -30,10 +30,9 @@ from .stream_readers import AsyncHubStream
 
 class AsyncHub(StreamCalls[AsyncHubStream[Any]], AsyncJobCalls):
     """
-    The same for asyncio, without a thread. One may be used from several event loops, also on several threads: on each it has two connections
-    of its own, and what an ended loop left open is closed at its next use. Cancelling a task that awaits a call gives the call up.
-
-    Its parameters are those of Hub.
+    The hub for asyncio, without a thread. You can use one hub on several event loops and threads: on each it has two connections of its
+    own, and connections of an ended loop are closed at its next use. Cancelling a task that awaits a call cancels the call. Its
+    parameters are those of Hub.
     """
 
     def __init__(
@@ -176,7 +175,7 @@ class AsyncHub(StreamCalls[AsyncHubStream[Any]], AsyncJobCalls):
         on_progress: OnProgress | None = None,
         **named: Any,
     ) -> asyncio.Task[Any]:
-        """``call`` without waiting: it is made when the loop has its next turn. Await what it returns, or ``cancel()`` that."""
+        """``call`` without waiting: it is made in the next turn of the loop. Await what it returns, or ``cancel()`` it."""
         options = CallOptions(timeout, queue, traceparent, tracestate, on_progress)
         call = self._call(task, arguments_of(task, args, named, options._asdict()), options)
         return asyncio.get_running_loop().create_task(call)
@@ -220,7 +219,7 @@ class AsyncHub(StreamCalls[AsyncHubStream[Any]], AsyncJobCalls):
         return self._started()
 
     async def close(self) -> None:
-        """As of Hub, on all event loops: calls in flight on others end, too."""
+        """Like ``Hub.close``, on all event loops: calls in flight on others end too."""
         self._is_closed = True
         await self._dispatches.close()
         if self._statsd is not None:

@@ -56,15 +56,17 @@ class Calling:
         """
         Calls a task and waits for its result.
 
-        :param task: ``name:1.0``, ``name:1`` or ``name``; or what ``@task`` made: then the result is what its function's hint says
-        :param args: any JSON value, as a rule a dict of arguments; or give these by name, where none is named as an option of the call is
-        :param timeout: seconds; default: the task's own, 5 s unless it says otherwise
-        :param queue: only workers of this queue count; default: the queue that had the task first, while it has live workers, else
-            another one
+        :param task: ``name:1.0``, ``name:1`` or ``name``; or a task made by ``@task``, which gives the result the type of its function's
+          hint
+        :param args: a JSON value, usually a dict of arguments; or pass them as keyword arguments, unless one is named like an option of
+          the call
+        :param timeout: seconds; default: the timeout of the task, 5 s unless it declares another
+        :param queue: call only workers of this queue; default: the first queue of the task while it has live workers, otherwise another
+          one
         :param traceparent: W3C trace context to pass on
-        :param tracestate: goes along with it
-        :param on_progress: is told how far the handler is, as ``Progress``, some four times a second at the most; on the hub's own thread
-        :raises HubError: by its deadline at the latest; the class says what happened, ``ran`` whether calling again is safe
+        :param tracestate: sent along with it
+        :param on_progress: receives the ``Progress`` of the handler, at most about four times a second, on the hub's own thread
+        :raises HubError: by the deadline at the latest; the class says what happened, ``ran`` whether it is safe to repeat the call
         """
         options = CallOptions(timeout, queue, traceparent, tracestate, on_progress)
         return self._call(task, arguments_of(task, args, named, options._asdict()), options)

@@ -43,11 +43,11 @@ EnqueueEntry = Any
 
 
 class EnqueuedMany(NamedTuple):
-    """What became of many."""
+    """The outcome of ``enqueue_many``."""
 
-    #: In the order of the entries; of a job that was there already, its id.
+    #: Ids in the order of the entries; for a duplicate, the id of the existing job.
     ids: list[str]
-    #: How many were there already.
+    #: How many entries were duplicates of existing jobs.
     twins: int
 
 

@@ -9,7 +9,7 @@ from ..wire.errors import HubError
 
 
 class Outcome(NamedTuple):
-    """How one entry of a gather ended: with ``value``, or with ``error``."""
+    """The outcome of one entry of ``gather``: a ``value``, or an ``error``."""
 
     ok: bool
     value: Any

@@ -33,17 +33,17 @@ _RUN_PATIENCE_S = 10.0
 
 class Hub(TaskCalls, StreamCalls[HubStream[Any]], JobCalls):
     """
-    Calls tasks in worker processes and waits for their results, and enqueues jobs. One per process; all its methods may be used from
-    any thread, and after a fork the child's calls go over connections and an identity of its own. It holds two connections to Redis,
-    which are made by the first call, whatever the number of calls in flight.
+    Calls tasks in worker processes and waits for their results, and enqueues jobs. Create one per process. All its methods are
+    thread-safe; after a fork the child uses connections and an identity of its own. It holds two connections to Redis, opened by the
+    first call, whatever the number of calls in flight.
 
     :param redis: Redis URL, or a dict of redis-py's connection options. Default: ``PSHUB_REDIS``, else redis://127.0.0.1:6379
     :param namespace: prefix of all keys. Default: ``PSHUB_NAMESPACE``, else ``pshub``
-    :param name: of the calling service, which workers see. Default: ``PSHUB_NAME``, else the host's name
+    :param name: name of the calling service, which workers see. Default: ``PSHUB_NAME``, else the name of the host
     :param max_payload_bytes: largest arguments. Default: ``PSHUB_MAX_PAYLOAD_BYTES``, else 1 MiB; a task may allow less
     :param max_backlog: requests that may wait in a queue. Default: ``PSHUB_MAX_BACKLOG``, else 10,000; a worker may allow fewer
-    :param statsd: host:port that metrics are sent to. Default: ``PSHUB_STATSD``, else none
-    :raises ConfigError: for a setting that cannot work
+    :param statsd: host:port of a StatsD daemon. Default: ``PSHUB_STATSD``, else none
+    :raises ConfigError: for an invalid setting
     """
 
     def __init__(
@@ -73,20 +73,20 @@ class Hub(TaskCalls, StreamCalls[HubStream[Any]], JobCalls):
 
     def pause(self, queue: str) -> int:
         """
-        Pauses a queue: within a second its workers, in every language, take nothing more from it. They finish what they hold and
-        keep their leases; calls and jobs wait in Redis, calls until their deadlines. A queue that nobody serves can be paused too:
-        workers that come later find it so. It stays paused until ``resume``. Repeating it is harmless.
+        Pauses a queue: within a second its workers, in any language, stop claiming requests from it. They finish their running requests
+        and keep their leases. Calls wait in Redis until their deadlines, jobs until ``resume``. You can pause a queue without workers.
+        Pausing twice is harmless.
 
-        :returns: since when it is paused, Redis milliseconds: the time of an earlier pause that still goes on
-        :raises ConfigError: for what is not the name of a queue
-        :raises HubError: NotEnqueued when Redis is away or this user may not write it; HubClosed
+        :returns: since when it is paused, Redis milliseconds
+        :raises ConfigError: for an invalid queue name
+        :raises HubError: NotEnqueued when Redis is unreachable or this user may not write to it; HubClosed
         """
         check_queue_name(queue)
         return self._run(lambda dispatch: dispatch.pause(queue))
 
     def resume(self, queue: str) -> bool:
         """
-        Ends the pause of a queue: within a second its workers go on. Returns whether it was paused. Repeating it is harmless;
+        Resumes a queue: within a second its workers claim requests again. Returns whether it was paused. Resuming twice is harmless;
         raises as ``pause``.
         """
         check_queue_name(queue)
@@ -108,8 +108,8 @@ class Hub(TaskCalls, StreamCalls[HubStream[Any]], JobCalls):
 
     def close(self) -> None:
         """
-        Ends the hub: calls in flight end as HubClosed or Aborted, its keys are deleted, its connections closed. In a listener or callback
-        it returns at once, and does so then.
+        Closes the hub: calls in flight fail with HubClosed or Aborted, its keys are deleted, its connections closed. In a listener or
+        callback it returns at once and closes the hub afterwards.
         """
         with self._lock:
             self._is_closed = True

@@ -41,57 +41,55 @@ class JobCalls:
 
     def enqueue(self, task: Called, args: Any = {}, /, **options: Unpack[EnqueueOptions]) -> Job[Any]:
         """
-        Enqueues a job: the task is run in the background, once it is due, and again when it fails. No worker need live.
+        Enqueues a job: a worker runs the task in the background when it is due, and retries it when it fails. No worker has to be live.
 
         :param task: as for ``call``
-        :param args: any JSON value that fits the task's schema. Default: no arguments
-        :param queue: queue that it goes to. Default: the one that its task is known in; has to be named where no worker ever declared
-            the task
-        :param forward: the forwarder that takes it out of the hub, in the place of a worker. Nothing here need know its task or what its
-            arguments are
-        :param delay_ms: not before so many milliseconds from now
-        :param at: not before this moment: a datetime, or milliseconds since 1970
-        :param retries: how often it is tried again when it fails. Default: as its task says, else 25. 0: never
-        :param backoff: how long it waits before that: ``"exponential"``, ``"polynomial"``, milliseconds or a list of them. Default: as its
-            task says, else ``"exponential"``
-        :param key: for a task that is ``keyed``, and needed there: its jobs with the same key run one after the other, in the order in
-            which they were enqueued, across all workers; or they are merged, where it is ``keyed="merged"``. A text of 1 to 200 bytes
-        :param score: of a merged job: payloads with lower scores come first. Default: Redis' time, in microseconds
-        :param priority: ``"high"`` goes before all other jobs of the queue, ``"low"`` lets all others pass
-        :param expires_ms: nobody wants it any more so many milliseconds after it was enqueued, or was due: then it is not run
-        :param tracked: True: the job's ``status``, ``result`` and ``cancel`` know it, also in other processes; for an hour after its end
-        :param keep_result_ms: the same, and how many milliseconds its record, with the result, is kept after its end
-        :param unique: at most one such job is there at a time: True for the same arguments, a text for an id, or a dict of ``id``,
-            ``until`` (``"ended"`` or ``"started"``) and ``for_ms``. It is tracked, too
-        :param durable: ``"replica"``: it is acknowledged when a replica of its Redis has it, too, so that a failover does not lose it.
-            OutcomeUnknown when none confirms it within a second: it is enqueued then, and may be lost with its master
+        :param args: a JSON value that matches the schema of the task. Default: no arguments
+        :param queue: queue of the job. Default: the queue of its task; required if no worker has declared the task
+        :param forward: forwarder that delivers the job, instead of a worker. Its task and arguments need not be known here
+        :param delay_ms: run it after this many milliseconds
+        :param at: run it at this time: a datetime, or milliseconds since 1970
+        :param retries: how often it is retried when it fails. Default: as declared by its task, else 25. 0: never
+        :param backoff: wait before a retry: ``"exponential"``, ``"polynomial"``, milliseconds or a list of them. Default: as declared by
+          its task, else ``"exponential"``
+        :param key: required for a ``keyed`` task: jobs with the same key run one at a time, in the order in which they were enqueued,
+          across all workers; with ``keyed="merged"`` they are merged. A string of 1 to 200 bytes
+        :param score: for merged jobs: payloads with lower scores come first. Default: the time of Redis in microseconds
+        :param priority: ``"high"`` runs before all other jobs of the queue, ``"low"`` after them
+        :param expires_ms: do not run it if it has waited this many milliseconds since it was enqueued or due
+        :param tracked: True: ``status``, ``result`` and ``cancel`` work, also in other processes, until an hour after its end
+        :param keep_result_ms: like ``tracked``, and how many milliseconds to keep the record with the result
+        :param unique: allow at most one such job at a time: True for the same arguments, a string for an id, or a dict of ``id``,
+          ``until`` (``"ended"`` or ``"started"``) and ``for_ms``. Implies ``tracked``
+        :param durable: ``"replica"``: the job is acknowledged only when a replica of its Redis has it, so that a failover does not lose
+          it. If no replica confirms it within a second, OutcomeUnknown is raised: the job is enqueued, but lost if the master fails
         :param timeout_ms: how long Redis may take to confirm it, milliseconds; default 5000
         :returns: the job, once it is in Redis
-        :raises HubError: InvalidArgs, PayloadTooLarge, NoSuchTask (name its queue, if nobody has declared it yet), NotEnqueued when Redis
-            was away for ``timeout_ms``, OutcomeUnknown, HubClosed
+        :raises HubError: InvalidArgs, PayloadTooLarge, NoSuchTask (pass the queue if no worker has declared the task yet), NotEnqueued
+          when Redis was unreachable for ``timeout_ms``, OutcomeUnknown, HubClosed
         """
         found = self._run(lambda dispatch: dispatch.enqueuing.enqueue(task, args, options, lambda: dispatch), _seconds_of(options))
         return Job(self._run, found)
 
     def enqueue_many(self, entries: Sequence[EnqueueEntry], /, **options: Unpack[EnqueueOptions]) -> EnqueuedMany:
         """
-        Enqueues up to 100,000 jobs. All of them are checked before the first is sent.
+        Enqueues up to 100,000 jobs. All entries are checked before the first job is sent.
 
-        :param entries: ``(task, args, options)`` each; arguments and options may be left out
-        :param options: as of ``enqueue``, for all of them; an entry's own win
-        :returns: their ids, in this order, and how many of them existed already (``twins``)
-        :raises HubError: as ``enqueue``; ``data["index"]`` names the entry that is wrong, ``data["enqueued"]`` how many were confirmed
-            before Redis was away
+        :param entries: ``(task, args, options)`` each; arguments and options are optional
+        :param options: as for ``enqueue``, for all jobs; the options of an entry take precedence
+        :returns: their ids, in this order, and how many were duplicates (``twins``)
+        :raises HubError: as ``enqueue``; ``data["index"]`` is the invalid entry, ``data["enqueued"]`` the number of jobs confirmed before
+          Redis became unreachable
         """
         return self._run(lambda dispatch: dispatch.enqueuing.enqueue_many(entries, options), math.inf)
 
     def chain(self, entries: Sequence[EnqueueEntry], /, **options: Unpack[EnqueueOptions]) -> Chain:
         """
-        Enqueues jobs one after the other: the next one starts when the one before is done. Each of them is tracked.
+        Enqueues a chain: each job starts when the one before it has succeeded. All of them are tracked.
 
-        :param entries: as of ``enqueue_many``, 1 to 100; with ``pass`` in an entry's options, that field of its arguments gets the result
-            of the step before it
-        :param options: as of ``enqueue``, for all of them; an entry's own win
+        :param entries: as for ``enqueue_many``, 1 to 100; set ``pass`` in the options of an entry to put the result of the previous step
+          into that field of its arguments
+        :param options: as for ``enqueue``, for all jobs; the options of an entry take precedence
         :raises HubError: as ``enqueue_many``
         """
         found = self._run(lambda dispatch: start_chain(dispatch.enqueuing, lambda: dispatch, entries, options), math.inf)
@@ -107,12 +105,12 @@ class JobCalls:
         **options: Unpack[EnqueueOptions],
     ) -> Batch:
         """
-        Enqueues jobs that belong together, up to 100,000: when all have ended, what is to follow is enqueued, once.
+        Enqueues up to 100,000 jobs as a batch: when all of them have ended, a follow-up job is enqueued once.
 
-        :param entries: as of ``enqueue_many``
-        :param then: an entry: what is enqueued when all have ended
-        :param failed: in place of that where one of them is dead, has expired or was cancelled
-        :param options: as of ``enqueue``, for all jobs of the batch; an entry's own win
+        :param entries: as for ``enqueue_many``
+        :param then: an entry: the follow-up job
+        :param failed: the follow-up job if a job is dead, expired or cancelled
+        :param options: as for ``enqueue``, for all jobs of the batch; the options of an entry take precedence
         :raises HubError: as ``enqueue_many``
         """
         given = {"then": then, "failed": failed, **options}
@@ -121,15 +119,15 @@ class JobCalls:
 
     def schedule(self, name: str, times: ScheduleTimes, task: Called, args: Any = {}, /, **options: Unpack[ScheduleOptions]) -> Schedule:
         """
-        Has a job enqueued at its times, once each, however many workers there are. Workers of its queue keep that up. A schedule of the
-        same name in that queue is replaced; one that is paused stays so.
+        Creates a schedule: a job is enqueued at the times of a cron entry, once each, however many workers run. The workers of its queue
+        do this. A schedule of the same name in that queue is replaced; a paused one stays paused.
 
         :param name: 1 to 64 letters, digits, ``.``, ``-``, ``_``
-        :param times: ``cron``: five fields (minute, hour, day of month, month, day of week), or six with seconds in front; ``timezone``:
-            an IANA name, default UTC; ``missed``: ``"once"`` (default) or ``"skip"``, what becomes of times at which no worker was there
-        :param options: as of ``enqueue``, for each of its jobs
-        :raises HubError: as ``enqueue``, InvalidArgs for times that cannot be
-        :raises ConfigError: where the package cronsim is not installed
+        :param times: ``cron``: five fields (minute, hour, day of month, month, day of week), or six with seconds first; ``timezone``: an
+          IANA name, default UTC; ``missed``: ``"once"`` (default) or ``"skip"``, what happens to times without a live worker
+        :param options: as for ``enqueue``, for each of its jobs
+        :raises HubError: as ``enqueue``, InvalidArgs for invalid times
+        :raises ConfigError: when the package cronsim is not installed
         """
         return self._run(
             lambda dispatch: dispatch.enqueuing.schedule(name, times, task, args, options, lambda: dispatch),
@@ -137,22 +135,22 @@ class JobCalls:
         )
 
     def schedules(self, queue: str, /) -> Schedules:
-        """The schedules of a queue: to look at, to pause, to run now, to remove. Raises InvalidArgs for what is no queue's name."""
+        """The schedules of a queue: list, pause, run or remove them. Raises InvalidArgs for an invalid queue name."""
         check_queue(queue)
         return Schedules(self._run, queue)
 
     def dead(self, queue: str, /) -> DeadJobs:
-        """The jobs of a queue that were given up: to look at, to be tried again, to be deleted. Raises as ``schedules``."""
+        """The dead jobs of a queue: list, retry or delete them. Raises as ``schedules``."""
         check_queue(queue)
         return DeadJobs(self._run, queue)
 
     def key(self, task: Called, key: str, /, *, queue: str | None = None) -> JobKey:
         """
-        A key of a task's jobs: where it is and what waits of it; to have it run now, to skip what it is stuck at, to delete what waits.
+        A key of the jobs of a task: show its state, run it now, skip its first job or delete its waiting jobs.
 
         :param task: as for ``call``
-        :param queue: where it is. Default: the one that its task is known in
-        :raises HubError: NoSuchTask, InvalidArgs for what is no key, NotEnqueued, HubClosed
+        :param queue: queue of the key. Default: the queue of the task
+        :raises HubError: NoSuchTask, InvalidArgs for an invalid key, NotEnqueued, HubClosed
         """
         return JobKey(self._run, self._run(lambda dispatch: dispatch.enqueuing.key(task, key, queue, lambda: dispatch)))
 
@@ -160,7 +158,7 @@ class JobCalls:
         """
         A tracked job, wherever it was enqueued.
 
-        :param queue: where it is. Default: all queues are asked
+        :param queue: queue of the job. Default: search all queues
         :raises HubError: NoSuchJob, NotEnqueued, HubClosed
         """
         return Job(self._run, self._run(lambda dispatch: dispatch.enqueuing.job(id, queue, lambda: dispatch)))

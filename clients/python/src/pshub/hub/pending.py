@@ -30,8 +30,8 @@ else:
 
 class PendingCall(concurrent.futures.Future[R]):
     """
-    A call that is under way; what ``Hub.submit`` returns. It is a ``concurrent.futures.Future``, for ``as_completed``, ``wait``,
-    ``asyncio.wrap_future`` and whatever else takes one.
+    A call in flight; what ``Hub.submit`` returns. It is a ``concurrent.futures.Future``, for ``as_completed``, ``wait``,
+    ``asyncio.wrap_future`` and others.
     """
 
     def __init__(self, thread: LoopThread | None, dispatch: Dispatch | None, read: Callable[[Any], Any] | None = None) -> None:
@@ -51,8 +51,8 @@ class PendingCall(concurrent.futures.Future[R]):
 
     def add_done_callback(self, fn: Callable[[concurrent.futures.Future[R]], object]) -> None:
         """
-        As of every Future, and in the context of whoever adds it. What it raises on the hub's own thread is logged, also SystemExit: it must
-        not end what serves others.
+        Like every Future, and in the context of the caller. An exception on the hub's own thread is logged, even SystemExit: it must not
+        end the thread that serves other calls.
         """
 
         context = copy_context()
@@ -82,8 +82,8 @@ class PendingCall(concurrent.futures.Future[R]):
 
     def cancel(self) -> bool:
         """
-        Gives up: a waiting request is taken out of the list, a running handler is told. The call then ends as Aborted, soon, unless it
-        ended otherwise just before. False when it had ended already.
+        Cancels the call: a waiting request is removed from the queue, a running handler is notified. The call then fails with Aborted,
+        unless it ended just before. Returns False if it had already ended.
         """
         if self.done():
             return False
@@ -97,14 +97,14 @@ class PendingCall(concurrent.futures.Future[R]):
         return self._is_given_up and self.done() and isinstance(super().exception(), Aborted)
 
     def running(self) -> bool:
-        """Whether it has not ended: a caller does not see when its worker begins."""
+        """Whether it has not ended: a caller does not see when its worker starts."""
         return not self.done()
 
     def result(self, timeout: float | None = None) -> R:
         """
-        Waits for the result. Raises HubError by the call's deadline at the latest.
+        Waits for the result. Raises HubError by the deadline of the call at the latest.
 
-        :param timeout: wait no longer than so many seconds: TimeoutError then, and the call goes on
+        :param timeout: wait at most this many seconds, then raise TimeoutError; the call continues
         """
         self._wait(timeout)
         value = super().result()
@@ -117,13 +117,13 @@ class PendingCall(concurrent.futures.Future[R]):
         return read
 
     def exception(self, timeout: float | None = None) -> BaseException | None:
-        """Waits for the end as ``result`` does, and returns what that would raise; None when it went well."""
+        """Waits for the end like ``result``, and returns the error that it would raise; None on success."""
         self._wait(timeout)
         error = super().exception()
         return error if error is not None or self._read is None else self._read_once(super().result())
 
     def outcome(self) -> Outcome:
-        """Waits for the end, and raises nothing of it."""
+        """Waits for the end without raising its error."""
         error = self.exception()
         started_at = self.out.started_at if self.out else now_s()
         ms = ((self._ended_at or now_s()) - started_at) * 1000

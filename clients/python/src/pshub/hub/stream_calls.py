@@ -43,14 +43,14 @@ class StreamCalls(Generic[S]):
         **named: Any,
     ) -> S:
         """
-        Calls a task and reads what its handler yields, as it comes: ``for chunk in hub.stream("chat:1.0", args)``, of an AsyncHub
-        ``async for``. It is sent at once. A loop that is left tells the handler to stop; one that reads slowly makes it wait. Of a task
-        that does not yield there is no chunk, only the end.
+        Calls a task and reads its chunks as the handler yields them: ``for chunk in hub.stream("chat:1.0", args)``, with an AsyncHub
+        ``async for``. The request is sent at once. Leaving the loop cancels the handler; reading slowly slows the handler down. If the
+        handler does not yield, the stream ends without a chunk.
 
-        :param task: as of ``call``; and so are ``args``, ``queue``, ``traceparent`` and ``tracestate``
-        :param timeout: seconds for all of it; default: the task's own
-        :param idle: so many seconds a read waits for the next chunk at the most, or for a word of progress; default: until ``timeout``
-        :param on_progress: told how far the handler is, as ``Progress``; on the hub's own thread
+        :param task: as for ``call``, like ``args``, ``queue``, ``traceparent`` and ``tracestate``
+        :param timeout: seconds for the whole stream; default: the timeout of the task
+        :param idle: maximum seconds to wait for the next chunk or progress report; default: until ``timeout``
+        :param on_progress: receives the ``Progress`` of the handler, on the hub's own thread
         """
         options = CallOptions(timeout, queue, traceparent, tracestate, on_progress)
         args = arguments_of(task, args, named, {**options._asdict(), "idle": idle})

@@ -70,11 +70,11 @@ class _Reader:
 
 class HubStream(_Reader, Generic[C_co]):
     """
-    The chunks of one call, as its handler yields them: ``for chunk in hub.stream(...)``. Each comes once, in order. A loop that is left
-    cancels what is left; a call that fails raises its HubError behind the chunks that came before.
+    The chunks of a call, in order, each once: ``for chunk in hub.stream(...)``. Leaving the loop cancels the call; a failed call raises
+    its HubError after the chunks that arrived before it.
 
-    :ivar id: the request's id; None while its task is looked up
-    :ivar result: what the handler returned, at the end
+    :ivar id: the request id; None while the task is looked up
+    :ivar result: the return value of the handler, at the end
     """
 
     def __init__(self, called: str, idle: float | None, on_progress: OnProgress | None) -> None:
@@ -91,7 +91,7 @@ class HubStream(_Reader, Generic[C_co]):
             self.close()
 
     def close(self) -> None:
-        """Nobody wants more of it: its handler is told to stop."""
+        """Cancels the stream: its handler is notified."""
         self._leave(self._left())
 
     def __enter__(self) -> HubStream[C_co]:
@@ -122,7 +122,7 @@ class HubStream(_Reader, Generic[C_co]):
 
 
 class AsyncHubStream(_Reader, Generic[C_co]):
-    """The same for asyncio: ``async for chunk in hub.stream(...)``."""
+    """The stream for asyncio: ``async for chunk in hub.stream(...)``."""
 
     def __init__(self, called: str, idle: float | None, on_progress: OnProgress | None) -> None:
         self._waiting: asyncio.Future[None] | None = None
@@ -136,7 +136,7 @@ class AsyncHubStream(_Reader, Generic[C_co]):
             self.close()
 
     def close(self) -> None:
-        """Nobody wants more of it: its handler is told to stop."""
+        """Cancels the stream: its handler is notified."""
         self._leave(self._left())
 
     async def __aenter__(self) -> AsyncHubStream[C_co]:

@@ -77,10 +77,7 @@ class TaskCalls(Calling):
         on_progress: OnProgress | None = None,
         **named: Any,
     ) -> PendingCall[Any]:
-        """
-        The same without waiting: what it returns is a ``concurrent.futures.Future``, whose ``cancel()`` gives the call up. Raises only
-        TypeError.
-        """
+        """``call`` without waiting: it returns a ``concurrent.futures.Future``, whose ``cancel()`` cancels the call. Raises only TypeError."""
         options = CallOptions(timeout, queue, traceparent, tracestate, on_progress)
         return self._submit(task, arguments_of(task, args, named, options._asdict()), options)
 
@@ -118,12 +115,12 @@ class TaskCalls(Calling):
         **named: Any,
     ) -> dict[str, Outcome]:
         """
-        Makes many calls at once and waits until each has ended; one that fails spoils none.
+        Makes many calls at once and waits until each has ended; a failed call does not affect the others.
 
-        :param calls: by names of your own: ``(task, args)``, ``(task, args, timeout)``, ``(task, args, timeout, queue)`` or a task;
-            or give them by name
-        :param timeout: for those that name none of their own
-        :param queue: the same
+        :param calls: calls by names of your choice: ``(task, args)``, ``(task, args, timeout)``, ``(task, args, timeout, queue)`` or a
+          task; or pass them as keyword arguments
+        :param timeout: timeout of entries without their own
+        :param queue: queue of entries without their own
         """
         pending = {}
         for key, entry in entries_of(calls, named).items():

@@ -11,10 +11,10 @@ from .job_record import moment_of
 
 class BatchStatus(NamedTuple):
     """
-    How the jobs of a batch fare.
+    The progress of a batch.
 
-    :ivar total: how many there are; None while they are being enqueued
-    :ivar dead: how many are dead, have expired or were cancelled
+    :ivar total: number of jobs; None while they are being enqueued
+    :ivar dead: how many are dead, expired or cancelled
     :ivar ended_ms: when the last one ended, Redis milliseconds
     """
 
@@ -26,12 +26,12 @@ class BatchStatus(NamedTuple):
 
 class AsyncBatch:
     """
-    Jobs that belong together: when all have ended, what is to follow is enqueued, once.
+    Jobs that belong together: when all have ended, the follow-up job is enqueued once.
 
-    :ivar queue: where it is counted: the queue of what follows
-    :ivar ids: of its jobs
-    :ivar after: what follows when all have ended
-    :ivar failed: what follows in its place where one of them did not end well
+    :ivar queue: queue in which it is counted: that of the follow-up job
+    :ivar ids: ids of its jobs
+    :ivar after: the follow-up job
+    :ivar failed: the follow-up job if one of the jobs failed
     """
 
     def __init__(

@@ -30,12 +30,12 @@ _ALL = math.inf
 
 class Job(Generic[R_co]):
     """
-    A job that was enqueued. Only a tracked one can tell of itself. It may be used from all threads, and after a fork.
+    An enqueued job. Its methods work only if it is tracked. It is thread-safe, also after a fork.
 
     :ivar id: its id
-    :ivar queue: where it waits and runs; of a queue that is spread over shards, the one of them that it is in
+    :ivar queue: its queue; with shards, the shard that holds it
     :ivar task: ``name:version``
-    :ivar is_twin: True when it was there already: another one of the same uniqueness, which goes on in its stead
+    :ivar is_twin: True if it is a duplicate: this is the existing job, and no new one was enqueued
     """
 
     def __init__(self, run: Run, job: AsyncJob[R_co]) -> None:
@@ -54,44 +54,44 @@ class Job(Generic[R_co]):
 
     def status(self) -> JobStatus:
         """
-        Where it is.
+        The state of the job.
 
         :raises NoSuchJob: when it was not tracked, or the record has expired
-        :raises NotEnqueued: when Redis is away
+        :raises NotEnqueued: when Redis is unreachable
         """
         return self._run(lambda host: self._job.on(host).status())
 
     def result(self, timeout_ms: float = DEFAULT_RESULT_MS) -> R_co:
         """
-        Waits for its end, without polling, and returns its result.
+        Waits until the job ends, without polling, and returns its result.
 
-        :param timeout_ms: how long it waits, milliseconds; default 30 s
+        :param timeout_ms: maximum wait, milliseconds; default 30 s
         :raises HubError: the class of its last failure when it is dead; Expired; Aborted when it was cancelled; Timeout when it has not
-            ended by then; NoSuchJob; NotEnqueued; HubClosed
+          ended in time; NoSuchJob; NotEnqueued; HubClosed
         """
         return self._run(lambda host: self._job.on(host).result(timeout_ms), timeout_ms / 1000)
 
     def cancel(self) -> bool:
         """
-        Cancels it: one that waits never runs, the handler of one that runs is told to stop.
+        Cancels the job: if it is waiting, it will not run; if it is running, its handler is notified.
 
-        :returns: True when it certainly will not run to its end any more; False when its worker was told, or it had ended before
+        :returns: True if it will certainly not run to its end; False if its handler was notified, or it had already ended
         :raises HubError: NoSuchJob, NotEnqueued
         """
         return self._run(lambda host: self._job.on(host).cancel())
 
     def run(self) -> bool:
         """
-        Has it taken now where it waits for its time or its next try; its tries go on as they are.
+        Runs it now if it is scheduled or retrying. It keeps its count of tries.
 
-        :returns: False when it does not wait so: it waits to be taken, runs, has ended, or has a key, which ``run()`` of that key has run
+        :returns: False if it is neither: it is already due, runs, has ended, or has a key (use ``run_now()`` of that key)
         :raises HubError: NoSuchJob, NotEnqueued
         """
         return self._run(lambda host: self._job.on(host).run())
 
     def chain(self) -> Chain | None:
         """
-        The chain that it is a step of; None for one that is none.
+        The chain of which it is a step; None if it is not in a chain.
 
         :raises HubError: NoSuchJob, NotEnqueued
         """
@@ -101,7 +101,7 @@ class Job(Generic[R_co]):
 
 class Chain:
     """
-    Jobs one after the other: the next one starts when the one before is done. Each of them is tracked.
+    Jobs that run one after the other: each starts when the one before it has succeeded. All of them are tracked.
 
     :ivar id: id of the first job
     :ivar steps: the jobs
@@ -114,28 +114,26 @@ class Chain:
         self._chain = chain
 
     def status(self) -> list[JobStatus]:
-        """Where each step is. A step that was given up is dead; the chain goes on when that is tried again."""
+        """The state of each step. If a step is dead, the chain continues when it is retried."""
         return self._run(lambda host: self._chain.on(host).status())
 
     def result(self, timeout_ms: float = DEFAULT_RESULT_MS) -> Any:
-        """
-        Waits for the end of all, and returns the result of the last step. Raises as Job.result(), for the first that does not end well.
-        """
+        """Waits until the chain ends, and returns the result of the last step. Raises as Job.result(), for the first step that fails."""
         return self._run(lambda host: self._chain.on(host).result(timeout_ms), timeout_ms / 1000)
 
     def cancel(self) -> None:
-        """Cancels what has not ended: no further step starts."""
+        """Cancels the steps that have not ended: no further step starts."""
         self._run(lambda host: self._chain.on(host).cancel())
 
 
 class Batch:
     """
-    Jobs that belong together: when all have ended, what is to follow is enqueued, once.
+    Jobs that belong together: when all have ended, the follow-up job is enqueued once.
 
-    :ivar queue: where it is counted: the queue of what follows
-    :ivar ids: of its jobs
-    :ivar after: what follows when all have ended
-    :ivar failed: what follows in its place where one of them did not end well
+    :ivar queue: queue in which it is counted: that of the follow-up job
+    :ivar ids: ids of its jobs
+    :ivar after: the follow-up job
+    :ivar failed: the follow-up job if one of the jobs failed
     """
 
     def __init__(self, run: Run, batch: AsyncBatch) -> None:
@@ -154,7 +152,7 @@ class Batch:
 
 class Schedules:
     """
-    The schedules of one queue. Workers of that queue keep them up.
+    The schedules of one queue. The workers of that queue run them.
 
     :ivar queue: its name
     """
@@ -164,24 +162,24 @@ class Schedules:
         self._run = run
 
     def list(self) -> builtins.list[Schedule]:
-        """All of them, by name; what cannot be read is left out. Raises NotEnqueued when Redis is away, HubClosed."""
+        """All schedules by name; unreadable ones are omitted. Raises NotEnqueued when Redis is unreachable, HubClosed."""
         return self._run(lambda host: self._on(host).list())
 
     def pause(self, name: str) -> bool:
-        """Nothing is enqueued any more until ``resume``. Returns False where there is no such schedule."""
+        """Stops enqueuing until ``resume``. Returns False if there is no such schedule."""
         return self._run(lambda host: self._on(host).pause(name))
 
     def resume(self, name: str) -> bool:
-        """It goes on with its next time; those that passed meanwhile are not made up for. Raises ConfigError without cronsim."""
+        """Continues with its next time; missed times are skipped. Raises ConfigError without cronsim."""
         return self._run(lambda host: self._on(host).resume(name))
 
     def run(self, name: str) -> Job[Any] | None:
-        """Enqueues its job now; its times stay as they are. None where there is no such schedule."""
+        """Enqueues its job now and does not change its times. None if there is no such schedule."""
         found = self._run(lambda host: self._on(host).run(name))
         return None if found is None else Job(self._run, found)
 
     def remove(self, name: str) -> bool:
-        """Returns whether there was one."""
+        """Returns whether it existed."""
         return self._run(lambda host: self._on(host).remove(name))
 
     def _on(self, host: JobHost) -> AsyncSchedules:
@@ -190,9 +188,8 @@ class Schedules:
 
 class DeadJobs:
     """
-    The jobs of a queue that were given up: they are kept for 180 days, 10,000 of them at the most. Filters are ``ids``, ``task``
-    (``name:version``), ``code`` (of the last failure), ``key`` and ``before_ms`` (given up before this, Redis milliseconds); what is not
-    said does not matter. Without any: all.
+    The dead jobs of a queue. They are kept for 180 days, at most 10,000. Filters are ``ids``, ``task`` (``name:version``), ``code`` (of
+    the last failure), ``key`` and ``before_ms`` (dead before this, Redis milliseconds); omitted filters match everything.
 
     :ivar queue: its name
     """
@@ -202,25 +199,25 @@ class DeadJobs:
         self._run = run
 
     def count(self, **matching: Any) -> int:
-        """How many there are, or match."""
+        """How many dead jobs exist, or match."""
         return self._run(lambda host: self._on(host).count(**matching), _ALL)
 
     def list(self, limit: int = 100, **matching: Any) -> builtins.list[DeadJob]:
-        """The latest first, at most ``limit``. Raises InvalidArgs for what is no filter, NotEnqueued when Redis is away, HubClosed."""
+        """The latest first, at most ``limit``. Raises InvalidArgs for an unknown filter, NotEnqueued when Redis is unreachable, HubClosed."""
         return self._run(lambda host: self._on(host).list(limit, **matching), _ALL)
 
     def retry(self, args: Any = KEEP, **matching: Any) -> int:
         """
-        Has those that match tried again, from their first try on; a chain goes on with them.
+        Retries the matching jobs with a new count of tries; their chains continue.
 
-        :param args: in the place of their own, which makes sense for one of them
+        :param args: replaces their arguments, which makes sense for one job
         :returns: how many
-        :raises HubError: as list(), InvalidArgs for arguments that are no JSON
+        :raises HubError: as list(), InvalidArgs for arguments that are not JSON
         """
         return self._run(lambda host: self._on(host).retry(args, **matching), _ALL)
 
     def delete(self, **matching: Any) -> int:
-        """Removes those that match, for good. Returns how many."""
+        """Permanently deletes the matching jobs. Returns how many."""
         return self._run(lambda host: self._on(host).delete(**matching), _ALL)
 
     def _on(self, host: JobHost) -> AsyncDeadJobs:
@@ -229,11 +226,11 @@ class DeadJobs:
 
 class JobKey:
     """
-    A key of the jobs of one task. It may be used from all threads, and after a fork.
+    A key of the jobs of one task. It is thread-safe, also after a fork.
 
-    :ivar queue: where it is
+    :ivar queue: its queue
     :ivar task: ``name:version``
-    :ivar key: its text
+    :ivar key: the key
     """
 
     def __init__(self, run: Run, key: AsyncJobKey) -> None:
@@ -247,12 +244,12 @@ class JobKey:
         return repr(self._key)
 
     def status(self) -> KeyStatus:
-        """Where it is, what waits of it, and how it failed. Raises NotEnqueued when Redis is away, HubClosed."""
+        """The state of the key, what waits for it, and its failures. Raises NotEnqueued when Redis is unreachable, HubClosed."""
         return self._run(lambda host: self._key.on(host).status())
 
     def run_now(self) -> int:
         """
-        Has what waits of it run as soon as a slot is idle, whatever time it waits for. What runs goes on.
+        Makes the waiting jobs due: they run as soon as a slot is idle. A running job keeps running.
 
         :returns: how many jobs, or payloads, wait
         :raises HubError: as status()
@@ -261,28 +258,27 @@ class JobKey:
 
     def skip(self, id: str | None = None, score: float | None = None) -> bool:
         """
-        Gives up what it is stuck at: its first job, or of merged ones the payload with the lowest score, which is dead then. What comes
-        behind that is due now. Name the one that you mean, as ``status`` tells it, and a skip that is repeated because its outcome is
-        unknown takes no other.
+        Skips the first job, or the payload with the lowest score: it becomes dead, and the next one is due. Pass the one you mean, from
+        ``status``, so that repeating a skip with an unknown outcome does not skip another one.
 
-        :param id: of the job; default: whichever is first
-        :param score: of the payload
-        :returns: whether it was there, and is skipped
-        :raises HubError: InvalidArgs while it runs, and for a job that a batch of another queue waits for; else as status()
+        :param id: id of the job; default: the first
+        :param score: score of the payload
+        :returns: whether it was found and skipped
+        :raises HubError: InvalidArgs while the key runs, and for a job that a batch of another queue waits for; else as status()
         """
         return self._run(lambda host: self._key.on(host).skip(id, score))
 
     def delete(self) -> int:
         """
-        Deletes the payloads that wait of a task that merges its jobs. Returns how many; of a task that does not merge them none, because
-        jobs of a line are cancelled one by one. Raises as status().
+        Deletes the waiting payloads of a task that merges its jobs. Returns how many; 0 for other tasks, whose jobs are cancelled one by
+        one. Raises as status().
         """
         return self._run(lambda host: self._key.on(host).delete())
 
     def dead(self) -> list[DeadJob]:
-        """The latest of its dead jobs, or payloads, at most a thousand. Raises as status()."""
+        """Its latest dead jobs, or payloads, at most a thousand. Raises as status()."""
         return self._run(lambda host: self._key.on(host).dead(), _ALL)
 
     def retry_dead(self) -> int:
-        """Puts its dead jobs, or payloads, back to those that wait. Returns how many. Raises as status()."""
+        """Retries its dead jobs, or payloads. Returns how many. Raises as status()."""
         return self._run(lambda host: self._key.on(host).retry_dead(), _ALL)

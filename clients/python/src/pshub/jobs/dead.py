@@ -1,4 +1,4 @@
-"""The jobs of a queue that were given up, on an event loop."""
+"""The dead jobs of a queue, on an event loop."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .job_text import revived_message
 
 class DeadJob(NamedTuple):
     """
-    A job that was given up.
+    A dead job.
 
     :ivar task: ``name:version``
     :ivar from_: name of the service that enqueued it
-    :ivar at_ms: when it was given up, Redis milliseconds
+    :ivar at_ms: when it became dead, Redis milliseconds
     :ivar tries: how often it was tried
     :ivar errors: its last ten failures, oldest first: ``at`` (Redis milliseconds), ``code``, ``message``
     :ivar following: how many steps of its chain wait for it
-    :ivar key: its key; None for one without
-    :ivar score: of a merged job: the score of its payload, which is its ``args``
+    :ivar key: its key; None without one
+    :ivar score: for a merged job: the score of its payload, which is its ``args``
     """
 
     id: str
@@ -55,9 +55,8 @@ _FILTERS = ("ids", "task", "code", "key", "before_ms")
 
 class AsyncDeadJobs:
     """
-    The jobs of a queue that were given up: they are kept for 180 days, 10,000 of them at the most. Filters are ``ids``, ``task``
-    (``name:version``), ``code`` (of the last failure), ``key`` and ``before_ms`` (given up before this, Redis milliseconds); what is not
-    said does not matter. Without any: all.
+    The dead jobs of a queue. They are kept for 180 days, at most 10,000. Filters are ``ids``, ``task`` (``name:version``), ``code`` (of
+    the last failure), ``key`` and ``before_ms`` (dead before this, Redis milliseconds); omitted filters match everything.
     """
 
     def __init__(self, host: Callable[[], JobHost], queue: str) -> None:
@@ -65,14 +64,14 @@ class AsyncDeadJobs:
         self._host = host
 
     async def count(self, **matching: Any) -> int:
-        """How many there are, or match."""
+        """How many dead jobs exist, or match."""
         if not matching:
             host = self._host()
             return sum([await host.ask(queue.count_dead) for queue in await self._places()])
         return len([job for queue in await self._places() async for job, _ in self._matching(queue, matching)])
 
     async def list(self, limit: int = 100, **matching: Any) -> builtins.list[DeadJob]:
-        """The latest first, at most ``limit``. Raises InvalidArgs for what is no filter, NotEnqueued when Redis is away, HubClosed."""
+        """The latest first, at most ``limit``. Raises InvalidArgs for an unknown filter, NotEnqueued when Redis is unreachable, HubClosed."""
         found: list[DeadJob] = []
         places = await self._places()
         for queue in places:
@@ -86,11 +85,11 @@ class AsyncDeadJobs:
 
     async def retry(self, args: Any = KEEP, **matching: Any) -> int:
         """
-        Has those that match tried again, from their first try on; a chain goes on with them.
+        Retries the matching jobs with a new count of tries; their chains continue.
 
-        :param args: in the place of their own, which makes sense for one of them
+        :param args: replaces their arguments, which makes sense for one job
         :returns: how many
-        :raises HubError: as list(), InvalidArgs for arguments that are no JSON
+        :raises HubError: as list(), InvalidArgs for arguments that are not JSON
         """
         text = None if args is KEEP else _args_text(args)
 
@@ -101,7 +100,7 @@ class AsyncDeadJobs:
         return await self._in_batches(matching, revive)
 
     async def delete(self, **matching: Any) -> int:
-        """Removes those that match, for good. Returns how many."""
+        """Permanently deletes the matching jobs. Returns how many."""
         return await self._in_batches(matching, JobQueue.delete_dead)
 
     async def _places(self) -> builtins.list[JobQueue]:

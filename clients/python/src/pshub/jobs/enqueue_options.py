@@ -22,9 +22,9 @@ from .backoff import rounded
 
 class UniqueOptions(TypedDict, total=False):
     """
-    :ivar id: jobs of one task with the same id are the same. Default: those with the same arguments
-    :ivar until: ``"ended"``: until the job has ended, well or not (default); ``"started"``: only until it starts
-    :ivar for_ms: but for no longer than this. Default: a day after it is due
+    :ivar id: jobs of a task with the same id are duplicates. Default: jobs with the same arguments
+    :ivar until: ``"ended"``: until the job has ended, succeeded or not (default); ``"started"``: only until it starts
+    :ivar for_ms: at most this long. Default: until a day after it is due
     """
 
     id: str
@@ -51,26 +51,25 @@ class ScheduleOptions(TypedDict, total=False):
 
 class EnqueueOptions(ScheduleOptions, total=False):
     """
-    :ivar queue: queue that it goes to. Default: the one that its task is known in; has to be named where no worker ever declared the task
-    :ivar forward: the forwarder that takes it out of the hub, in the place of a worker. Nothing here need know its task or what its
-        arguments are; of those with the same key one is forwarded after the other
-    :ivar delay_ms: not before so many milliseconds from now
-    :ivar at: not before this moment: a datetime with a time zone, or milliseconds since 1970. It is compared with Redis' clock
-    :ivar retries: how often it is tried again when it fails. Default: as its task says, else 25. 0: never
-    :ivar backoff: how long it waits before that. Default: as its task says, else ``exponential``
-    :ivar key: for a task that is ``keyed``, and needed there: its jobs with the same key run one after the other, in the order in which
-        they were enqueued, across all workers; or they are merged, where it is ``keyed="merged"``. A text of 1 to 200 bytes
-    :ivar score: of a merged job: payloads with lower scores come first. Default: Redis' time, in microseconds
-    :ivar priority: ``high`` goes before all other jobs of the queue, ``low`` lets all others pass
-    :ivar expires_ms: nobody wants it any more so many milliseconds after it was enqueued, or was due: then it is not run
-    :ivar tracked: True: ``status()``, ``result()`` and ``cancel()`` know it, also in other processes. Its record is kept for an hour after
-        its end
-    :ivar keep_result_ms: the same, and how long the record, with the result, is kept
-    :ivar unique: at most one such job is there at a time: True for the same arguments, a text for an id, or UniqueOptions. It is tracked,
-        too
-    :ivar durable: ``replica``: it is acknowledged when a replica of its Redis has it, too, so that a failover does not lose it.
-        OutcomeUnknown when none confirms it within a second: it is enqueued then, and may be lost with its master. Default: acknowledged
-        when its Redis has it
+    :ivar queue: queue of the job. Default: the queue of its task; required if no worker has declared the task
+    :ivar forward: forwarder that delivers the job, instead of a worker. Its task and arguments need not be known here. Jobs with the same
+      key are forwarded one at a time
+    :ivar delay_ms: run it after this many milliseconds
+    :ivar at: run it at this time: a datetime with a time zone, or milliseconds since 1970, on the clock of Redis
+    :ivar retries: how often it is retried when it fails. Default: as declared by its task, else 25. 0: never
+    :ivar backoff: wait before a retry. Default: as declared by its task, else ``exponential``
+    :ivar key: required for a ``keyed`` task: jobs with the same key run one at a time, in the order in which they were enqueued, across
+      all workers; with ``keyed="merged"`` they are merged. A string of 1 to 200 bytes
+    :ivar score: for merged jobs: payloads with lower scores come first. Default: the time of Redis in microseconds
+    :ivar priority: ``high`` runs before all other jobs of the queue, ``low`` after them
+    :ivar expires_ms: do not run it if it has waited this many milliseconds since it was enqueued or due
+    :ivar tracked: True: ``status()``, ``result()`` and ``cancel()`` work, also in other processes, until an hour after its end
+    :ivar keep_result_ms: like ``tracked``, and how long to keep the record with the result
+    :ivar unique: allow at most one such job at a time: True for the same arguments, a string for an id, or UniqueOptions. Implies
+      ``tracked``
+    :ivar durable: ``replica``: the job is acknowledged only when a replica of its Redis has it, so that a failover does not lose it. If
+      no replica confirms it within a second, OutcomeUnknown is raised: the job is enqueued, but lost if the master fails. Default:
+      acknowledged when its Redis has it
     :ivar timeout_ms: how long Redis may take to confirm it. Default 5000
     """
 

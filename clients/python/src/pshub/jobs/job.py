@@ -71,12 +71,12 @@ class _Where:
 
 class AsyncJob(Generic[R_co]):
     """
-    A job that was enqueued. Only a tracked one can tell of itself.
+    An enqueued job. Its methods work only if it is tracked.
 
     :ivar id: its id
-    :ivar queue: where it waits and runs; of a queue that is spread over shards, the one of them that it is in
+    :ivar queue: its queue; with shards, the shard that holds it
     :ivar task: ``name:version``
-    :ivar is_twin: True when it was there already: another one of the same uniqueness, which goes on in its stead
+    :ivar is_twin: True if it is a duplicate: this is the existing job, and no new one was enqueued
     """
 
     def __init__(
@@ -106,17 +106,17 @@ class AsyncJob(Generic[R_co]):
         return f"<job {self.id} of {self.task} in queue {self.queue}>"
 
     def on(self, host: JobHost) -> AsyncJob[R_co]:
-        """The same job, asked over another host."""
+        """The same job, read through another host."""
         job = copy(self)
         job._host = lambda: host
         return job
 
     async def status(self) -> JobStatus:
         """
-        Where it is.
+        The state of the job.
 
         :raises NoSuchJob: when it was not tracked, or the record has expired
-        :raises NotEnqueued: when Redis is away
+        :raises NotEnqueued: when Redis is unreachable
         """
         status = self._known(await self._record()).status
         host = self._host()
@@ -124,11 +124,11 @@ class AsyncJob(Generic[R_co]):
 
     async def result(self, timeout_ms: float = DEFAULT_RESULT_MS) -> R_co:
         """
-        Waits for its end, without polling, and returns its result.
+        Waits until the job ends, without polling, and returns its result.
 
-        :param timeout_ms: how long it waits, milliseconds; default 30 s
+        :param timeout_ms: maximum wait, milliseconds; default 30 s
         :raises HubError: the class of its last failure when it is dead; Expired; Aborted when it was cancelled; Timeout when it has not
-            ended by then; NoSuchJob; NotEnqueued; HubClosed
+          ended in time; NoSuchJob; NotEnqueued; HubClosed
         """
         raw = await self._raw_result(timeout_ms)
         value: R_co = self._read(raw) if self._read else raw
@@ -161,9 +161,9 @@ class AsyncJob(Generic[R_co]):
 
     async def cancel(self) -> bool:
         """
-        Cancels it: one that waits never runs, the handler of one that runs is told to stop.
+        Cancels the job: if it is waiting, it will not run; if it is running, its handler is notified.
 
-        :returns: True when it certainly will not run to its end any more; False when its worker was told, or it had ended before
+        :returns: True if it will certainly not run to its end; False if its handler was notified, or it had already ended
         :raises HubError: NoSuchJob, NotEnqueued
         """
         host = self._host()
@@ -174,16 +174,16 @@ class AsyncJob(Generic[R_co]):
 
     async def run(self) -> bool:
         """
-        Has it taken now where it waits for its time or its next try; its tries go on as they are.
+        Runs it now if it is scheduled or retrying. It keeps its count of tries.
 
-        :returns: False when it does not wait so: it waits to be taken, runs, has ended, or has a key, which ``run()`` of that key has run
+        :returns: False if it is neither: it is already due, runs, has ended, or has a key (use ``run_now()`` of that key)
         :raises HubError: NoSuchJob, NotEnqueued
         """
         host, status = self._host(), await self.status()
         return await host.change(lambda connection: hasten(connection, host.queue_of(status.queue), status))
 
     async def chain(self) -> AsyncChain | None:
-        """The chain that it is a step of; None for one that is none. Raises NoSuchJob, NotEnqueued."""
+        """The chain of which it is a step; None if it is not in a chain. Raises NoSuchJob, NotEnqueued."""
         chain = self._known(await self._record()).chain
         return None if chain is None else AsyncChain(self._host, *chain)
 
@@ -256,7 +256,7 @@ class AsyncJob(Generic[R_co]):
 
 class AsyncChain:
     """
-    Jobs one after the other: the next one starts when the one before is done. Each of them is tracked.
+    Jobs that run one after the other: each starts when the one before it has succeeded. All of them are tracked.
 
     :ivar id: id of the first job
     :ivar steps: the jobs
@@ -268,7 +268,7 @@ class AsyncChain:
         self.steps: list[AsyncJob[Any]] = [AsyncJob(host, queue, step_id(id, at), task, is_to_come=at > 0) for at, (queue, task) in enumerate(steps)]
 
     def on(self, host: JobHost) -> AsyncChain:
-        """The same chain, asked over another host."""
+        """The same chain, read through another host."""
         chain = copy(self)
         chain._host = lambda: host
         chain.steps = [step.on(host) for step in self.steps]
@@ -276,11 +276,11 @@ class AsyncChain:
 
     async def status(self) -> list[JobStatus]:
         """
-        Where each step is. A step that was given up is dead; the chain goes on when that is tried again. Of a step whose record has
-        gone, or that never comes, only its state is known.
+        The state of each step. If a step is dead, the chain continues when it is retried. Of a step whose record has expired, or that
+        will never start, only the state is known.
 
-        :raises NoSuchJob: when the records of all of them have gone
-        :raises NotEnqueued: when Redis is away
+        :raises NoSuchJob: when the records of all steps have expired
+        :raises NotEnqueued: when Redis is unreachable
         """
         found = await asyncio.gather(*map(_status_of, self.steps))
         # What was cancelled before it came has a record, too.
@@ -297,10 +297,7 @@ class AsyncChain:
         return [found[at] or JobStatus(step.id, step.queue, step.task, state_of(at)) for at, step in enumerate(self.steps)]
 
     async def result(self, timeout_ms: float = DEFAULT_RESULT_MS) -> Any:
-        """
-        Waits for the end of all, and returns the result of the last step. Raises as AsyncJob.result(), for the first that does not
-        end well.
-        """
+        """Waits until the chain ends, and returns the result of the last step. Raises as AsyncJob.result(), for the first step that fails."""
         end = now_s() + timeout_ms / 1000
         result: Any = None
         known: list[JobStatus] = []
@@ -317,7 +314,7 @@ class AsyncChain:
         return result
 
     async def cancel(self) -> None:
-        """Cancels what has not ended: no further step starts. Raises as ``status``."""
+        """Cancels the steps that have not ended: no further step starts. Raises as ``status``."""
         host, known = self._host(), await self.status()
         # From the end, so that none comes behind those that were looked at.
         for step, status in zip(reversed(self.steps), reversed(known)):

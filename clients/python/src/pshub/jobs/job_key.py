@@ -45,15 +45,15 @@ class WaitingJob(NamedTuple):
 
 class KeyStatus(NamedTuple):
     """
-    A key of jobs, with what waits of it.
+    A key of jobs, with its waiting jobs or payloads.
 
     :ivar task: ``name:version``
-    :ivar state: ``running``; ``due``: it is taken next; ``later``: it waits for its time; ``empty``: nothing waits of it and none runs
-    :ivar due_ms: since when it is due, or when it will be, Redis milliseconds; None for one that is neither
-    :ivar run: what runs of it; None when nothing does
+    :ivar state: ``running``; ``due``: next to run; ``later``: scheduled; ``empty``: nothing waits or runs
+    :ivar due_ms: since when it is due, or when it will be, Redis milliseconds; None if neither
+    :ivar run: its running job; None if there is none
     :ivar waiting: how many jobs, or payloads, wait
-    :ivar payloads: the first hundred payloads that wait, of a task that merges its jobs: those that come first
-    :ivar jobs: the first twenty jobs of its line
+    :ivar payloads: the first hundred waiting payloads, for a task that merges its jobs
+    :ivar jobs: the first twenty waiting jobs
     :ivar tries: how often its runs, or its first job, failed so far
     :ivar errors: the last ten failures, oldest first
     """
@@ -81,9 +81,9 @@ class AsyncJobKey:
     """
     A key of the jobs of one task.
 
-    :ivar queue: where it is
+    :ivar queue: its queue
     :ivar task: ``name:version``
-    :ivar key: its text
+    :ivar key: the key
     """
 
     def __init__(self, host: Callable[[], JobHost], queue: str, task: str, key: str) -> None:
@@ -96,21 +96,21 @@ class AsyncJobKey:
         return f"<key {self.key!r} of {self.task} in queue {self.queue}>"
 
     def on(self, host: JobHost) -> AsyncJobKey:
-        """The same key, asked over another host."""
+        """The same key, read through another host."""
         return AsyncJobKey(lambda: host, self.queue, self.task, self.key)
 
     async def status(self) -> KeyStatus:
         """
-        Where it is, what waits of it, and how it failed.
+        The state of the key, what waits for it, and its failures.
 
-        :raises NotEnqueued: when Redis is away
+        :raises NotEnqueued: when Redis is unreachable
         """
         host = self._host()
         return await host.ask(lambda connection: _read(connection, host.keys, self.queue, self.task, self.key))
 
     async def run_now(self) -> int:
         """
-        Has what waits of it run as soon as a slot is idle, whatever time it waits for. What runs goes on.
+        Makes the waiting jobs due: they run as soon as a slot is idle. A running job keeps running.
 
         :returns: how many jobs, or payloads, wait
         """
@@ -118,14 +118,13 @@ class AsyncJobKey:
 
     async def skip(self, id: str | None = None, score: float | None = None) -> bool:
         """
-        Gives up what it is stuck at: its first job, or of merged ones the payload with the lowest score, which is dead then. What comes
-        behind that is due now. Name the one that you mean, as ``status`` tells it, and a skip that is repeated because its outcome is
-        unknown takes no other.
+        Skips the first job, or the payload with the lowest score: it becomes dead, and the next one is due. Pass the one you mean, from
+        ``status``, so that repeating a skip with an unknown outcome does not skip another one.
 
-        :param id: of the job; default: whichever is first
-        :param score: of the payload
-        :returns: whether it was there, and is skipped
-        :raises InvalidArgs: while it runs, and for a job that a batch of another queue waits for
+        :param id: id of the job; default: the first
+        :param score: score of the payload
+        :returns: whether it was found and skipped
+        :raises InvalidArgs: while the key runs, and for a job that a batch of another queue waits for
         """
         named = id if id is not None else "" if score is None else repr(score)
         count = await self._act("skip", named)
@@ -138,18 +137,15 @@ class AsyncJobKey:
         return count > 0
 
     async def delete(self) -> int:
-        """
-        Deletes the payloads that wait of a task that merges its jobs. Returns how many; of a task that does not merge them none, because
-        jobs of a line are cancelled one by one.
-        """
+        """Deletes the waiting payloads of a task that merges its jobs. Returns how many; 0 for other tasks, whose jobs are cancelled one by one."""
         return await self._act("delete")
 
     async def dead(self) -> list[DeadJob]:
-        """The latest of its dead jobs, or payloads, at most a thousand."""
+        """Its latest dead jobs, or payloads, at most a thousand."""
         return await AsyncDeadJobs(self._host, whole_queue(self.queue)).list(_MOST_DEAD, task=self.task, key=self.key)
 
     async def retry_dead(self) -> int:
-        """Puts its dead jobs, or payloads, back to those that wait. Returns how many."""
+        """Retries its dead jobs, or payloads. Returns how many."""
         return await AsyncDeadJobs(self._host, whole_queue(self.queue)).retry(task=self.task, key=self.key)
 
     async def _act(self, act: str, named: str = "") -> int:

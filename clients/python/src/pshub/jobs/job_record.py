@@ -1,4 +1,4 @@
-"""How a tracked job fares, as Redis has it. PROTOCOL.md, section 10.12."""
+"""The status of a tracked job in Redis. PROTOCOL.md, section 10.12."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ _MAX_WORKER = 64
 
 class JobStatus(NamedTuple):
     """
-    How a tracked job fares.
+    The status of a tracked job.
 
-    :ivar state: ``waiting``, ``scheduled``, ``running``, ``retrying``, ``done``, ``dead``, ``expired`` or ``cancelled``; of a later step of
-        a chain also ``pending``: those before it go on
+    :ivar state: ``waiting``, ``scheduled``, ``running``, ``retrying``, ``done``, ``dead``, ``expired`` or ``cancelled``; a later step of
+      a chain can also be ``pending``, until the steps before it have succeeded
     :ivar tries: how often it has failed so far
-    :ivar error: how it failed last: ``{"at", "code", "message"}``
-    :ivar enqueued_ms: Redis milliseconds, as all moments here; None for what has not come yet
-    :ivar due_ms: when it is to run, or was: the last time it had to wait for its time
+    :ivar error: its last failure: ``{"at", "code", "message"}``
+    :ivar enqueued_ms: Redis milliseconds, like all times here; None for what has not happened yet
+    :ivar due_ms: when it is or was due: the last time it was scheduled
     :ivar worker: id of the worker that runs it, or ran it last
-    :ivar progress: while it runs: how far it is, as its handler said last
+    :ivar progress: while it runs: the last progress that its handler reported
     """
 
     id: str

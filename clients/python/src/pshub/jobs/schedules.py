@@ -19,12 +19,12 @@ from .schedule_entry import ScheduleEntry, ScheduleTimes, entry_text, need_cron,
 
 class Schedule(NamedTuple):
     """
-    An entry of a queue's schedules.
+    A schedule of a queue.
 
     :ivar timezone: None: UTC
-    :ivar missed: ``"once"``, ``"skip"``, or None where it was not said: once
-    :ivar next_ms: its next time, Redis milliseconds; None when it is paused, or has none. One that has passed nobody keeps up
-    :ivar paused_ms: since when it is paused; None: it is not
+    :ivar missed: ``"once"``, ``"skip"``, or None for the default: once
+    :ivar next_ms: its next run, Redis milliseconds; None if it is paused, or has none. A past time means that no worker runs the schedule
+    :ivar paused_ms: since when it is paused; None if it is not
     """
 
     name: str
@@ -39,14 +39,14 @@ class Schedule(NamedTuple):
 
 
 class AsyncSchedules:
-    """The schedules of one queue. Workers of that queue keep them up."""
+    """The schedules of one queue. The workers of that queue run them."""
 
     def __init__(self, host: Callable[[], JobHost], queue: str) -> None:
         self.queue = queue
         self._host = host
 
     async def list(self) -> builtins.list[Schedule]:
-        """All of them, by name; what cannot be read is left out. Raises NotEnqueued when Redis is away, HubClosed."""
+        """All schedules by name; unreadable ones are omitted. Raises NotEnqueued when Redis is unreachable, HubClosed."""
         job_queue = self._host().queue_of(self.queue)
         texts, times = await self._host().ask(job_queue.schedules)
         found = []
@@ -57,19 +57,16 @@ class AsyncSchedules:
         return found
 
     async def pause(self, name: str) -> bool:
-        """Nothing is enqueued any more until ``resume``. Returns False where there is no such schedule."""
+        """Stops enqueuing until ``resume``. Returns False if there is no such schedule."""
         return await self._change(name, lambda entry, now_ms: entry.paused_ms or now_ms)
 
     async def resume(self, name: str) -> bool:
-        """It goes on with its next time; those that passed meanwhile are not made up for. Raises ConfigError without cronsim."""
+        """Continues with its next time; missed times are skipped. Raises ConfigError without cronsim."""
         need_cron()
         return await self._change(name, lambda entry, now_ms: None)
 
     async def run(self, name: str) -> AsyncJob[Any] | None:
-        """
-        Enqueues its job now; its times stay as they are. Returns the twin of a unique one that waits already, None where there is no
-        such schedule.
-        """
+        """Enqueues its job now and does not change its times. Returns the existing job if it is a duplicate, None if there is no such schedule."""
         host = self._host()
         job_queue, id = host.queue_of(self.queue), new_id()
 
@@ -86,12 +83,12 @@ class AsyncSchedules:
         return await host.change(enqueue)
 
     async def remove(self, name: str) -> bool:
-        """Returns whether there was one."""
+        """Returns whether it existed."""
         job_queue = self._host().queue_of(self.queue)
         return await self._host().change(lambda connection: job_queue.remove_schedule(connection, name))
 
     async def write(self, name: str, times: ScheduleTimes, step: Step, from_: str) -> Schedule:
-        """Writes one, in the place of an earlier one of its name; that was paused stays so."""
+        """Writes a schedule, replacing one of the same name; a paused one stays paused."""
         job_queue = self._host().queue_of(self.queue)
 
         def renewed(before: ScheduleEntry | None, now_ms: int) -> ScheduleEntry:

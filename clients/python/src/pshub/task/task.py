@@ -38,8 +38,8 @@ class TaskContext:
 
 class Task(Generic[P, R_co]):
     """
-    A declared task: give it to a Worker, or to ``hub.call``, whose result then is what the function's hint says. Calling it calls the
-    function itself. ``P`` are the function's parameters and ``R_co`` is its result.
+    A declared task: pass it to a Worker, or to ``hub.call``, which then returns the type of the function's hint. Calling it calls the
+    function itself. ``P`` are the parameters of the function and ``R_co`` is its result.
     """
 
     is_async = False
@@ -207,34 +207,33 @@ def task(
     deserialize: Callable[[Any], Any] | None = None,
 ) -> Declare:
     """
-    Declares a function as a task. Its arguments come by name; a function with a single parameter ``args`` gets them as one value.
+    Declares a function as a task. Its arguments are passed by name; a function with a single parameter ``args`` gets them as one value.
 
     :param name: ``name:major.minor``
-    :param args: JSON Schema (2020-12) of the arguments. Default: made of the type hints and defaults
-    :param result: JSON Schema of the result. Default: made of the return hint; without one any JSON is accepted
-    :param yields: JSON Schema of each chunk that it yields, as it travels: what does not fit ends the function with InvalidResult. True: it
-        yields, and anything may come. Default: True of a function that yields
-    :param description: Markdown; the first line is shown in lists. Default: the docstring
-    :param timeout: seconds, for calls that give no time of their own
-    :param idempotent: True when running twice does no harm: then a call is run again elsewhere if its worker dies
-    :param dangerous: True, or why in at most 500 characters, when running it by mistake does harm: ``pshub call`` and the form of the registry
-        ask people before they run it; programs are not asked
+    :param args: JSON Schema (2020-12) of the arguments. Default: derived from the type hints and defaults
+    :param result: JSON Schema of the result. Default: derived from the return hint; without one any JSON is accepted
+    :param yields: JSON Schema of each chunk that it yields: a chunk that does not match ends the function with InvalidResult. True: it
+      yields chunks of any kind. Default: True for a function that yields
+    :param description: Markdown; lists show the first line. Default: the docstring
+    :param timeout: timeout in seconds of calls that set none
+    :param idempotent: True if running it twice is safe: then another worker runs a call again if its worker crashes
+    :param dangerous: True, or the reason in at most 500 characters, if it needs a confirmation: ``pshub call`` and the form of the
+      registry ask before they run it; programs are not asked
     :param job_timeout_ms: how long it may run as a job, milliseconds; default 30 minutes
-    :param retries: how often a job is tried again when it fails, unless the job itself says otherwise; default 25
-    :param backoff: how long it waits before that: ``"exponential"`` (default), ``"polynomial"`` (default of merged jobs), milliseconds or a
-        list of them; or a function, which is given what was raised and how often the job has failed, and returns milliseconds, or None to
-        give it up
-    :param keyed: each job is given a key when it is enqueued. ``"ordered"``: those with the same key run one after the other, in that order,
-        across all workers of all languages; ``"merged"``: those with the same key that wait are handed to the function together, each payload
-        once, as a dict of keys and lists, and no two runs have the same key at a time; default: jobs have no keys
-    :param on_failure: of a keyed job that failed and is to be tried again: ``"hold"`` (default), the next ones of its key wait for that;
-        ``"pass"``: they do not, and it comes behind them
-    :param batch: of merged jobs, as all that follow: how many keys one run gets at the most, 1 to 100; default 1
-    :param max_payloads: how many payloads of each of these at the most, 1 to 10,000; default 1000. The others come in the next run
-    :param scores: which score counts where a payload is enqueued that waits already: the ``"last"`` one (default), or the ``"first"``
-    :param serialize: what travels of a payload, as JSON, which ``args`` describes; default: the payload
-    :param deserialize: the payload again, for the function
-    :raises ConfigError: for a name, a schema or hints that cannot work
+    :param retries: how often a job is retried when it fails, unless the job sets it; default 25
+    :param backoff: wait before a retry: ``"exponential"`` (default), ``"polynomial"`` (default for merged jobs), milliseconds or a list
+      of them; or a function of the error and the number of failures, which returns milliseconds, or None for a job that shall be dead
+    :param keyed: jobs of this task have keys. ``"ordered"``: jobs with the same key run one at a time, in order, across all workers of
+      all languages; ``"merged"``: waiting jobs with the same key are passed to the function together, each payload once, as a dict of keys
+      and lists, and a key has at most one run at a time; default: no keys
+    :param on_failure: while a failed keyed job waits for its retry: ``"hold"`` (default) makes the next jobs of its key wait; ``"pass"``
+      runs them first
+    :param batch: for merged jobs, like the following: maximum number of keys per run, 1 to 100; default 1
+    :param max_payloads: maximum number of payloads per key and run, 1 to 10,000; default 1000. The rest comes in the next run
+    :param scores: which score counts if an equal payload is already waiting: the ``"last"`` one (default), or the ``"first"``
+    :param serialize: converts a payload to the JSON that is sent, which ``args`` describes; default: the payload itself
+    :param deserialize: converts that JSON back to a payload for the function
+    :raises ConfigError: for an invalid name, schema or hint
     """
     parsed = parse_task_name(name)
     check_job_options(name, job_timeout_ms, retries, backoff)

@@ -1,7 +1,6 @@
 """
-Tests without Redis: the hub and the worker of production, on a Redis in this process, with a clock that the test moves on.
-
-``InMemory`` is all of it; ``pshub.testing.plugin`` has it as a fixture of pytest.
+Tests without Redis: the hub and the worker of production on a Redis in this process, with a clock that the test controls. ``InMemory``
+provides everything; ``pshub.testing.plugin`` offers it as a pytest fixture.
 """
 
 from .clock import TestClock

@@ -39,8 +39,8 @@ _users = 0
 
 class TestClock:
     """
-    Goes on by itself, so that nothing hangs; a test moves it on, and what is due on the way happens in its order: schedules, retries, deadlines,
-    ends of leases and keys. ``time.sleep`` of handlers is not moved.
+    Runs by itself, so that nothing hangs; a test can advance it, and everything due on the way happens in order: schedules, retries,
+    deadlines, expiring leases and keys. ``time.sleep`` in handlers is not affected.
     """
 
     __test__ = False
@@ -60,16 +60,16 @@ class TestClock:
 
     @property
     def now_ms(self) -> int:
-        """Milliseconds since 1970, as pshub and its Redis have it."""
+        """Milliseconds since 1970 on the clock of the test."""
         return int(wall_ms())
 
     def advance(self, seconds: float) -> None:
         """
-        Moves the clock on. Returns when what was due by then has happened. A handler that has begun is given a tenth of a second to end, of
-        real time, before the clock goes past it.
+        Advances the clock. Returns when everything due by then has happened. A running handler gets a tenth of a second of real time to
+        end before the clock passes it.
 
-        :raises ConfigError: for what is no time to come, and when the kit was closed
-        :raises AssertionError: when work goes on for half a minute of real time without a pause
+        :raises ConfigError: for a negative or invalid time, and when the kit was closed
+        :raises AssertionError: when work continues for half a minute of real time without a pause
         """
         if self._is_closed:
             raise closed()
@@ -96,7 +96,7 @@ class TestClock:
             self.quiet()
 
     def advance_to(self, moment: datetime.datetime) -> None:
-        """Moves the clock on to a time. :raises ConfigError: when that has passed"""
+        """Advances the clock to a time. :raises ConfigError: when it has passed"""
         if not isinstance(moment, datetime.datetime):
             raise ConfigError(f"clock.advance_to() takes a datetime, not {moment!r}.")
         if not has_zone(moment):

@@ -11,14 +11,14 @@ from .memory.server import MemoryRedis
 
 
 class EnqueuedJob(NamedTuple):
-    """A job as it was put into Redis."""
+    """An enqueued job."""
 
     id: str
     #: ``name:version``
     task: str
     args: Any
     queue: str
-    #: When it is to begin at the earliest, milliseconds since 1970 on the clock of the test.
+    #: When it is due, milliseconds since 1970 on the clock of the test.
     due_ms: int
     key: str | None = None
 

@@ -1,4 +1,4 @@
-"""A hub and a worker, as they are in production, on a Redis in this process."""
+"""A hub and a worker on a Redis in this process, otherwise as in production."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ _BEAT_S = 1.1
 
 class InMemory:
     """
-    Hub and worker need no Redis: no server, no waiting for seconds. A ``with`` closes it.
+    A hub and a worker that need no Redis: no server, no waiting. Use it in a ``with`` statement to close it.
 
-    :param tasks: what the worker runs, as ``@task`` made it. Without any there is none: for what only calls and enqueues
-    :param jobs: ``"run"``: the worker runs jobs in the background, as in production. ``"inline"``: ``enqueue`` returns when the job has run,
-        and raises what its handler raised. ``"wait"``: jobs wait until ``drain``. Default run
+    :param tasks: tasks of the worker, made by ``@task``. Without tasks there is no worker: only call and enqueue
+    :param jobs: ``"run"``: the worker runs jobs in the background, as in production. ``"inline"``: ``enqueue`` returns when the job has
+      run, and raises the error of its handler. ``"wait"``: jobs wait until ``drain``. Default run
     :param worker: further options of the worker, such as its queue
     :param hub: further options of the hub
-    :raises ConfigError: for wrong options, and where the package lupa is not installed
+    :raises ConfigError: for invalid options, and when the package lupa is not installed
     """
 
     def __init__(
@@ -80,9 +80,9 @@ class InMemory:
 
     def start_worker(self, *tasks: Task[..., Any], **options: Any) -> TestWorker:
         """
-        Starts another worker, of the same tasks and options but for those that are given. It ends with the rest.
+        Starts another worker with the same tasks and options, except those passed. ``close`` stops it too.
 
-        :raises ConfigError: for what cannot work
+        :raises ConfigError: for invalid options
         """
         worker = self._make_worker(tasks or self._tasks, options, takes_jobs=not self._waits)
         self._workers.append(worker)
@@ -90,24 +90,25 @@ class InMemory:
 
     def enqueued(self, task: Called | None = None) -> list[EnqueuedJob]:
         """
-        The jobs that were enqueued so far, of a task (``name`` of any version) or all: the first one first. Counted is what came into Redis, whoever
-        enqueued it: no twin of a ``unique`` job, nothing that was refused, and not what a schedule or a step of a chain brings.
+        The jobs enqueued so far, of one task (``name`` matches any version) or all, the first one first, whoever enqueued them.
+        Duplicates of ``unique`` jobs, rejected jobs, and jobs of schedules and later steps of chains are not included.
         """
         return self._record.of(task)
 
     def expect_enqueued(self, task: Called, args: Any = MISSING) -> EnqueuedJob:
         """
-        Looks for a job that was enqueued with these arguments, or with any; ``unittest.mock.ANY`` may stand in them. Returns the first one.
+        Expects a job that was enqueued with these arguments, or with any; arguments may contain ``unittest.mock.ANY``. Returns the first
+        match.
 
-        :raises AssertionError: when there is none; it says what there is
+        :raises AssertionError: when there is none; its message lists the enqueued jobs
         """
         return self._record.expect(task, args)
 
     def drain(self, timeout: float = 5.0) -> int:
         """
-        Runs what waits to be run now, and what that enqueues, until nothing is left. Returns how many handlers ran. What is due later stays.
+        Runs all due jobs, and the jobs that they enqueue, until none is left. Returns how many handlers ran. Scheduled jobs stay.
 
-        :param timeout: for how long, in real seconds, handlers may take in all
+        :param timeout: how long handlers may take in total, in real seconds
         :raises AssertionError: when they take longer
         :raises ConfigError: when the kit was closed
         """
@@ -123,7 +124,7 @@ class InMemory:
         return self._runs.count - before
 
     def close(self) -> None:
-        """Ends all of it."""
+        """Closes everything."""
         if self._is_closed:
             return
         self._is_closed = True

@@ -1,4 +1,4 @@
-"""The Redis of a test, from the outside."""
+"""The Redis of a test."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class TestRedis:
         self.target = redis.line().url
 
     def go_away(self) -> None:
-        """All connections break, and no new one lives. What is in it stays. Returns when the hub and the worker have noticed."""
+        """Makes it unreachable: all connections break, and new ones fail. Its data stays. Returns when the hub and the worker have noticed."""
         self._were_connected = [user.connections for user in self._users()]
         self._redis.go_away()
         self._clock.quiet(patient=False)
 
     def come_back(self) -> None:
-        """It is there again, with all that was in it. Returns when the hub and the worker have found it, for which the clock is moved on."""
+        """Makes it reachable again, with its data. Returns when the hub and the worker have reconnected; this advances the clock."""
         self._redis.come_back()
         end = self._clock.now_ms + _BACK_S * 1000
         while not self._is_found and self._clock.now_ms < end:
@@ -44,9 +44,9 @@ class TestRedis:
 
     def command(self, *words: str | int | float | bytes) -> Any:
         """
-        Runs one command, as redis-cli would, to look at what is there or to put something there. Texts are bytes.
+        Runs one command, like redis-cli, to read or write data. Strings are bytes.
 
-        :raises RedisError: as Redis answers
+        :raises RedisError: as Redis replies
         """
         return self._redis.command(*words)
 

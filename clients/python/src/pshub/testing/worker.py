@@ -1,4 +1,4 @@
-"""A worker in this process, which can be killed as its process could be, and started again."""
+"""A worker in this process that can be killed like a process, and started again."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DEATH_S = 4.0
 
 
 class TestWorker:
-    """What ``in_memory`` and ``start_worker`` have started."""
+    """The worker of ``in_memory`` or ``start_worker``."""
 
     __test__ = False
 
@@ -33,14 +33,14 @@ class TestWorker:
 
     @property
     def worker(self) -> Worker:
-        """The worker itself. :raises ConfigError: when none runs"""
+        """The current worker. :raises ConfigError: when none is running"""
         if self._present is None:
             raise ConfigError("This worker is stopped or killed; start() makes a new one.")
         return self._present[0]
 
     @property
     def busy(self) -> int:
-        """Requests that run now."""
+        """Number of running requests."""
         return self._present[0].busy if self._present else 0
 
     @property
@@ -49,11 +49,11 @@ class TestWorker:
 
     @property
     def queues(self) -> set[str]:
-        """That it was told to serve."""
+        """The queues it serves."""
         return {self._present[0]._settings.queue} if self._present else set()
 
     def start(self) -> TestWorker:
-        """Starts one, also after ``die`` and ``stop``: it is a new one, as a process that was started again. :raises ConfigError: when it runs"""
+        """Starts a new worker, also after ``die`` and ``stop``. :raises ConfigError: when it is running"""
         if self._present is not None:
             raise ConfigError("This worker is already running.")
         line = self._redis.line()
@@ -63,7 +63,7 @@ class TestWorker:
         return self
 
     def stop(self, grace: float | None = None) -> None:
-        """Lets what runs finish, for ``grace`` seconds, and says goodbye, as on SIGTERM."""
+        """Stops it gracefully: running tasks may finish for ``grace`` seconds, as on SIGTERM."""
         present, self._present = self._present, None
         if present is not None:
             present[0].stop(grace)
@@ -71,11 +71,11 @@ class TestWorker:
 
     def die(self) -> None:
         """
-        As if its process were killed: its connections are gone with all that was under way, and its lease ends 4 s later, on the test's clock, when
-        another worker takes over what it held. Its handlers are told to stop: the process of the test goes on, so they do, too, and what they
-        return reaches nobody.
+        Kills it like a process: its connections and everything in flight are gone, and its lease expires 4 s later on the clock of the
+        test, when another worker takes over its requests. Its handlers are notified; they keep running in this process, but their results
+        reach nobody.
 
-        :raises ConfigError: when none runs
+        :raises ConfigError: when none is running
         """
         if self._present is None:
             raise ConfigError("This worker is already stopped or killed.")
@@ -88,6 +88,6 @@ class TestWorker:
         self._dead.append(burial)
 
     def buried(self) -> None:
-        """Returns when nothing of those that died is left in this process."""
+        """Returns when nothing of killed workers runs in this process."""
         for burial in self._dead:
             burial.join()

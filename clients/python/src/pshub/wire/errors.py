@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 class HubError(Exception):
     """
-    Every way in which a call can fail. Catch a subclass to decide by code; look at ``ran`` when all that counts is whether it is
-    safe to call again.
+    Every way in which a call can fail. Catch a subclass to decide by code; check ``ran`` if you only need to know whether repeating is
+    safe.
 
-    :ivar code: the name of the class; of a ``TaskFailed`` the one that its handler chose, if it chose one
+    :ivar code: the name of the class; for a ``TaskFailed`` the code that its handler chose, if any
     :ivar ran: ``no``, ``maybe`` or ``yes``: whether the handler was started
-    :ivar retryable: whether a later try may succeed
-    :ivar data: structured details: ``{"problems": [...]}`` of invalid arguments, the handler's own of a failed task
-    :ivar http_status: the HTTP status that fits; of a ``TaskFailed`` the one that its handler chose, if it chose one
-    :ivar task: ``name:version`` as far as it is known
-    :ivar id: the request's id, once there was one
+    :ivar retryable: whether a retry may succeed
+    :ivar data: structured details: ``{"problems": [...]}`` for invalid arguments, the handler's own for a failed task
+    :ivar http_status: HTTP status of this error; for a ``TaskFailed`` the one that its handler chose, if any
+    :ivar task: ``name:version``, as far as it is known
+    :ivar id: the request id, if there was a request
     """
 
     code, ran, retryable, http_status, meaning = "TaskFailed", "yes", False, 500, "The handler of the task failed."
@@ -50,7 +50,7 @@ class HubError(Exception):
         self.id = id
 
     def to_json(self) -> dict[str, Any]:
-        """What may be told to others: no stack, no cause."""
+        """The fields that others may see: no stack, no cause."""
         told = {"code": self.code, "message": self.message, "ran": self.ran, "retryable": self.retryable}
         for name in ("task", "id", "data"):
             if getattr(self, name) is not None:
@@ -59,7 +59,7 @@ class HubError(Exception):
 
     @property
     def kind(self) -> str:
-        """The code in pshub's own table: ``TaskFailed`` where the handler chose one of its own."""
+        """The code in the table of pshub: ``TaskFailed`` if the handler chose its own."""
         return type(self).code
 
     def __reduce__(self) -> Any:
@@ -100,7 +100,7 @@ class HubClosed(HubError):
 
 
 class Timeout(HubError, TimeoutError):
-    """A ``TimeoutError``, too."""
+    """Also a ``TimeoutError``."""
 
     code, ran, retryable, http_status, meaning = "Timeout", "maybe", False, 504, "No reply came before the deadline."
 
@@ -120,13 +120,13 @@ class NoSuchJob(HubError):
 
 
 class Aborted(HubError, concurrent.futures.CancelledError):
-    """A ``CancelledError`` of ``concurrent.futures``, too."""
+    """Also a ``CancelledError`` of ``concurrent.futures``."""
 
     code, ran, retryable, http_status, meaning = "Aborted", "maybe", False, 499, "The caller stopped waiting."
 
 
 class TaskFailed(HubError):
-    """The handler failed. It may have chosen a code and an HTTP status of its own for that, with ``TaskError``."""
+    """The handler failed. It can choose a code and an HTTP status with ``TaskError``."""
 
 
 class InvalidResult(HubError):
@@ -217,26 +217,26 @@ def is_expected(code: str, status: int | None) -> bool:
 
 
 class ConfigError(Exception):
-    """A setting, a declaration or a command line that cannot work; raised before anything is started."""
+    """An invalid setting, declaration or command line; raised before anything is started."""
 
 
 class TaskError(Exception):
     """
-    Raised by a handler to say more than a message. The caller gets a ``TaskFailed`` with all of it.
+    Raise it in a handler to say more than a message. The caller gets a ``TaskFailed`` with all of it.
 
-    :param code: a name of its own for what went wrong, as ``NoSuchCity``: a capital, then letters and digits, 64 at most. Default:
-        ``TaskFailed``
-    :param http_status: the HTTP status that fits, 400 to 599. Default: 500. Under 500 it is no fault: the call counts as rejected
-    :param retryable: whether a retry may help. A job is tried again unless this is False; a call only where it is True
+    :param code: a code for callers, such as ``NoSuchCity``: a capital letter, then letters and digits, at most 64. Default:
+      ``TaskFailed``
+    :param http_status: HTTP status, 400 to 599. Default: 500. Under 500 it is an expected failure: the call counts as rejected
+    :param retryable: whether a retry may help. A job is retried unless this is False; a call only if it is True
     :param data: structured data for the caller
-    :raises ConfigError: for a code that is pshub's own or badly formed, and for another status
+    :raises ConfigError: for an invalid code, a code of pshub itself, or an invalid status
     """
 
     # Also of a subclass whose own __init__ leaves ours out, and of one that says them once for all its instances.
     code: str = "TaskFailed"
     http_status: int | None = None
     retryable: bool = False
-    #: ``retryable`` was said to be False.
+    #: ``retryable`` was set to False.
     is_final: bool = False
     data: Any = None
 
@@ -267,11 +267,11 @@ class TaskError(Exception):
 
 class PutOff(Exception):
     """
-    Raised by a handler when it is not the time for what it was given: a job goes back to wait for ``delay_ms``, and that counts as no try.
-    A call is not kept waiting for it: it fails as ``TaskFailed``, with ``data["retryAfterMs"]``.
+    Raise it in a handler to delay a request: a job waits for ``delay_ms``, which does not count as a try. A call does not wait: it fails
+    as ``TaskFailed``, with ``data["retryAfterMs"]``.
 
     :param delay_ms: milliseconds
-    :raises ConfigError: for a delay that is no number of milliseconds from 0 to ten years
+    :raises ConfigError: for a delay that is not 0 to ten years in milliseconds
     """
 
     def __init__(self, delay_ms: float, message: str = "The task cannot run now; try again later.") -> None:

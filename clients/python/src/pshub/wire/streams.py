@@ -35,11 +35,11 @@ class Asked(NamedTuple):
 
 class Progress(NamedTuple):
     """
-    How far a handler is.
+    Progress of a handler.
 
-    :ivar done: so much is done, at least 0
-    :ivar total: of so much; None where nobody knows
-    :ivar message: what it is at, for people
+    :ivar done: units done, at least 0
+    :ivar total: units in total; None if unknown
+    :ivar message: message for people
     """
 
     done: float

@@ -1,4 +1,4 @@
-"""What a handler is given besides its arguments."""
+"""The context of a handler."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NestedCall = Callable[["Context", Called, Any, float | None, str | None], Pendin
 
 
 class Context(TaskContext):
-    """What a handler is told about its call; give it a parameter named ``ctx``, or one with this class as its hint."""
+    """The context of a call for its handler; declare a parameter named ``ctx``, or one with this class as its hint."""
 
     def __init__(self, request: Request, end: float, nested_call: NestedCall, tell: Callable[[Request, Context, Progress], None]) -> None:
         self._tell = tell
@@ -41,7 +41,7 @@ class Context(TaskContext):
 
     @property
     def id(self) -> str:
-        """The request's id."""
+        """The request id."""
         return self._request.id
 
     @property
@@ -51,20 +51,20 @@ class Context(TaskContext):
 
     @property
     def caller(self) -> str | None:
-        """The calling service, as it named itself."""
+        """Name of the calling service."""
         return self._request.from_
 
     @property
     def attempt(self) -> int:
-        """Which try this is, of a job: 1 for the first one; of a run of merged jobs that of the key which failed most. Of a call always 1."""
+        """Number of this try of a job, from 1; for merged jobs that of the key that failed most. Always 1 for a call."""
         job = self._request.job or {}
         return max([job.get("tries", 0), *(key.tries for key in job.get("run", []))]) + 1
 
     @property
     def fence(self) -> int | None:
         """
-        Of a job with a key: higher than that of all runs before it which had the same key; else None. Storage that refuses what comes
-        with a lower one than it saw last is safe from a worker that was taken for dead.
+        Fencing token for a job with a key: higher than that of all earlier runs with the same key; else None. Let your storage reject
+        writes with a lower token, to be safe from a worker that has lost its lease.
         """
         return (self._request.job or {}).get("fence")
 
@@ -80,12 +80,12 @@ class Context(TaskContext):
 
     @property
     def remaining(self) -> float:
-        """Seconds until the deadline; inf when there is none."""
+        """Seconds until the deadline; inf without one."""
         return max(0.0, self._end - now_s())
 
     @property
     def aborted(self) -> threading.Event:
-        """Set when the call's time is up, its caller gave up, or the worker leaves. Wait on it instead of sleeping."""
+        """Set when the deadline passes, the caller cancels, or the worker stops. Wait on it instead of sleeping."""
         with self._lock:
             if self._aborted is None:
                 self._aborted = threading.Event()
@@ -100,18 +100,17 @@ class Context(TaskContext):
 
     @property
     def log(self) -> TaskLog:
-        """A log whose lines carry the task and the request's id."""
+        """A log whose lines have the task and the request id."""
         return TaskLog(self.task, self.id)
 
     def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
         """
-        Says how far it is: to a caller that gave ``on_progress``, and of a job to whoever looks at its status. Some four times a second
-        the last one is told.
+        Reports progress to a caller with ``on_progress``, and in the status of a job. The last report is sent about four times a second.
 
-        :param done: so much is done
-        :param total: of so much
-        :param message: what it is at, for people; at most 200 characters, the rest is cut
-        :raises ConfigError: for what is none
+        :param done: units done
+        :param total: units in total
+        :param message: message for people; at most 200 characters, the rest is cut
+        :raises ConfigError: for invalid progress
         """
         self._tell(self._request, self, check_progress(done, total, message))
 
@@ -150,7 +149,7 @@ class Context(TaskContext):
         **named: Any,
     ) -> Any:
         """
-        Calls another task with what remains of this call's time, under the same trace. Arguments and options are as of ``hub.call``.
+        Calls another task with the remaining time of this call, in the same trace. Arguments and options are those of ``hub.call``.
 
         :raises HubError: by the deadline of this call at the latest
         """
@@ -196,7 +195,7 @@ class Context(TaskContext):
         queue: str | None = None,
         **named: Any,
     ) -> Any:
-        """The same for handlers that are coroutines. Cancelling it gives the nested call up."""
+        """The same for coroutines. Cancelling it cancels the nested call."""
         pending = self._begin(task, args, named, timeout, queue)
         try:
             return await asyncio.wrap_future(pending)

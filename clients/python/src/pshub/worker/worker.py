@@ -1,4 +1,4 @@
-"""The worker's object: an event loop on a thread of its own for Redis, and threads for handlers."""
+"""The worker: an event loop on its own thread for Redis, and threads for handlers."""
 
 from __future__ import annotations
 
@@ -26,24 +26,23 @@ from .service import Service
 
 class Worker:
     """
-    Serves one queue with a fixed number of slots. Handlers run on threads, one per slot; those that are coroutines together on one event
-    loop. All that concerns Redis, the lease above all, is done by a thread of its own, which a handler that computes in Python does not
-    keep from its turn.
+    Serves one queue with a fixed number of slots. Handlers run on threads, one per slot; coroutines share one event loop. Redis, and
+    above all the lease, has a thread of its own, which a computing handler does not block.
 
     :param redis: Redis URL, or a dict of redis-py's connection options. Default: ``PSHUB_REDIS``, else redis://127.0.0.1:6379
-    :param tasks: what it runs, as ``@task`` made it
-    :param queue: the queue that it serves; of one that is spread over shards all of these. Default: ``PSHUB_QUEUE``, else ``default``
-    :param slots: requests that it runs at once. Default: ``PSHUB_SLOTS``, else 4
-    :param job_slots: how many of these may run jobs, 0 for none. Default: ``PSHUB_JOB_SLOTS``, else half of them, rounded up
-    :param namespace: as of Hub, like ``max_backlog`` and ``statsd``
-    :param grace: seconds to finish what runs when it is stopped. Default: ``PSHUB_GRACE_MS``, else 10
-    :param lease: seconds of silence after which others take over, at least 2. Default: ``PSHUB_LEASE_MS``, else 4
+    :param tasks: its tasks, made by ``@task``
+    :param queue: queue to serve, with all its shards. Default: ``PSHUB_QUEUE``, else ``default``
+    :param slots: requests to run at once. Default: ``PSHUB_SLOTS``, else 4
+    :param job_slots: how many of the slots may run jobs, 0 for none. Default: ``PSHUB_JOB_SLOTS``, else half of them, rounded up
+    :param namespace: as for Hub, like ``max_backlog`` and ``statsd``
+    :param grace: seconds that running tasks may take when it stops. Default: ``PSHUB_GRACE_MS``, else 10
+    :param lease: seconds without a heartbeat after which others take over, at least 2. Default: ``PSHUB_LEASE_MS``, else 4
     :param max_payload_bytes: largest arguments and results. Default: ``PSHUB_MAX_PAYLOAD_BYTES``, else 1 MiB
-    :param health_port: where probes are answered: ``/livez``, ``/readyz``. Default: ``PSHUB_HEALTH_PORT``, else nowhere
-    :param build: which build of the program this is, as a git commit or the tag of an image: 1 to 64 characters. A new one is a deploy in
-        the registry's charts. Default: ``PSHUB_BUILD``, else none
+    :param health_port: port that answers probes: ``/livez``, ``/readyz``. Default: ``PSHUB_HEALTH_PORT``, else none
+    :param build: build of the program, such as a git commit or an image tag: 1 to 64 characters. The charts of the registry show a new
+      one as a deployment. Default: ``PSHUB_BUILD``, else none
     :param name: its name in metrics, 1 to 64 characters. Default: ``PSHUB_NAME``, else the name of the host
-    :raises ConfigError: for what cannot work
+    :raises ConfigError: for an invalid setting
     """
 
     def __init__(
@@ -87,25 +86,26 @@ class Worker:
 
     @property
     def id(self) -> str | None:
-        """Changes when the lease was lost. None before the start."""
+        """A lost lease changes it. None before the start."""
         return self._service.id if self._service else None
 
     @property
     def redis(self) -> RedisTarget:
-        """Which Redis it serves."""
+        """The Redis it serves."""
         return self._settings.redis
 
     @property
     def busy(self) -> int:
-        """Requests that run now."""
+        """Number of running requests."""
         return self._service.pool.busy if self._service else 0
 
     def start(self) -> Worker:
         """
-        Starts serving. Returns when the worker is registered, or after some two seconds while Redis is away: it goes on trying then.
+        Starts the worker. Returns when it is registered, or after about two seconds while Redis is unreachable: then it keeps
+        reconnecting.
 
-        :raises ConfigError: when ``health_port`` is taken, or this Redis cannot keep the promises (too old, a replica, evicting, without
-            needed rights or the library)
+        :raises ConfigError: when ``health_port`` is taken, or this Redis cannot be used (too old, a replica, evicting, or missing rights
+          or library)
         """
         if self._thread is not None:
             raise ConfigError("A worker is started once; make a new one.")
@@ -124,9 +124,9 @@ class Worker:
 
     def stop(self, grace: float | None = None) -> None:
         """
-        Takes no more work, lets what runs finish for ``grace`` seconds (default: the setting), puts the rest back, and says goodbye to
-        the registry. Never raises. A second call may shorten the grace of the first. In a listener of its events it returns at once, and
-        does so then: ``wait`` tells of the end.
+        Stops the worker: it claims no more requests, running tasks may finish for ``grace`` seconds (default: the setting), the rest
+        returns to the queue, and the worker leaves the registry. Never raises. A second call may shorten the grace period. In a listener
+        of its events it returns at once and stops the worker afterwards: use ``wait`` for the end.
         """
         thread, service = self._thread, self._service
         if thread is None or service is None or self._stopped.is_set() or self._pid != os.getpid():
@@ -153,7 +153,7 @@ class Worker:
         return {"worker": self.id, "queue": self._settings.queue}
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Waits until the worker was stopped."""
+        """Waits until the worker has stopped."""
         return self._stopped.wait(timeout)
 
     def __enter__(self) -> Worker:

@@ -3,10 +3,10 @@
 require_relative "../wire/errors"
 require_relative "../wire/times"
 
-# For web applications that call tasks: what they answer when a call fails, and how long it may take.
+# Error responses of web applications for failed calls, and how long a call may take.
 module Pshub
-  # An answer that says what went wrong, for any framework: RFC 9457. +headers+ are +content-type+, and +retry-after+ where a later try may
-  # succeed; +body+ is a Hash, to be sent as JSON. clients/vectors/problems.json has examples.
+  # An error response for any framework: RFC 9457. +headers+ are +content-type+, and +retry-after+ if a retry may succeed; +body+ is a
+  # Hash, to be sent as JSON. clients/vectors/problems.json has examples.
   HttpProblem = Struct.new(:status, :headers, :body)
 
   # Of these the message is about what the visitor sent. What others say may have names of tasks, hosts and files in it.
@@ -17,16 +17,16 @@ module Pshub
   private_constant :ABOUT_REQUEST, :LONGEST_TIMEOUT_MS, :LONGEST_RETRY_AFTER_MS
 
   class << self
-    # The answer that fits the error of a call. Its message and data are told where they are about what the visitor sent, or where the
-    # handler chose a code of its own; of any other it is what the code means. Log the error itself.
+    # The response for the error of a call. It has the message and data only if they concern what the visitor sent, or if the handler
+    # chose a code of its own; otherwise it has the meaning of the code. Log the error itself.
     def problem_of(error)
       headers = { "content-type" => "application/problem+json" }
       headers["retry-after"] = seconds_to_wait(error.data).to_s if error.retryable
       HttpProblem.new(error.http_status, headers, details_of(error))
     end
 
-    # How long a call may take that answers a request, in seconds: what the request's header +pshub-timeout-ms+ says, and not more than
-    # +at_most+. nil: nobody says. Raises InvalidArgs when the header is no whole number from 1 to 600000.
+    # Seconds that a call may take to answer a request: the header +pshub-timeout-ms+ of the request, and at most +at_most+. nil without
+    # either. Raises InvalidArgs when the header is not a whole number from 1 to 600000.
     def timeout_of(header, at_most = nil)
       at_most = Times.seconds(at_most)
       return at_most if header.nil?

@@ -19,9 +19,9 @@ require_relative "pending"
 require_relative "stream"
 
 module Pshub
-  # Calls tasks in worker processes and waits for their results. One per process; all its methods may be used from any thread,
-  # and after a fork the child's calls go over connections and an identity of its own. It holds two connections to Redis, which
-  # are made by the first call, whatever the number of calls in flight.
+  # Calls tasks in worker processes, waits for their results, and enqueues jobs. Create one per process. All its methods are thread-safe;
+  # after a fork the child uses connections and an identity of its own. It holds two connections to Redis, opened by the first call,
+  # whatever the number of calls in flight.
   #
   #   hub = Pshub::Hub.new(redis: "redis://127.0.0.1:6379")
   #   hub.call("my_task:1.0", { x: 1 }, timeout: 2)
@@ -39,7 +39,7 @@ module Pshub
     # +redis+:: URL, or a hash of the redis gem's options. Default: PSHUB_REDIS, else redis://127.0.0.1:6379
     # +options+:: +namespace+, +name+ (of the calling service), +max_payload_bytes+, +max_backlog+, +statsd+ (host:port)
     #
-    # Raises ConfigError for a setting that cannot work.
+    # Raises ConfigError for an invalid setting.
     def initialize(redis: nil, **options)
       @settings = Settings.new(:hub, { redis: redis, **options })
       @events = Events.new
@@ -54,14 +54,15 @@ module Pshub
 
     # Calls a task and waits for its result.
     #
-    # +task+:: +name:1.0+ (exactly that version), +name:1+ (the newest live 1.x), +name+ (the newest live one), or what +task+ made
-    # +args+:: any JSON value
-    # +timeout+:: seconds; default: the task's own, 5 s unless it says otherwise
-    # +queue+:: only workers of this queue count; default: the queue that had the task first, while it has live workers, else another
+    # +task+:: +name:1.0+ (exactly that version), +name:1+ (the newest live 1.x), +name+ (the newest live version), or the return value
+    #   of +task+
+    # +args+:: a JSON value
+    # +timeout+:: seconds; default: the timeout of the task, 5 s unless it declares another
+    # +queue+:: call only workers of this queue; default: the first queue of the task while it has live workers, otherwise another one
     # +traceparent+, +tracestate+:: W3C trace context to pass on
-    # +on_progress+:: is called with a Progress, how far the handler is, some four times a second at the most; on a thread of the hub
+    # +on_progress+:: is called with the Progress of the handler, at most about four times a second, on a thread of the hub
     #
-    # Raises a HubError by its deadline at the latest; the class says what happened, +ran+ whether calling again is safe.
+    # Raises a HubError by the deadline at the latest; the class says what happened, +ran+ whether it is safe to repeat the call.
     def call(task, args = {}, **options) = submit(task, args, **options).result
 
     # The same without waiting: returns a PendingCall; ask it for its +result+, or +cancel+ it.
@@ -115,100 +116,98 @@ module Pshub
       pending.transform_values(&:outcome)
     end
 
-    # Enqueues a job: the task is run in the background, once it is due, and again when it fails. No worker need live.
+    # Enqueues a job: a worker runs the task in the background when it is due, and retries it when it fails. No worker has to be live.
     #
-    # +task+, +args+:: as of #call
-    # +queue+:: that it goes to; default: the one that its task is known in; has to be named where no worker ever declared the task
-    # +forward+:: the forwarder that takes it out of the hub, in the place of a worker. Nothing here need know its task or what its
-    #             arguments are
-    # +delay_ms+:: not before so many milliseconds from now; this, and each other time, may be a duration of Active Support
-    # +at+:: not before this moment: a Time, a DateTime, or milliseconds since 1970. It is compared with Redis' clock
-    # +retries+:: how often it is tried again when it fails; default: as its task says, else 25. 0: never
-    # +backoff+:: how long it waits before that: +exponential+, +polynomial+, milliseconds or an array of them; default: as its task
-    #             says, else +exponential+
-    # +key+:: for a task that is +keyed+, and needed there: its jobs with the same key run one after the other, in the order in which they
-    #         were enqueued, across all workers; or they are merged, where it is <tt>keyed: "merged"</tt>. A text of 1 to 200 bytes
-    # +score+:: of a merged job: payloads with lower scores come first; default: Redis' time, in microseconds
-    # +priority+:: +high+ goes before all other jobs of the queue, +low+ lets all others pass; default +normal+
-    # +expires_ms+:: nobody wants it any more so many milliseconds after it was enqueued, or was due: then it is not run
-    # +tracked+:: true: Job#status, #result and #cancel know it, also in other processes; its record is kept for an hour after its end
-    # +keep_result_ms+:: the same, and how many milliseconds the record, with the result, is kept
-    # +unique+:: at most one such job is there at a time; it is tracked, too. true: with the same arguments. A text: of its task with this
-    #            id. A hash: +id+; +until+, +ended+ (default) or +started+; +for_ms+, but no longer than this (default: a day after it is due)
-    # +durable+:: +replica+: it is acknowledged when a replica of its Redis has it, too, so that a failover does not lose it. OutcomeUnknown when
-    #             none confirms it within a second: it is enqueued then, and may be lost with its master
+    # +task+, +args+:: as for #call
+    # +queue+:: queue of the job; default: the queue of its task; required if no worker has declared the task
+    # +forward+:: forwarder that delivers the job, instead of a worker. Its task and arguments need not be known here
+    # +delay_ms+:: run it after this many milliseconds; all times may also be durations of Active Support
+    # +at+:: run it at this time: a Time, a DateTime, or milliseconds since 1970, on the clock of Redis
+    # +retries+:: how often it is retried when it fails; default: as declared by its task, else 25. 0: never
+    # +backoff+:: wait before a retry: +exponential+, +polynomial+, milliseconds or an array of them; default: as declared by its task,
+    #   else +exponential+
+    # +key+:: required for a +keyed+ task: jobs with the same key run one at a time, in the order in which they were enqueued, across
+    #   all workers; with <tt>keyed: "merged"</tt> they are merged. A string of 1 to 200 bytes
+    # +score+:: for merged jobs: payloads with lower scores come first; default: the time of Redis in microseconds
+    # +priority+:: +high+ runs before all other jobs of the queue, +low+ after them; default +normal+
+    # +expires_ms+:: do not run it if it has waited this many milliseconds since it was enqueued or due
+    # +tracked+:: true: Job#status, #result and #cancel work, also in other processes, until an hour after its end
+    # +keep_result_ms+:: like +tracked+, and how many milliseconds to keep the record with the result
+    # +unique+:: allow at most one such job at a time; implies +tracked+. true: for the same arguments. A string: for this id. A hash:
+    #   +id+; +until+, +ended+ (default) or +started+; +for_ms+, at most this long (default: until a day after it is due)
+    # +durable+:: +replica+: the job is acknowledged only when a replica of its Redis has it, so that a failover does not lose it. If no
+    #   replica confirms it within a second, OutcomeUnknown is raised: the job is enqueued, but lost if the master fails
     # +timeout_ms+:: how long Redis may take to confirm it; default 5000
     #
-    # Returns a Job, once it is in Redis. Raises InvalidArgs, PayloadTooLarge, NoSuchTask (name its queue, if nobody has declared it yet),
-    # NotEnqueued when Redis was away for +timeout_ms+, OutcomeUnknown, HubClosed.
+    # Returns a Job, once it is in Redis. Raises InvalidArgs, PayloadTooLarge, NoSuchTask (pass the queue if no worker has declared the
+    # task yet), NotEnqueued when Redis was unreachable for +timeout_ms+, OutcomeUnknown, HubClosed.
     def enqueue(task, args = {}, **options) = @enqueuing.enqueue(task, args, options)
 
-    # Enqueues up to 100,000 jobs. All of them are checked before the first is sent.
+    # Enqueues up to 100,000 jobs. All entries are checked before the first job is sent.
     #
     # +entries+:: <tt>[task]</tt>, <tt>[task, args]</tt> or <tt>[task, args, options]</tt>
-    # +options+:: for all of them, as of #enqueue; an entry's own options win
+    # +options+:: for all jobs, as for #enqueue; the options of an entry take precedence
     #
-    # Returns an EnqueuedMany. Raises as #enqueue; <tt>data["index"]</tt> names the entry that is wrong, <tt>data["enqueued"]</tt> says
-    # how many were confirmed before Redis was away.
+    # Returns an EnqueuedMany. Raises as #enqueue; <tt>data["index"]</tt> is the invalid entry, <tt>data["enqueued"]</tt> the number of
+    # jobs confirmed before Redis became unreachable.
     def enqueue_many(entries, **options) = @enqueuing.enqueue_many(entries, options)
 
-    # Enqueues jobs one after the other: the next one starts when the one before is done. Each of them is tracked.
+    # Enqueues a chain: each job starts when the one before it has succeeded. All of them are tracked.
     #
-    # +entries+:: as of #enqueue_many; with +pass+ in an entry's options, that field of its arguments gets the result of the step before it
+    # +entries+:: as for #enqueue_many; set +pass+ in the options of an entry to put the result of the previous step into that field of
+    #   its arguments
     #
     # Returns a Chain. Raises as #enqueue_many.
     def chain(entries, **options) = Flows.chain(@enqueuing, @job_host, entries, options)
 
-    # Enqueues jobs that belong together, up to 100,000: when all have ended, what is to follow is enqueued, once.
+    # Enqueues up to 100,000 jobs as a batch: when all of them have ended, a follow-up job is enqueued once.
     #
-    # +then+:: what follows, an entry as of #enqueue_many
-    # +failed+:: what follows instead where one of them is dead, has expired or was cancelled
+    # +then+:: the follow-up job, an entry as for #enqueue_many
+    # +failed+:: the follow-up job if a job is dead, expired or cancelled
     #
     # Returns a Batch. Raises as #enqueue_many.
     def batch(entries, **options)
       Flows.batch(@enqueuing, @job_host, entries, options.except(:then, :failed), *options.values_at(:then, :failed))
     end
 
-    # Has a job enqueued at its times, once each, however many workers there are. Workers of its queue keep that up. A schedule of the
-    # same name in that queue is replaced; one that is paused stays so.
+    # Creates a schedule: a job is enqueued at the times of a cron entry, once each, however many workers run. The workers of its queue do
+    # this. A schedule of the same name in that queue is replaced; a paused one stays paused.
     #
     #   hub.schedule("nightly", { cron: "0 3 * * *", timezone: "Europe/Berlin" }, "report:1.0", { month: "2026-11" }, retries: 3)
     #
     # +name+:: 1 to 64 letters, digits, dots, dashes and underscores
-    # +times+:: +cron+: five fields (minute, hour, day of month, month, day of week), or six with seconds in front; +timezone+: an IANA
-    #           name, default UTC; +missed+: +once+ (default) or +skip+, what becomes of times at which no worker was there
-    # +options+:: as of #enqueue, for each of its jobs
+    # +times+:: +cron+: five fields (minute, hour, day of month, month, day of week), or six with seconds first; +timezone+: an IANA
+    #   name, default UTC; +missed+: +once+ (default) or +skip+, what happens to times without a live worker
+    # +options+:: as for #enqueue, for each of its jobs
     #
-    # Returns a Schedule. Raises as #enqueue, InvalidArgs for times that cannot be, ConfigError where the gem fugit is not there.
+    # Returns a Schedule. Raises as #enqueue, InvalidArgs for invalid times, ConfigError when the gem fugit is not installed.
     def schedule(name, times, task, args = {}, **options) = @enqueuing.schedule(name, times, task, args, options)
 
-    # The Schedules of a queue: to look at, to pause, to run now, to remove. Raises InvalidArgs for what is no queue's name.
+    # The Schedules of a queue: list, pause, run or remove them. Raises InvalidArgs for an invalid queue name.
     def schedules(queue) = @enqueuing.schedules(queue)
 
-    # The DeadJobs of a queue, those that were given up: to look at, to be tried again, to be deleted. Raises as #schedules.
+    # The DeadJobs of a queue: list, retry or delete them. Raises as #schedules.
     def dead(queue) = @enqueuing.dead(queue)
 
-    # A JobKey, a key of a task's jobs: where it is and what waits of it; to have it run now, to skip what it is stuck at, to delete what
-    # waits. +queue+ is where it is; default: the one that its task is known in. Raises NoSuchTask, InvalidArgs for what is no key,
-    # NotEnqueued, HubClosed.
+    # A JobKey, a key of the jobs of a task: show its state, run it now, skip its first job or delete its waiting jobs. +queue+ is the
+    # queue of the key; default: the queue of the task. Raises NoSuchTask, InvalidArgs for an invalid key, NotEnqueued, HubClosed.
     def key(task, key, queue: nil) = @enqueuing.key(task, key, queue)
 
-    # A tracked Job, wherever it was enqueued. +queue+ is where it is; default: all queues are asked. Raises NoSuchJob, NotEnqueued,
-    # HubClosed.
+    # A tracked Job, wherever it was enqueued. +queue+ is its queue; default: search all queues. Raises NoSuchJob, NotEnqueued, HubClosed.
     def job(id, queue: nil) = @enqueuing.job(id, queue)
 
-    # Pauses a queue: within a second its workers, in every language, take nothing more from it. They finish what they hold and
-    # keep their leases; calls and jobs wait in Redis, calls until their deadlines. A queue that nobody serves can be paused too:
-    # workers that come later find it so. It stays paused until #resume. Repeating it is harmless.
+    # Pauses a queue: within a second its workers, in any language, stop claiming requests from it. They finish their running requests and
+    # keep their leases. Calls wait in Redis until their deadlines, jobs until #resume. You can pause a queue without workers. Pausing
+    # twice is harmless.
     #
-    # Returns since when it is paused, Redis milliseconds: the time of an earlier pause that still goes on. Raises ConfigError for
-    # what is not the name of a queue, NotEnqueued when Redis is away or this user may not write it, HubClosed.
+    # Returns since when it is paused, Redis milliseconds. Raises ConfigError for an invalid queue name, NotEnqueued when Redis is
+    # unreachable or this user may not write to it, HubClosed.
     def pause(queue) = open_dispatch(queue).pause(queue)
 
-    # Ends the pause of a queue: within a second its workers go on. Returns whether it was paused. Raises as #pause.
+    # Resumes a queue: within a second its workers claim requests again. Returns whether it was paused. Raises as #pause.
     def resume(queue) = open_dispatch(queue).resume(queue)
 
-    # Ends the hub: calls in flight end as HubClosed or Aborted, its keys are deleted, its connections closed.
+    # Closes the hub: calls in flight fail with HubClosed or Aborted, its keys are deleted, its connections closed.
     def close
       dispatch = @lock.synchronize do
         @closed = true

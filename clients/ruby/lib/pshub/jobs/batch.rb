@@ -7,10 +7,10 @@ module Pshub
   # cancelled, and when the last one ended, Redis milliseconds.
   BatchStatus = Struct.new(:total, :done, :dead, :ended_ms, keyword_init: true)
 
-  # Jobs that belong together: when all have ended, what is to follow is enqueued, once.
+  # Jobs that belong together: when all have ended, the follow-up job is enqueued once.
   class Batch
-    # +queue+ is where it is counted: the queue of what follows. +ids+ are those of its jobs. +after+ is the Job that follows when all
-    # have ended, +failed+ the one in its place where one of them did not end well; each nil where there is none.
+    # +queue+ is the queue of the follow-up job, in which the batch is counted. +ids+ are the ids of its jobs. +after+ is the follow-up
+    # Job, +failed+ the one if a job failed; each can be nil.
     attr_reader :id, :queue, :ids, :after, :failed
 
     def initialize(host, id, queue, ids, after, failed)
@@ -22,7 +22,7 @@ module Pshub
       @failed = failed
     end
 
-    # A BatchStatus; nil when it ended more than an hour ago. Raises NotEnqueued when Redis is away, HubClosed.
+    # A BatchStatus; nil if it ended more than an hour ago. Raises NotEnqueued when Redis is unreachable, HubClosed.
     def status
       fields = @host.ask { |connection| @host.queue_of(@queue).batch_record(connection, @id) }
       return nil unless fields["opened"]

@@ -9,22 +9,21 @@ require_relative "../wire/canonical"
 require_relative "job_text"
 
 module Pshub
-  # A job that was given up.
+  # A dead job.
   #
-  # +queue+:: of one that is spread over shards, the one of them that it is in
+  # +queue+:: its queue; with shards, the shard that holds it
   # +task+:: name:version
   # +from+:: name of the service that enqueued it
-  # +at_ms+:: when it was given up, Redis milliseconds
+  # +at_ms+:: when it became dead, Redis milliseconds
   # +tries+:: how often it was tried
   # +errors+:: its last ten failures, oldest first: hashes with +at+ (Redis milliseconds), +code+ and +message+
   # +following+:: how many steps of its chain wait for it
-  # +key+:: nil for one without
-  # +score+:: of a merged job, that of its payload, which is its +args+; else nil
+  # +key+:: its key, or nil
+  # +score+:: for a merged job: the score of its payload, which is its +args+; else nil
   DeadJob = Struct.new(:id, :queue, :task, :args, :from, :at_ms, :tries, :errors, :following, :key, :score, keyword_init: true)
 
-  # The jobs of a queue that were given up: they are kept for 180 days, 10,000 of them at the most. Filters are +ids+, +task+
-  # (name:version), +code+ (of the last failure), +key+ and +before_ms+ (given up before this: Redis milliseconds, or a Time); what is not said does
-  # not matter. Without any: all.
+  # The dead jobs of a queue. They are kept for 180 days, at most 10,000. Filters are +ids+, +task+ (name:version), +code+ (of the last
+  # failure), +key+ and +before_ms+ (dead before this: Redis milliseconds, or a Time); omitted filters match everything.
   class DeadJobs
     # Read at a time: each of them may be a megabyte.
     PAGE = 20
@@ -42,7 +41,7 @@ module Pshub
       @queue = queue
     end
 
-    # How many there are, or match.
+    # How many dead jobs exist, or match.
     def count(**matching)
       places.sum do |place|
         next each_matching(place, matching).count unless matching.empty?
@@ -51,14 +50,15 @@ module Pshub
       end
     end
 
-    # DeadJobs, the latest first, at most +limit+. Raises InvalidArgs for what is no filter, NotEnqueued when Redis is away, HubClosed.
+    # DeadJobs, the latest first, at most +limit+. Raises InvalidArgs for an unknown filter, NotEnqueued when Redis is unreachable,
+    # HubClosed.
     def list(limit: 100, **matching)
       found = places.map { |place| each_matching(place, matching).first(limit).map(&:first) }
       found.size == 1 ? found.first : found.flatten.max_by(limit, &:at_ms)
     end
 
-    # Has those that match tried again, from their first try on; a chain goes on with them. +args+: in the place of their own, which makes
-    # sense for one of them. Returns how many. Raises as #list, InvalidArgs for arguments that are no JSON.
+    # Retries the matching jobs with a new count of tries; their chains continue. +args+ replaces their arguments, which makes sense for
+    # one job. Returns how many. Raises as #list, InvalidArgs for arguments that are not JSON.
     def retry(args: KEEP, **matching)
       json = args.equal?(KEEP) ? nil : encoded(args)
       in_batches(matching) do |connection, place, some|
@@ -66,7 +66,7 @@ module Pshub
       end
     end
 
-    # Removes those that match, for good. Returns how many.
+    # Permanently deletes the matching jobs. Returns how many.
     def delete(**matching) = in_batches(matching) { |connection, place, some| place.delete_dead(connection, some.map(&:last)) }
 
     private

@@ -11,7 +11,7 @@ require_relative "job_record"
 require_relative "job_text"
 
 module Pshub
-  # A job that was enqueued. Only a tracked one can tell of itself.
+  # An enqueued job. Its methods work only if it is tracked.
   class Job
     # The answer that wakes who waits is pushed by the worker behind the step that ended the job; one that dies in between tells
     # nobody. So a wait looks again by itself after this long.
@@ -21,7 +21,7 @@ module Pshub
     # So often the number of shards may have changed while a job waited.
     MOST_MOVES = 16
 
-    # +queue+ is, of one that is spread over shards, the one of them that it is in.
+    # +queue+ is its queue; with shards, the shard that holds it.
     attr_reader :id, :queue, :task
 
     # +host+ asks Redis and hears answers, a JobHost; +to_come+: it is enqueued when others have ended.
@@ -35,16 +35,17 @@ module Pshub
       @to_come = to_come
     end
 
-    # True when it was there already: another one of the same uniqueness, which goes on in its stead.
+    # True if it is a duplicate: this is the existing job, and no new one was enqueued.
     def twin? = @twin
 
-    # Where it is, a JobStatus. Raises NoSuchJob when it was not tracked or the record has expired, NotEnqueued when Redis is away.
+    # The state of the job, a JobStatus. Raises NoSuchJob when it was not tracked or the record has expired, NotEnqueued when Redis is
+    # unreachable.
     def status = with_progress(record.status)
 
-    # Waits for its end, without polling, and returns its result. +timeout_ms+ is 30 s unless it is given.
+    # Waits until the job ends, without polling, and returns its result.
     #
-    # Raises the class of its last failure when it is dead, Expired, Aborted when it was cancelled, Timeout when it has not ended by
-    # then, NoSuchJob, NotEnqueued, HubClosed.
+    # Raises the class of its last failure when it is dead, Expired, Aborted when it was cancelled, Timeout when it has not ended within
+    # +timeout_ms+, NoSuchJob, NotEnqueued, HubClosed.
     def result(timeout_ms: 30_000)
       finish = Clock.now + (Times.ms(timeout_ms) / 1000.0)
       @host.hear(ticket = Ids.make) do |ear|
@@ -60,8 +61,8 @@ module Pshub
       end
     end
 
-    # Cancels it: one that waits never runs, the handler of one that runs is told to stop. Returns true when it certainly will not run
-    # to its end any more; false when its worker was told, or it had ended before. Raises NoSuchJob, NotEnqueued.
+    # Cancels the job: if it is waiting, it will not run; if it is running, its handler is notified. Returns true if it will certainly not
+    # run to its end; false if its handler was notified, or it had already ended. Raises NoSuchJob, NotEnqueued.
     def cancel
       state = withdraw
       raise unknown if state.empty?
@@ -69,8 +70,8 @@ module Pshub
       %w[waiting scheduled retrying cancelled].include?(state)
     end
 
-    # Has it taken now where it waits for its time or its next try; its tries go on as they are. Returns false when it does not wait so: it
-    # waits to be taken, runs, has ended, or has a key, which #run of that key has run. Raises NoSuchJob, NotEnqueued.
+    # Runs it now if it is scheduled or retrying. It keeps its count of tries. Returns false if it is neither: it is already due, runs,
+    # has ended, or has a key (use JobKey#run_now). Raises NoSuchJob, NotEnqueued.
     def run
       now = status
       return false unless %w[scheduled retrying].include?(now.state) && now.due_ms
@@ -92,7 +93,7 @@ module Pshub
       raise unknown
     end
 
-    # The Chain that it is a step of; nil for one that is none. Raises NoSuchJob, NotEnqueued.
+    # The Chain of which it is a step; nil if it is not in a chain. Raises NoSuchJob, NotEnqueued.
     def chain
       id, steps = record.chain
       id && Chain.new(@host, id, steps)
@@ -186,8 +187,9 @@ module Pshub
       end
     end
 
-    # Where each step is, a JobStatus each. A step that was given up is dead; the chain goes on when that is tried again. Of a step whose
-    # record has gone, or that never comes, only its state is known. Raises NoSuchJob when the records of all of them have gone, NotEnqueued.
+    # The state of each step, a JobStatus each. If a step is dead, the chain continues when it is retried. Of a step whose record has
+    # expired, or that will never start, only the state is known. Raises NoSuchJob when the records of all steps have expired,
+    # NotEnqueued.
     def status
       found = @steps.map { |step| status_of(step) }
       # What was cancelled before it came has a record, too.
@@ -203,7 +205,7 @@ module Pshub
       end
     end
 
-    # Waits for the end of all, and returns the result of the last step. Raises as Job#result, for the first step that does not end well.
+    # Waits until the chain ends, and returns the result of the last step. Raises as Job#result, for the first step that fails.
     def result(timeout_ms: 30_000)
       finish = Clock.now + (Times.ms(timeout_ms) / 1000.0)
       known = []
@@ -220,7 +222,7 @@ module Pshub
       end.last
     end
 
-    # Cancels what has not ended: no further step starts. Raises as #status.
+    # Cancels the steps that have not ended: no further step starts. Raises as #status.
     def cancel
       # From the end, so that none comes behind those that were looked at.
       @steps.zip(status).reverse_each { |step, known| step.withdraw(to_come: known.state == "pending") }

@@ -9,15 +9,15 @@ require_relative "../wire/payload"
 require_relative "dead_jobs"
 
 module Pshub
-  # Where a key of jobs is, and what waits of it.
+  # A key of jobs, with its waiting jobs or payloads.
   #
   # +task+:: name:version
-  # +state+:: +running+; +due+, it is taken next; +later+, it waits for its time; or +empty+, nothing waits of it and none runs
-  # +due_ms+:: since when it is due, or when it will be, Redis milliseconds; nil for one that is neither
-  # +run+:: what runs of it, a KeyRun; nil for nothing
+  # +state+:: +running+; +due+: next to run; +later+: scheduled; +empty+: nothing waits or runs
+  # +due_ms+:: since when it is due, or when it will be, Redis milliseconds; nil if neither
+  # +run+:: its running job, a KeyRun, or nil
   # +waiting+:: how many jobs, or payloads, wait
-  # +payloads+:: of a task that merges its jobs the first hundred KeyPayloads that wait, in the order in which they come
-  # +jobs+:: the first twenty KeyJobs of its line
+  # +payloads+:: the first hundred waiting KeyPayloads, for a task that merges its jobs
+  # +jobs+:: the first twenty waiting KeyJobs
   # +tries+:: how often its runs, or its first job, failed so far
   # +errors+:: the last ten failures, oldest first: hashes with +at+ (Redis milliseconds), +code+ and +message+
   KeyStatus = Struct.new(:queue, :task, :key, :state, :due_ms, :run, :waiting, :payloads, :jobs, :tries, :errors, keyword_init: true)
@@ -46,7 +46,7 @@ module Pshub
       @key = key
     end
 
-    # A KeyStatus: several reads, a look and no snapshot. Raises NotEnqueued when Redis is away, HubClosed.
+    # A KeyStatus, from several reads. Raises NotEnqueued when Redis is unreachable, HubClosed.
     def status
       parts = @host.ask { |connection| @job_queue.key_parts(connection, @task, @key, MOST_JOBS, MOST_PAYLOADS) }
       jobs = (parts.line || []).filter_map { |text| request_of(text) }
@@ -59,14 +59,14 @@ module Pshub
       )
     end
 
-    # Has what waits of it run as soon as a slot is idle, whatever time it waits for; what runs goes on. Returns how many jobs, or payloads,
+    # Makes the waiting jobs due: they run as soon as a slot is idle. A running job keeps running. Returns how many jobs, or payloads,
     # wait. Raises as #status.
     def run_now = act("run")
 
-    # Gives up what it is stuck at: its first job, or of merged ones the payload with the lowest score, which is dead then. What comes behind
-    # that is due now. Name the one that you mean by the +id+ of the job or the +score+ of the payload, as #status tells it, and a skip that
-    # is repeated because its outcome is unknown takes no other. Returns whether it was there, and is skipped. Raises InvalidArgs while it
-    # runs, and for a job that a batch of another queue waits for; else as #status.
+    # Skips the first job, or the payload with the lowest score: it becomes dead, and the next one is due. Pass the +id+ of the job or the
+    # +score+ of the payload, from #status, so that repeating a skip with an unknown outcome does not skip another one. Returns whether it
+    # was found and skipped. Raises InvalidArgs while the key runs, and for a job that a batch of another queue waits for; else as
+    # #status.
     def skip(id: nil, score: nil)
       count = act("skip", (id || score).to_s)
       what = "#{@task}, key #{Payload.compact(@key)}: nothing is skipped"
@@ -76,14 +76,14 @@ module Pshub
       raise InvalidArgs.new("#{what}, because a batch of another queue waits for its first job. Cancel that job.", task: @task)
     end
 
-    # Deletes the payloads that wait of a task that merges its jobs. Jobs of a line are cancelled one by one (Job#cancel). Returns how many.
-    # Raises as #status.
+    # Deletes the waiting payloads of a task that merges its jobs. To cancel ordered jobs, use Job#cancel. Returns how many. Raises as
+    # #status.
     def delete = act("delete")
 
-    # The latest of its dead jobs, or payloads, at most a thousand DeadJobs. Raises as #status.
+    # Its latest dead jobs, or payloads, at most a thousand DeadJobs. Raises as #status.
     def dead = @dead.list(limit: MOST_DEAD, task: @task, key: @key)
 
-    # Puts its dead jobs, or payloads, back to those that wait. Returns how many. Raises as #status.
+    # Retries its dead jobs, or payloads. Returns how many. Raises as #status.
     def retry_dead = @dead.retry(task: @task, key: @key)
 
     private

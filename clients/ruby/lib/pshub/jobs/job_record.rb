@@ -7,16 +7,15 @@ require_relative "../wire/keys"
 require_relative "../wire/payload"
 
 module Pshub
-  # How a tracked job fares.
+  # The status of a tracked job.
   #
-  # +state+:: +waiting+, +scheduled+, +running+ or +retrying+; and its ends: +done+, +dead+, +expired+, +cancelled+. Of a later step of a
-  #           chain also +pending+, while the ones before it go on
+  # +state+:: +waiting+, +scheduled+, +running+ or +retrying+; at its end +done+, +dead+, +expired+ or +cancelled+. A later step of a
+  #   chain can also be +pending+, until the steps before it have succeeded
   # +tries+:: how often it has failed so far
-  # +error+:: how it failed last: a hash with +at+ (Redis milliseconds), +code+ and +message+; nil if it did not
-  # +enqueued_ms+, +due_ms+, +started_ms+, +ended_ms+:: Redis milliseconds, nil for what has not come yet; due and started of the last
-  #                                                      time
+  # +error+:: its last failure: a hash with +at+ (Redis milliseconds), +code+ and +message+; or nil
+  # +enqueued_ms+, +due_ms+, +started_ms+, +ended_ms+:: Redis milliseconds, nil for what has not happened yet
   # +worker+:: id of the worker that runs it, or ran it last
-  # +progress+:: while it runs: how far it is, as its handler said last, a Progress
+  # +progress+:: while it runs: the last Progress that its handler reported
   JobStatus = Struct.new(
     :id, :queue, :task, :state, :tries, :error, :enqueued_ms, :due_ms, :started_ms, :ended_ms, :worker, :progress,
     keyword_init: true

@@ -8,15 +8,15 @@ require_relative "job"
 require_relative "schedule_entry"
 
 module Pshub
-  # An entry of a queue's schedules.
+  # A schedule of a queue.
   #
   # +timezone+:: nil: UTC
-  # +missed+:: +once+, +skip+, or nil where it was not said: once
-  # +next_ms+:: its next time, Redis milliseconds; nil when it is paused, or has none. One that has passed nobody keeps up
-  # +paused_ms+:: since when it is paused; nil: it is not
+  # +missed+:: +once+, +skip+, or nil for the default: once
+  # +next_ms+:: its next run, Redis milliseconds; nil if it is paused, or has none. A past time means that no worker runs the schedule
+  # +paused_ms+:: since when it is paused; nil if it is not
   Schedule = Struct.new(:name, :queue, :cron, :timezone, :missed, :task, :args, :next_ms, :paused_ms, keyword_init: true)
 
-  # The schedules of one queue. Workers of that queue keep them up.
+  # The schedules of one queue. The workers of that queue run them.
   class Schedules
     attr_reader :queue
 
@@ -26,7 +26,7 @@ module Pshub
       @job_queue = host.queue_of(queue)
     end
 
-    # All of them, by name; what cannot be read is left out. Raises NotEnqueued when Redis is away, HubClosed.
+    # All schedules by name; unreadable ones are omitted. Raises NotEnqueued when Redis is unreachable, HubClosed.
     def list
       texts, times = @host.ask { |connection| @job_queue.schedules(connection) }
       texts.sort.filter_map do |name, text|
@@ -35,17 +35,17 @@ module Pshub
       end
     end
 
-    # Nothing is enqueued any more until #resume. Returns false where there is no such schedule.
+    # Stops enqueuing until #resume. Returns false if there is no such schedule.
     def pause(name) = change(name) { |entry, now_ms| entry.paused_ms || now_ms }
 
-    # It goes on with its next time; those that passed meanwhile are not made up for. Raises ConfigError without fugit.
+    # Continues with its next time; missed times are skipped. Raises ConfigError without fugit.
     def resume(name)
       ScheduleEntry.need_cron
       change(name) { nil }
     end
 
-    # Enqueues its job now; its times stay as they are. Returns the Job, the twin of a unique one that waits already; nil where there is no
-    # such schedule.
+    # Enqueues its job now and does not change its times. Returns the Job, the existing one if it is a duplicate; nil if there is no such
+    # schedule.
     def run(name)
       id = Ids.make
       @host.change do |connection|
@@ -56,10 +56,10 @@ module Pshub
       end
     end
 
-    # Returns whether there was one.
+    # Returns whether it existed.
     def remove(name) = @host.change { |connection| @job_queue.remove_schedule(connection, name) }
 
-    # Writes one, in the place of an earlier one of its name; that was paused stays so. +times+ are checked, +step+ is its job.
+    # Writes a schedule, replacing one of the same name; a paused one stays paused. +times+ are checked, +step+ is its job.
     def write(name, times, step, from)
       @host.change do |connection|
         entry = replace(connection, name) do |before|

@@ -60,7 +60,7 @@ module Pshub
     end
 
     def task_elsewhere(event)
-      message = "Task #{event[:task]} is served in queue #{event[:first]} too, which had it first: callers go there while it has " \
+      message = "Task #{event[:task]} is also served in queue #{event[:first]}, which had it first: calls go there while it has " \
                 "live workers. To reach this worker, callers must pass queue #{event[:queue]}."
       write(:warn, message, event)
     end

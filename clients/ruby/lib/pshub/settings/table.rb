@@ -18,7 +18,7 @@ module Pshub
     namespace: { users: both, env: "PSHUB_NAMESPACE", fallback: "pshub",
                  **Setting.text("be 1 to 32 letters, digits, and _ . -") { |value| Keys.namespace?(value) } },
     name: { users: both, env: "PSHUB_NAME", fallback: -> { Socket.gethostname[0, 64] },
-            **Setting.text("be a text of 1 to 64 characters") { |value| value.is_a?(String) && value.length.between?(1, 64) } },
+            **Setting.text("be a string of 1 to 64 characters") { |value| value.is_a?(String) && value.length.between?(1, 64) } },
     queue: { users: %i[worker], env: "PSHUB_QUEUE", fallback: "default",
              **Setting.text("be the name of one queue, 1 to 64 letters, digits, and _ . -") { |value| Keys.queue_name?(value) } },
     slots: { users: %i[worker], env: "PSHUB_SLOTS", fallback: 4, **Setting.whole(1, 256) },
@@ -33,7 +33,7 @@ module Pshub
     health_port: { users: %i[worker], env: "PSHUB_HEALTH_PORT", fallback: nil, **Setting.whole(0, 65_535) },
     # Which build of the program the worker runs, as a git commit or the tag of an image.
     build: { users: %i[worker], env: "PSHUB_BUILD", fallback: nil,
-             **Setting.text("be a text of 1 to 64 characters without control characters") { |value| Names.build?(value) },
+             **Setting.text("be a string of 1 to 64 characters without control characters") { |value| Names.build?(value) },
              parse: Payload.method(:utf8) },
     statsd: { users: both, env: "PSHUB_STATSD", fallback: nil,
               **Setting.text("be host:port") { |value| value.nil? || value.to_s.match?(/\A[^\s:]+:[0-9]{1,5}\z/) } }

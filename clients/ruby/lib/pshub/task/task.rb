@@ -11,7 +11,7 @@ require_relative "schema"
 
 # Declared tasks.
 module Pshub
-  # A declared task: give it to a Worker, or to Hub#call.
+  # A declared task: pass it to a Worker, or to Hub#call.
   class Task
     DEFAULT_TIMEOUT_S = 5.0
     MAX_TIMEOUT_S = 86_400
@@ -124,37 +124,35 @@ module Pshub
 
   # Declares tasks: <tt>extend Pshub::DSL</tt>, or Pshub.task. Files given to pshub-worker-rb have it already.
   module DSL
-    # Declares a task. The block gets the arguments as they come in JSON (hashes have strings as keys) and a Context; what it
-    # returns is the result.
+    # Declares a task. The block receives the arguments as JSON (hashes have strings as keys) and a Context; its return value is the
+    # result.
     #
     # +name+:: +name:major.minor+
     # +args+, +result+:: JSON Schemas (2020-12); without one any JSON is accepted
-    # +yields+:: JSON Schema of each element of the Enumerator that it returns, as it travels: what does not fit ends it with InvalidResult.
-    #            true: it yields, and anything may come
-    # +description+:: Markdown; the first line is shown in lists
-    # +timeout+:: seconds, for calls that give no time of their own
-    # +idempotent+:: true when running twice does no harm: then a call is run again elsewhere if its worker dies
-    # +dangerous+:: true, or why in at most 500 characters, when running it by mistake does harm: <tt>pshub call</tt> and the form of the
-    #               registry ask people before they run it; programs are not asked
+    # +yields+:: JSON Schema of each element of the Enumerator that it returns: an element that does not match ends it with
+    #   InvalidResult. true: it yields chunks of any kind
+    # +description+:: Markdown; lists show the first line
+    # +timeout+:: timeout in seconds of calls that set none
+    # +idempotent+:: true if running it twice is safe: then another worker runs a call again if its worker crashes
+    # +dangerous+:: true, or the reason in at most 500 characters, if it needs a confirmation: <tt>pshub call</tt> and the form of the
+    #   registry ask before they run it; programs are not asked
     # +job_timeout_ms+:: how long it may run as a job, in milliseconds; default 30 minutes
-    # +retries+:: how often a job is tried again when it fails, unless the job itself says otherwise; default 25
-    # +backoff+:: how long it waits before that: 'exponential' (default), 'polynomial' (default of merged jobs), milliseconds, an array of
-    #             them, or a proc that is given the error and how often the job has failed by now, and returns milliseconds, or nil for a
-    #             job that is to be given up
-    # +keyed+:: each job is given a key when it is enqueued. 'ordered': those with the same key run one after the other, in that order,
-    #           across all workers of all languages. 'merged': those with the same key that wait are handed to the block together, each
-    #           payload once, and no two runs have the same key at a time; the block gets a Hash of keys and their payloads, those with
-    #           lower scores first. Default: jobs have no keys
-    # +on_failure+:: of a keyed job that failed and is to be tried again: 'hold' (default), the next ones of its key wait for that;
-    #                'pass': they do not, and it comes behind them
-    # +batch+:: of merged jobs, how many keys one run gets at the most, 1 to 100; default 1
-    # +max_payloads+:: how many payloads of each of these at the most, 1 to 10,000; the others come in the next run; default 1000
-    # +scores+:: which score counts where a payload is enqueued that waits already: the 'last' one it was given (default), or the 'first'
-    # +serialize+:: a proc that makes of a payload what travels of it, as JSON, which +args+ describes; used where the task itself is
-    #               enqueued, and not its name; default: the payload
-    # +deserialize+:: a proc that makes the payload again, for the block
+    # +retries+:: how often a job is retried when it fails, unless the job sets it; default 25
+    # +backoff+:: wait before a retry: 'exponential' (default), 'polynomial' (default for merged jobs), milliseconds, an array of them,
+    #   or a proc of the error and the number of failures, which returns milliseconds, or nil for a job that shall be dead
+    # +keyed+:: jobs of this task have keys. 'ordered': jobs with the same key run one at a time, in order, across all workers of all
+    #   languages. 'merged': waiting jobs with the same key are passed to the block together, each payload once, as a Hash of keys and
+    #   their payloads, lower scores first, and a key has at most one run at a time. Default: no keys
+    # +on_failure+:: while a failed keyed job waits for its retry: 'hold' (default) makes the next jobs of its key wait; 'pass' runs
+    #   them first
+    # +batch+:: for merged jobs: maximum number of keys per run, 1 to 100; default 1
+    # +max_payloads+:: maximum number of payloads per key and run, 1 to 10,000; the rest comes in the next run; default 1000
+    # +scores+:: which score counts if an equal payload is already waiting: the 'last' one (default), or the 'first'
+    # +serialize+:: a proc that converts a payload to the JSON that is sent, which +args+ describes; used if you enqueue the task
+    #   itself, not its name; default: the payload itself
+    # +deserialize+:: a proc that converts that JSON back to a payload for the block
     #
-    # Raises ConfigError for what cannot work.
+    # Raises ConfigError for an invalid option.
     def task(name, args: nil, result: nil, description: "", timeout: Task::DEFAULT_TIMEOUT_S, idempotent: false, **jobs, &handler)
       Task.new(name, args, result, description, timeout, idempotent, handler, **jobs).tap { |task| Pshub.tasks << task }
     end
@@ -162,6 +160,6 @@ module Pshub
 
   extend DSL
 
-  # All tasks that were declared in this process.
+  # All tasks declared in this process.
   def self.tasks = @tasks ||= []
 end

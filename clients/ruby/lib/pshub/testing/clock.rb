@@ -8,8 +8,9 @@ require_relative "threads"
 require_relative "waits"
 
 module Pshub
-  # The clock of pshub in this process and of its Redis in memory. It goes on by itself, so that nothing hangs; a test moves it on, and what is due
-  # on the way happens in its order: schedules, retries, deadlines, ends of leases and keys. +sleep+ in handlers is not moved.
+  # The clock of pshub in this process and of its Redis in memory. It runs by itself, so that nothing hangs; a test can advance it, and
+  # everything due on the way happens in order: schedules, retries, deadlines, expiring leases and keys. +sleep+ in handlers is not
+  # affected.
   class TestClock
     # Further than this the clock goes in strides: what looks around each second need not do so 86,400 times a day.
     EXACT_S = 60.0
@@ -60,12 +61,12 @@ module Pshub
       TestClock.begin
     end
 
-    # Milliseconds since 1970, as pshub and its Redis have it.
+    # Milliseconds since 1970 on the clock of the test.
     def now_ms = Clock.wall_ms
 
-    # Moves the clock on. Returns when what was due by then has happened. A handler that has begun is given a tenth of a second to end, of real time,
-    # before the clock goes past it. Raises ConfigError for what is no time to come, and when the kit was closed; RuntimeError when work goes on for
-    # half a minute of real time without a pause.
+    # Advances the clock. Returns when everything due by then has happened. A running handler gets a tenth of a second of real time to end
+    # before the clock passes it. Raises ConfigError for a negative or invalid time, and when the kit was closed; RuntimeError when work
+    # continues for half a minute of real time without a pause.
     def advance(seconds)
       raise ConfigError, MemoryRedis::CLOSED if @closed
 
@@ -96,7 +97,7 @@ module Pshub
       end
     end
 
-    # Moves the clock on to a time, a Time. Raises ConfigError when that has passed.
+    # Advances the clock to a Time. Raises ConfigError when it has passed.
     def advance_to(time)
       ms = Times.moment_ms(time)
       raise ConfigError, "clock.advance_to takes a Time, not #{time.inspect}." unless ms

@@ -4,10 +4,10 @@ require "json"
 require_relative "../hub/arguments"
 
 module Pshub
-  # A job as it was put into Redis. +due_ms+: when it is to begin at the earliest, milliseconds since 1970 on the clock of the test.
+  # An enqueued job. +due_ms+: when it is due, milliseconds since 1970 on the clock of the test.
   EnqueuedJob = Struct.new(:id, :task, :args, :queue, :due_ms, :key, keyword_init: true)
 
-  # No job as it was expected was enqueued.
+  # The expected job was not enqueued.
   class NotEnqueuedAsExpected < StandardError; end
 
   # What went into Redis as a job, in its order, whoever enqueued it: the test, the code under test, or a handler.

@@ -13,7 +13,7 @@ require_relative "runs"
 require_relative "worker"
 
 module Pshub
-  # A hub and a worker, as they are in production, on a Redis in this process: no server, no waiting for seconds.
+  # A hub and a worker on a Redis in this process, otherwise as in production: no server, no waiting.
   #
   #   kit = Pshub::InMemory.new(SEND_MAIL, RESIZE)
   #   kit.hub.call("resize:1.0", { width: 80 })
@@ -26,15 +26,16 @@ module Pshub
     # Options that are not for the test to say.
     OWN = %i[redis tasks].freeze
 
-    # +hub+ and +worker+; the +redis+, a TestRedis: give redis.target to further hubs and workers, and have it go away; and the +clock+, a TestClock.
+    # The +hub+ and the +worker+; the +redis+, a TestRedis: pass redis.target to further hubs and workers, or make it unreachable; and the
+    # +clock+, a TestClock.
     attr_reader :hub, :worker, :redis, :clock
 
-    # +tasks+:: what the worker runs, as +task+ made it. Without any there is none: for what only calls and enqueues
-    # +jobs+:: +run+: the worker runs jobs in the background, as in production. +inline+: Hub#enqueue returns when the job has run, and raises what
-    #          its block raised. +wait+: jobs wait until #drain
+    # +tasks+:: tasks of the worker. Without tasks there is no worker: only call and enqueue
+    # +jobs+:: +run+: the worker runs jobs in the background, as in production. +inline+: Hub#enqueue returns when the job has run, and
+    #   raises the error of its block. +wait+: jobs wait until #drain
     # +worker+, +hub+:: further options of these
     #
-    # Raises ConfigError for wrong options, and where the system has no Lua 5.1.
+    # Raises ConfigError for invalid options, and when the system has no Lua 5.1.
     def initialize(*tasks, jobs: "run", worker: {}, hub: {})
       check(jobs.to_s, tasks, OWN & (worker.keys + hub.keys))
       @tasks = tasks
@@ -50,7 +51,7 @@ module Pshub
       start(jobs.to_s, hub)
     end
 
-    # Starts another worker, of the same tasks and options but for those that are given. It ends with the rest. Raises ConfigError.
+    # Starts another worker with the same tasks and options, except those passed. #close stops it too. Raises ConfigError.
     def start_worker(*tasks, **options)
       tasks = @tasks if tasks.empty?
       worker = make_worker(tasks, options, takes_jobs: !@waits)
@@ -58,16 +59,16 @@ module Pshub
       tasks.empty? ? worker : worker.start
     end
 
-    # The jobs that were enqueued so far, of a task (+name+ of any version) or all: the first one first. Counted is what came into Redis, whoever
-    # enqueued it: no twin of a unique job, nothing that was refused, and not what a schedule or a step of a chain brings.
+    # The jobs enqueued so far, of one task (+name+ matches any version) or all, the first one first, whoever enqueued them. Duplicates of
+    # unique jobs, rejected jobs, and jobs of schedules and later steps of chains are not included.
     def enqueued(task = nil) = @record.of(task)
 
-    # Looks for a job that was enqueued with these arguments, or with any; names may be symbols, and whatever says with === what fits may stand in
-    # them. Returns the first one. Raises NotEnqueuedAsExpected.
+    # Expects a job that was enqueued with these arguments, or with any; keys may be symbols, and values may be matchers that respond to
+    # ===. Returns the first match. Raises NotEnqueuedAsExpected.
     def expect_enqueued(task, args = nil) = @record.expect(task, args)
 
-    # Runs what waits to be run now, and what that enqueues, until nothing is left. Returns how many handlers ran. What is due later stays.
-    # +timeout+:: for how long, in real seconds, handlers may take in all
+    # Runs all due jobs, and the jobs that they enqueue, until none is left. Returns how many handlers ran. Scheduled jobs stay.
+    # +timeout+:: how long handlers may take in total, in real seconds
     #
     # Raises RuntimeError when they take longer, ConfigError when the kit was closed.
     def drain(timeout: 5.0)
@@ -81,7 +82,7 @@ module Pshub
       drainer&.stop(grace: 0)
     end
 
-    # Ends all of it.
+    # Closes everything.
     def close
       return if @closed
 

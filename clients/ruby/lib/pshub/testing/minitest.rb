@@ -7,7 +7,7 @@ require_relative "in_memory"
 module Pshub
   # For minitest: include it in a test.
   module MinitestHelpers
-    # A kit of these tasks, which ends with the test; further options are those of InMemory.
+    # A kit with these tasks, which closes with the test; further options are those of InMemory.
     def in_memory(*tasks, **options)
       InMemory.new(*tasks, **options).tap { |kit| (@pshub_kits ||= []) << kit }
     end

@@ -1,12 +1,12 @@
 # frozen_string_literal: true
 
 module Pshub
-  # The Redis of a test, from the outside.
+  # The Redis of a test.
   class TestRedis
     # How far the clock is moved on at most until all have found Redis again.
     BACK_S = 5
 
-    # Give it as +redis+ to further hubs and workers of the test.
+    # Pass it as +redis+ to further hubs and workers of the test.
     attr_reader :target
 
     # The block tells who is connected.
@@ -18,14 +18,14 @@ module Pshub
       @before = []
     end
 
-    # All connections break, and no new one lives. What is in it stays. Returns when the hub and the worker have noticed.
+    # Makes it unreachable: all connections break, and new ones fail. Its data stays. Returns when the hub and the worker have noticed.
     def go_away
       @before = @users.call.map(&:connections)
       @redis.go_away
       @clock.quiet(patient: false)
     end
 
-    # It is there again, with all that was in it. Returns when the hub and the worker have found it, for which the clock is moved on.
+    # Makes it reachable again, with its data. Returns when the hub and the worker have reconnected; this advances the clock.
     def come_back
       @redis.come_back
       finish = @clock.now_ms + (BACK_S * 1000)
@@ -33,7 +33,7 @@ module Pshub
       @clock.quiet
     end
 
-    # Runs one command, as redis-cli would, to look at what is there or to put something there. Raises RedisError as Redis answers.
+    # Runs one command, like redis-cli, to read or write data. Raises RedisError as Redis replies.
     def command(*words) = @redis.command(*words)
 
     private

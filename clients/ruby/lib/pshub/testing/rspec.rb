@@ -38,7 +38,7 @@ module Pshub
     # Kits end with their example.
     def self.included(group) = group.after { @pshub_kits&.each(&:close) }
 
-    # A kit of these tasks; further options are those of InMemory.
+    # A kit with these tasks; further options are those of InMemory.
     def in_memory(*tasks, **options)
       InMemory.new(*tasks, **options).tap { |kit| (@pshub_kits ||= []) << kit }
     end

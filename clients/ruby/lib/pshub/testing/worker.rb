@@ -5,7 +5,7 @@ require_relative "../wire/errors"
 require_relative "../worker/worker"
 
 module Pshub
-  # A worker in this process, which can be killed as its process could be, and started again.
+  # A worker in this process that can be killed like a process, and started again.
   class TestWorker
     # The clock goes in strides: a lease lasts for these, but for who dies.
     LEASE_S = 600
@@ -19,16 +19,16 @@ module Pshub
       @dead = []
     end
 
-    # The worker itself. Raises ConfigError when none runs.
+    # The current worker. Raises ConfigError when none is running.
     def worker = @worker || raise(ConfigError, "This worker is stopped or killed; start makes a new one.")
 
-    # Requests that run now.
+    # Number of running requests.
     def busy = @worker ? @worker.busy : 0
     def connections = @worker ? @line.connections : 0
-    # That it was told to serve.
+    # The queue it serves.
     def queue = @worker && @options.fetch(:queue, "default")
 
-    # Starts one, also after #die and #stop: it is a new one, as a process that was started again. Raises ConfigError when it runs.
+    # Starts a new worker, also after #die and #stop. Raises ConfigError when it is running.
     def start
       raise ConfigError, "This worker is already running." if @worker
 
@@ -39,7 +39,7 @@ module Pshub
       self
     end
 
-    # Lets what runs finish, for +grace+ seconds, and says goodbye, as on SIGTERM.
+    # Stops it gracefully: running tasks may finish for +grace+ seconds, as on SIGTERM.
     def stop(**grace)
       worker, @worker = @worker, nil
       return unless worker
@@ -48,9 +48,9 @@ module Pshub
       @line.cut
     end
 
-    # As if its process were killed: its connections are gone with all that was under way, and its lease ends 4 s later, on the test's clock, when
-    # another worker takes over what it held. Its handlers are told to stop: the process of the test goes on, so they do, too, and what they return
-    # reaches nobody. Raises ConfigError when none runs.
+    # Kills it like a process: its connections and everything in flight are gone, and its lease expires 4 s later on the clock of the
+    # test, when another worker takes over its requests. Its handlers are notified; they keep running in this process, but their results
+    # reach nobody. Raises ConfigError when none is running.
     def die
       raise ConfigError, "This worker is already stopped or killed." unless @worker
 
@@ -61,7 +61,7 @@ module Pshub
       @dead << Thread.new { worker.stop(grace: 0) }
     end
 
-    # Returns when nothing of those that died is left in this process.
+    # Returns when nothing of killed workers runs in this process.
     def buried = @dead.each(&:join)
   end
 end

@@ -31,15 +31,15 @@ module Pshub
     )
   }.freeze
 
-  # Every way in which a call can fail. Rescue a subclass to decide by code; look at +ran+ when all that counts is whether it is
-  # safe to call again.
+  # Every way in which a call can fail. Rescue a subclass to decide by code; check +ran+ if you only need to know whether repeating is
+  # safe.
   class HubError < StandardError
-    # +code+:: the name of the class; of a TaskFailed the one that its handler chose, if it chose one
+    # +code+:: the name of the class; for a TaskFailed the code that its handler chose, if any
     # +ran+:: +no+, +maybe+ or +yes+: whether the handler was started
-    # +retryable+:: whether a later try may succeed
-    # +http_status+:: the HTTP status that fits; of a TaskFailed the one that its handler chose, if it chose one
-    # +data+:: details: <tt>{"problems" => [...]}</tt> of invalid arguments, the handler's own of a failed task
-    # +task+, +id+:: +name:version+ and the request's id, as far as they are known
+    # +retryable+:: whether a retry may succeed
+    # +http_status+:: HTTP status of this error; for a TaskFailed the one that its handler chose, if any
+    # +data+:: details: <tt>{"problems" => [...]}</tt> for invalid arguments, the handler's own for a failed task
+    # +task+, +id+:: +name:version+ and the request id, as far as they are known
     attr_reader :code, :ran, :retryable, :http_status, :data, :task, :id
 
     def initialize(message = nil, task: nil, id: nil, retryable: nil, data: nil, ran: nil, code: nil, http_status: nil)
@@ -54,10 +54,10 @@ module Pshub
       @http_status = http_status || row.http_status
     end
 
-    # The code in pshub's own table: +TaskFailed+ where the handler chose one of its own.
+    # The code in the table of pshub: +TaskFailed+ if the handler chose its own.
     def kind = self.class::CODE
 
-    # What may be told to others: no backtrace, no cause.
+    # The fields that others may see: no backtrace, no cause.
     def to_h
       {
         "code" => code, "message" => message, "ran" => ran, "retryable" => retryable, "task" => task, "id" => id, "data" => data
@@ -69,20 +69,19 @@ module Pshub
     [code, const_set(code, Class.new(HubError) { const_set(:CODE, code) })]
   end.freeze
 
-  # A setting, a declaration or a command line that cannot work; raised before anything is started.
+  # An invalid setting, declaration or command line; raised before anything is started.
   class ConfigError < StandardError; end
 
-  # Raised by a handler to say more than a message. The caller gets a TaskFailed with all of it.
+  # Raise it in a handler to say more than a message. The caller gets a TaskFailed with all of it.
   class TaskError < StandardError
     attr_reader :code, :http_status, :data
 
-    # +code+:: a name of its own for what went wrong, as +NoSuchCity+: a capital, then letters and digits, 64 at most. Default: +TaskFailed+
-    # +http_status+:: the HTTP status that fits, 400 to 599. Default: 500. Under 500 it is no fault: the call counts as rejected
-    # +retryable+:: whether a retry may help. A job is tried again unless this is false; a call, which nobody else would know to be
-    #               harmless, only where it is true
-    # +data+:: details for the caller
+    # +code+:: a code for callers, such as +NoSuchCity+: a capital letter, then letters and digits, at most 64. Default: +TaskFailed+
+    # +http_status+:: HTTP status, 400 to 599. Default: 500. Under 500 it is an expected failure: the call counts as rejected
+    # +retryable+:: whether a retry may help. A job is retried unless this is false; a call only if it is true
+    # +data+:: structured data for the caller
     #
-    # Raises ConfigError for a code that is pshub's own or badly formed, and for another status.
+    # Raises ConfigError for an invalid code, a code of pshub itself, or an invalid status.
     def initialize(message = nil, code: nil, http_status: nil, retryable: nil, data: nil)
       super(message)
       raise ConfigError, Errors.why_not_own(code) unless [nil, "TaskFailed"].include?(code) || Errors.own_code?(code)
@@ -101,8 +100,8 @@ module Pshub
     def final? = @retryable == false
   end
 
-  # Raised by a handler when it is not the time for what it was given. A job comes back after so long and has not failed, nor has a run of
-  # merged jobs; a call fails as one that may be tried again.
+  # Raise it in a handler to delay a request: a job, or a run of merged jobs, waits for the delay, which does not count as a try. A call
+  # fails with an error that may be retried.
   class PutOff < StandardError
     LONGEST_MS = 10 * 365 * 24 * 3600 * 1000
 

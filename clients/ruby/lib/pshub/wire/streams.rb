@@ -6,7 +6,7 @@ require_relative "foreign"
 require_relative "payload"
 
 module Pshub
-  # How far a handler is: so much is +done+, of +total+ (nil where nobody knows); +message+ is what it is at, for people.
+  # Progress of a handler: +done+ units of +total+ (nil if unknown); +message+ is for people.
   Progress = Struct.new(:done, :total, :message, keyword_init: true) do
     def json = Payload.compact(to_h.compact)
   end

@@ -10,9 +10,9 @@ require_relative "../wire/streams"
 require_relative "../wire/times"
 
 module Pshub
-  # What a handler is told about its call; its block's second argument.
+  # The context of a call: the second argument of the block of a task.
   class Context
-    # Why it was told to stop, once it was: a HubError.
+    # Why it was cancelled: a HubError, or nil.
     attr_reader :reason
     # Its end was told: what a handler says that was given up concerns nobody any more.
     attr_accessor :over
@@ -28,42 +28,42 @@ module Pshub
       @calls = Set.new
     end
 
-    # The request's id.
+    # The request id.
     def id = @request.id
     # name:version
     def task = @request.task
 
-    # Which try this is, of a job: 1 for the first one; of a run of merged jobs that of the key which failed most. Of a call always 1.
+    # Number of this try of a job, from 1; for merged jobs that of the key that failed most. Always 1 for a call.
     def attempt
       part = @request.job || {}
       [part.fetch("tries", 0), *part.fetch("run", []).map(&:tries)].max + 1
     end
 
-    # Of a job with a key, and of a run of merged jobs: higher than that of all runs before it which had the same key; else nil. Storage
-    # that refuses what comes with a lower one than it saw last is safe from a worker that was taken for dead.
+    # Fencing token for a job with a key: higher than that of all earlier runs with the same key; else nil. Let your storage reject writes
+    # with a lower token, to be safe from a worker that has lost its lease.
     def fence = @request.job&.fetch("fence", nil)
-    # The calling service, as it named itself.
+    # Name of the calling service.
     def caller_name = @request.from
     # W3C trace context of the call.
     def traceparent = @request.traceparent
     def tracestate = @request.tracestate
     # Seconds until the deadline.
     def remaining = [0.0, @finish - Clock.now].max
-    # Whether nobody needs the result any more: time is up, the caller gave up, or the worker leaves.
+    # Whether nobody needs the result any more: the deadline has passed, the caller cancelled, or the worker stops.
     def cancelled? = @told.set?
-    # Waits so many seconds, or until it is told to stop; true when it is. Use it instead of sleep.
+    # Waits this many seconds, or until it is cancelled; true if it is. Use it instead of sleep.
     def wait(seconds) = @told.wait(seconds)
-    # A log whose lines carry the task and the request's id.
+    # A log whose lines have the task and the request id.
     def log = TaskLog.new(task, id)
 
-    # Says how far it is: to a caller that gave +on_progress+, and of a job to whoever looks at its status. Some four times a second the last
-    # one is told. +message+ is what it is at, for people. Raises ConfigError for what is none.
+    # Reports progress to a caller with +on_progress+, and in the status of a job. The last report is sent about four times a second.
+    # +message+ is for people. Raises ConfigError for invalid progress.
     def progress(done, total = nil, message = nil)
       @hearing.call.tell(@request, self, Streams.check_progress(done, total, message))
       nil
     end
 
-    # Calls another task with what remains of this call's time, under the same trace. Raises a HubError.
+    # Calls another task with the remaining time of this call, in the same trace. Raises a HubError.
     def call(task, args = {}, timeout: nil, queue: nil)
       called = Arguments.name_of(task)
       timeout = Times.seconds(timeout)

@@ -11,8 +11,8 @@ require_relative "../wire/stop"
 require_relative "service"
 
 module Pshub
-  # Serves one queue with a fixed number of slots, in all shards that it is spread over. Handlers run on threads, one per slot; the lease, claims and replies have
-  # threads of their own, which a handler that computes does not keep from their turn.
+  # Serves one queue with a fixed number of slots, in all its shards. Handlers run on threads, one per slot; the lease, claims and replies
+  # have threads of their own, which a computing handler does not block.
   #
   #   worker = Pshub::Worker.new(queue: "default", slots: 4, tasks: Pshub.tasks).start
   #   worker.stop(grace: 5)
@@ -20,15 +20,14 @@ module Pshub
     attr_reader :events
 
     # +redis+:: URL, or a hash of the redis gem's options. Default: PSHUB_REDIS, else redis://127.0.0.1:6379
-    # +tasks+:: what it runs, as +task+ made it. Default: all that were declared in this process
-    # +options+:: +queue+ (+default+; all of its shards are served with the same slots), +slots+ (4),
-    #             +job_slots+ (how many of these may run jobs: half, rounded up; 0: none), +namespace+, +grace+ (seconds to finish what
-    #             runs when it is stopped, 10), +lease+ (seconds of silence after which others take over, 4), +max_payload_bytes+,
-    #             +max_backlog+, +health_port+ (where probes are answered: /livez, /readyz),
-    #             +build+ (which build of the program this is, as a git commit: 1 to 64 characters), +statsd+ (host:port),
-    #             +name+ (in its metrics; the name of the host)
+    # +tasks+:: its tasks. Default: all tasks declared in this process
+    # +options+:: +queue+ (+default+), +slots+ (4), +job_slots+ (how many of the slots may run jobs: half, rounded up; 0: none),
+    #   +namespace+, +grace+ (seconds that running tasks may take when it stops, 10), +lease+ (seconds without a heartbeat after which
+    #   others take over, 4), +max_payload_bytes+, +max_backlog+, +health_port+ (port that answers probes: /livez, /readyz), +build+
+    #   (build of the program, such as a git commit: 1 to 64 characters), +statsd+ (host:port), +name+ (in its metrics; the name of the
+    #   host)
     #
-    # Raises ConfigError for what cannot work.
+    # Raises ConfigError for an invalid setting.
     def initialize(redis: nil, tasks: Pshub.tasks, **options)
       @settings = Settings.new(:worker, { redis: redis, **options })
       check_job_slots
@@ -41,10 +40,9 @@ module Pshub
       @stopped = Stop.new
     end
 
-    # Starts serving. Returns when the worker is registered, or after some two seconds while Redis is away: it goes on trying
-    # then.
+    # Starts the worker. Returns when it is registered, or after about two seconds while Redis is unreachable: then it keeps reconnecting.
     #
-    # Raises ConfigError when +health_port+ is taken, or this Redis cannot keep the promises (too old, a replica, evicting, without needed rights).
+    # Raises ConfigError when +health_port+ is taken, or this Redis cannot be used (too old, a replica, evicting, or missing rights).
     def start
       raise ConfigError, "A worker is started once; make a new one." if @service
 
@@ -54,8 +52,9 @@ module Pshub
       self
     end
 
-    # Takes no more work, lets what runs finish for +grace+ seconds (default: the setting), puts the rest back, and says goodbye
-    # to the registry. Never raises. A second call may shorten the grace of the first. Does nothing in a forked child.
+    # Stops the worker: it claims no more requests, running tasks may finish for +grace+ seconds (default: the setting), the rest returns
+    # to the queue, and the worker leaves the registry. Never raises. A second call may shorten the grace period. Does nothing in a forked
+    # child.
     def stop(grace: @settings.grace)
       return if @service.nil? || @stopped.set? || @pid != Process.pid
 
@@ -64,18 +63,18 @@ module Pshub
       @stopped.set
     end
 
-    # Waits until the worker was stopped, or so many seconds; true when it was.
+    # Waits until the worker has stopped, or at most this many seconds; true if it has stopped.
     def wait(seconds = nil) = @stopped.wait(seconds)
 
-    # In the place that +queue+ names; it has one for each shard. Changes when the lease was lost. nil before the start.
+    # Its id in its queue; it has one for each shard. A lost lease changes it. nil before the start.
     def id = @service&.worker_id
-    # Of all its places.
+    # Its ids in all shards.
     def ids = @service ? @service.worker_ids : []
 
-    # Which Redis it serves.
+    # The Redis it serves.
     def redis = @settings.redis
 
-    # Requests that run now.
+    # Number of running requests.
     def busy = @service ? @service.busy : 0
 
     private

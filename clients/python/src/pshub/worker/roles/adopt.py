@@ -149,5 +149,6 @@ def _lost_reply(request: Request, worker_id: str) -> str:
 
 
 def _reason_of(request: Request) -> str:
-    died = f"{request.losses} workers" if request.losses > 1 else "The worker"
-    return f"{died} that ran {request.task} died"
+    if request.losses > 1:
+        return f"{request.losses} workers that ran {request.task} crashed or lost their lease"
+    return f"The worker that ran {request.task} crashed or lost its lease"
