@@ -16,7 +16,7 @@ export const wrongOptions = (options: unknown, known: ReadonlySet<string>, what 
 }
 
 /** `what` says what kind of name it is. */
-export const unknownName = (name: string, known: ReadonlySet<string>, what: string): string => {
+const unknownName = (name: string, known: ReadonlySet<string>, what: string): string => {
   const near = nearNames(name, known).map(each => `'${each}'`)
   const hint = near.length > 0 ? `; did you mean ${near.join(' or ')}?` : `. Known: ${[...known].join(', ')}.`
   return `there is no ${what} '${name.slice(0, 80)}'${hint}`
