@@ -1,4 +1,3 @@
-import { decodeFragment } from '../schema-diff/pointer.ts'
 import { absolute, type JsonSchema, maxDepth, type Place, visit, whole } from './schema-walk.ts'
 
 /** What the references of a schema lead to, and what it says on the way. */
@@ -29,7 +28,7 @@ export const referencesOf = (schema: JsonSchema): References => {
       const [document = '', fragment = ''] = absolute(reference, address)?.split(/#(.*)/s) ?? []
       const resource = resources.get(document)
       if (resource === undefined) return undefined
-      const part = decodeFragment(fragment)
+      const part = decoded(fragment)
       return part === '' || part.startsWith('/') ? `${resource}${part}` : names.get(`${resource}#${part}`)
     },
   }
@@ -76,3 +75,12 @@ export const movedSchema = (schema: JsonSchema, base: string): JsonSchema | unde
 
 /** As it is written in the fragment of an address. */
 export const encoded = (pointer: string): string => pointer.split('/').map(encodeURIComponent).join('/')
+
+/** Not that of schema-diff: the build would put it into a file with modules of Node, and pshub/schema-diff runs in browsers. */
+const decoded = (fragment: string): string => {
+  try {
+    return decodeURIComponent(fragment)
+  } catch {
+    return fragment
+  }
+}
