@@ -25,7 +25,7 @@ describe('the npm packages', () => {
     expect([lacking.code, lacking.stderr]).toEqual([
       2,
       expect.stringMatching(
-        /^The pages are in the package pshub-registry, .*: Install it and start again: npm install pshub-registry@\S+\n$/,
+        /^The pages are in the package pshub-registry, .*\. Install it and start again: npm install pshub-registry@\S+\n$/,
       ),
     ])
     await run('npm', [...npmInstall, ...tarballs], { cwd })
