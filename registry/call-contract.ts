@@ -6,7 +6,7 @@ export type StreamedPart =
   | { chunk: unknown }
   | { progress: Progress }
   | { result: unknown; id?: string | undefined; phases?: CallPhases | undefined }
-  | { error: ApiError['error'] }
+  | { error: ApiError }
 
 /**
  * The name of a task as the end of an address. Its slashes stay, because Apache refuses encoded ones unless it is told otherwise; but not where

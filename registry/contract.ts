@@ -38,30 +38,33 @@ export interface Session {
   environment?: Environment
 }
 
-/** Answer of every request that failed. `problems` name offending fields of arguments. */
+/** Answer of every request that failed: `application/problem+json`, RFC 9457. The members of calls are as of `pshub/http`. */
 export interface ApiError {
-  error: {
-    code:
-      | ErrorCode
-      | OwnCode
-      | 'Unauthorized'
-      | 'Forbidden'
-      | 'NotFound'
-      | 'BadRequest'
-      | 'WrongHost'
-      | 'UnsupportedMediaType'
-      | 'TooManyRequests'
-      | 'Unavailable'
-      | 'Internal'
-    message: string
-    retryable?: boolean
-    ran?: 'no' | 'maybe' | 'yes'
-    /** What the code means, from the error table. */
-    meaning?: string
-    task?: string
-    id?: string
-    data?: { problems?: Problem[] } | unknown
-  }
+  /** `urn:problem-type:pshub:<code>`; none of a code of the worker's own, nor of what the registry itself refuses. */
+  type?: string
+  /** What the code means. */
+  title: string
+  status: number
+  /** What is the matter this time. */
+  detail: string
+  code:
+    | ErrorCode
+    | OwnCode
+    | 'Unauthorized'
+    | 'Forbidden'
+    | 'NotFound'
+    | 'BadRequest'
+    | 'WrongHost'
+    | 'UnsupportedMediaType'
+    | 'TooManyRequests'
+    | 'Unavailable'
+    | 'Internal'
+  retryable?: boolean
+  ran?: 'no' | 'maybe' | 'yes'
+  task?: string
+  id?: string
+  /** `problems` name offending fields of arguments. */
+  data?: { problems?: Problem[] } | unknown
 }
 
 export interface TaskRow {
@@ -93,7 +96,7 @@ export interface TaskRow {
   trend: (number | null)[]
 }
 
-export type WorkerRow = Omit<WorkerOverview, 'totals'>
+export type WorkerRow = Omit<WorkerOverview, 'totals' | 'jobs'>
 
 export interface QueueRow extends QueueOverview {
   /** How long the backlog takes to drain at the present rate, milliseconds; undefined where that is not known. */

@@ -64,6 +64,7 @@ const doors: Record<string, string[]> = {
   ],
   queue: [
     'batches',
+    'beats',
     'bells',
     'guards',
     'inspect',

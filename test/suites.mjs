@@ -2,6 +2,7 @@
 // another; lanes run beside each other. A suite that this machine cannot run says so and why, and fails nothing.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { newerGems } from '../tools/newer-gems.mjs'
 import { otherNodes } from '../tools/other-nodes.mjs'
 import { otherServers } from '../tools/other-servers.mjs'
 import { root } from '../tools/prepare.mjs'
@@ -13,7 +14,7 @@ import { countsOfJunit, ifPossible, longFiles, node, pagesTypeCheck, typeCheck, 
 const ofClient = (title, language, cpuBudget, command) => reportDir =>
   ifPossible(title, () => {
     const report = join(reportDir, `${title.replaceAll(' ', '-')}.xml`)
-    const [program, args] = command(`${report}`)
+    const [program, args, more] = command(report)
     return {
       title,
       program,
@@ -21,6 +22,7 @@ const ofClient = (title, language, cpuBudget, command) => reportDir =>
       cwd: join(root, 'clients', language),
       counts: () => countsOfJunit(report),
       cpuBudget,
+      ...more,
     }
   })
 
@@ -37,6 +39,17 @@ const ruby = ofClient('Ruby client', 'ruby', 35, report => [rubyEnv(), ['test/ru
 const rubyLong = ofClient('Ruby client, long', 'ruby', 60, report => [
   rubyEnv(),
   ['test/run.rb', '--long', `--junit=${report}`],
+])
+
+/** What depends on the gem redis, with the versions that a newer Debian has of it and of Active Job. */
+const ofNewerGems = [
+  ...['active_job', 'calls', 'connections', 'faults', 'fence', 'library', 'program', 'targets'],
+  ...['cluster_finding_long', 'cluster_moves_long', 'sentinel_long'],
+].map(name => `test_${name}.rb`)
+const rubyNewerGems = ofClient('Ruby client, redis 5', 'ruby', 40, report => [
+  rubyEnv(),
+  ['test/run.rb', `--junit=${report}`, ...ofNewerGems],
+  { env: { RUBYLIB: newerGems() }, isRepeat: true },
 ])
 
 /** A program of ours that writes how many of its checks passed and failed, and which, into a file it is told by `--json`. */
@@ -133,6 +146,7 @@ export const everythingElse = reportDir => [
     ...servers(reportDir),
     ...pythonLong(reportDir),
     ...rubyLong(reportDir),
+    ...rubyNewerGems(reportDir),
     ...conformance('conformance, all pairs', 350)(reportDir),
     ...counted('faults, all rows', 'test/fault/run.mjs', 1000, '--rows-only', '--quick', '--at-once', '2')(reportDir),
     ...counted('planted bugs', 'test/fault/run.mjs', 250, '--planted', '--quick', '--at-once', '2')(reportDir),

@@ -57,7 +57,8 @@ export const joinModules = async dist => {
   const { output } = await bundle.generate({
     format: 'esm',
     entryFileNames: '[name].js',
-    chunkFileNames: '[name]-[hash].js',
+    // As stack traces name them.
+    chunkFileNames: '[name].js',
     codeSplitting: {
       groups: [
         { name: 'first', test: id => isOfIndex(id) && isOfFirst(id), priority: 1 },

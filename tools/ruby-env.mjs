@@ -60,6 +60,21 @@ export const rubyEnv = () => {
   return command
 }
 
+/**
+ * Rails, for the tests of what the client does in it; where it cannot be had, those skip.
+ * @throws Error with the reason
+ */
+export const railsEnv = () => {
+  const load = () => execFileSync(rubyEnv(), ['-e', 'require "rails"; require "active_job"'], { stdio: 'pipe' })
+  try {
+    load()
+  } catch {
+    if (!mayInstallPackages()) throw new Error('there are no gems rails and activejob')
+    installPackages('ruby-railties', 'ruby-activejob')
+    load()
+  }
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   try {
     console.log(rubyEnv())

@@ -3,13 +3,15 @@
 import { fileURLToPath } from 'node:url'
 import { ensureBrowser } from './browser.mjs'
 import { ensureFaketime } from './faketime.mjs'
+import { newerGems } from './newer-gems.mjs'
 import { otherNodes } from './other-nodes.mjs'
 import { otherServers } from './other-servers.mjs'
+import { otherTypeScripts } from './other-typescripts.mjs'
 import { build, checkNode, install } from './prepare.mjs'
 import { pythonEnv } from './python-env.mjs'
 import { ensureBroker } from './rabbitmq.mjs'
 import { ensureServer } from './redis-server.mjs'
-import { rubyEnv } from './ruby-env.mjs'
+import { railsEnv, rubyEnv } from './ruby-env.mjs'
 import { rubyLinter } from './ruby-lint.mjs'
 
 /** `isNeeded`: without it there is no test run. Without the others, their suites say that they could not run, and why. */
@@ -20,13 +22,16 @@ const parts = [
   { title: 'browser', get: ensureBrowser, isNeeded: true },
   { title: 'Python with the client', get: pythonEnv },
   { title: 'Ruby with its gems', get: rubyEnv },
+  { title: 'Rails', get: railsEnv },
 ]
 const each = found => found.map(({ title, name, reason }) => title ?? `${name}: ${reason}`).join(', ')
 const longParts = [
   { title: 'clock to set (faketime)', get: ensureFaketime },
   { title: 'linter of Ruby', get: rubyLinter },
   { title: 'RabbitMQ', get: ensureBroker },
+  { title: 'newer gems for Ruby', get: () => void newerGems() },
   { title: 'other Nodes', get: () => each(otherNodes()) },
+  { title: 'other TypeScripts', get: () => each(otherTypeScripts()) },
   { title: 'other servers', get: () => each(otherServers()) },
 ]
 

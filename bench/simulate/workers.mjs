@@ -1,17 +1,17 @@
 // Workers as Redis sees them: their own beats, registrars and statistics, without processes, handlers and calls.
-import { Registrar, republishMs } from '../../dist/catalogue/registrar.js'
+import { FieldWrites, Registrar, republishMs } from '../../dist/catalogue/registrar.js'
 import { Events } from '../../dist/figures/events.js'
 import { Queue } from '../../dist/queue/queue.js'
 import { newId } from '../../dist/wire/ids.js'
 import { RedisClock } from '../../dist/wire/redis-clock.js'
+import { Beats } from '../../dist/worker/queues/beats.js'
 import { BeatLoop } from '../../dist/worker/roles/beat.js'
 import { Reconcile } from '../../dist/worker/roles/reconcile.js'
 
 const slots = { knows: () => true, wasReleased: () => false }
-/** A beat that is not sent. */
-const noBeat = {
-  beat: async () => ({ held: true, nowUs: Date.now() * 1000, cancelled: [], ended: [] }),
-  heldIds: async () => [],
+/** Beats that are not sent. */
+const noBeats = {
+  ask: async () => ({ beat: { held: true, nowUs: Date.now() * 1000, cancelled: [], ended: [] }, held: [] }),
 }
 /** Writes what a worker writes, and finds nothing of others but how many there are: a crowd that comes at once would read itself again and again. */
 const writingOnly = (client, all) => ({
@@ -48,9 +48,11 @@ export class SimulatedWorker {
       events: new Events(),
       tasks: () => tasks,
       serves: () => false,
+      writes: new FieldWrites(),
     })
     const context = {
-      queue: parts.beats ? queue : noBeat,
+      queue,
+      beats: parts.beats ? new Beats(connection) : noBeats,
       commands: connection,
       settings,
       slots,
@@ -65,7 +67,7 @@ export class SimulatedWorker {
       },
     }
     const reconcile = new Reconcile(context)
-    const onBeat = (beat, held) => reconcile.look(held, beat.nowUs, this.#beat.sentAt)
+    const onBeat = ({ beat, held }) => reconcile.look(held, beat.nowUs, this.#beat.sentAt)
     this.#beat = new BeatLoop(context, onBeat, () => undefined)
     this.stats = context.stats
   }

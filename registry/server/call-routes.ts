@@ -1,15 +1,14 @@
 import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type CallOptions, type CallPhases, errorTable, type Hub, HubError, stringifyExact } from 'pshub'
-import { callOptionsOf, retryAfterOf } from 'pshub/http'
-import type { ApiError } from '../contract.ts'
+import { type CallOptions, type CallPhases, type Hub, HubError, stringifyExact } from 'pshub'
+import { callOptionsOf } from 'pshub/http'
 import { identityOf, rightsOf } from './access.ts'
 import { auditOf } from './audit.ts'
 import { exactBody } from './body.ts'
 import { sendStream, streamForm } from './call-stream.ts'
 import { type OpenAnswers, toldOfStop } from './last-words.ts'
 import type { Limits } from './limits.ts'
-import { Refusal } from './refusal.ts'
+import { answerTo, Refusal, sendError } from './refusal.ts'
 import { notToBeRun } from './rules.ts'
 
 export interface CallRoutesOptions {
@@ -54,7 +53,7 @@ export const callRoutes = async (app: FastifyInstance, options: CallRoutesOption
             options: chosen,
             form,
             reply,
-            errorOf: error => errorOf(toldOfStop(error, stopping) as HubError),
+            problemOf: error => answerTo(toldOfStop(error, stopping)).body,
           })
           tell('ok')
           return reply
@@ -68,7 +67,7 @@ export const callRoutes = async (app: FastifyInstance, options: CallRoutesOption
         const isRefusal = thrown instanceof HubError || thrown instanceof Refusal
         tell(isRefusal ? thrown.code : 'Internal')
         if (!(thrown instanceof HubError)) throw thrown
-        return sendCallError(toldOfStop(thrown, stopping) as HubError, reply)
+        return sendCallError(toldOfStop(thrown, stopping) as HubError, request, reply)
       } finally {
         leave()
       }
@@ -100,27 +99,11 @@ const withPhases = (reply: FastifyReply, phases: CallPhases | undefined): Fastif
   return reply.header('server-timing', timing).header('pshub-phases', JSON.stringify(phases))
 }
 
-/** What is said of a call that failed. */
-const errorOf = ({ code, kind, message, ran, retryable, task, id, data }: HubError): ApiError['error'] => ({
-  code,
-  message,
-  ran,
-  retryable,
-  meaning: errorTable[kind].meaning,
-  ...(task === undefined ? {} : { task }),
-  ...(id === undefined ? {} : { id }),
-  ...(data === undefined ? {} : { data }),
-})
-
-const sendCallError = (failure: HubError, reply: FastifyReply): FastifyReply => {
-  const { id, status, phases } = failure
+const sendCallError = (failure: HubError, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
   // Its stream has begun, and has told of it.
   if (reply.sent) return reply
-  const error = errorOf(failure)
-  if (id !== undefined) reply.header('pshub-id', id)
-  const wait = retryAfterOf(failure)
-  if (wait !== undefined) reply.header('retry-after', wait)
-  return withPhases(reply, phases).code(status).type('application/json; charset=utf-8').send(stringifyExact({ error }))
+  if (failure.id !== undefined) reply.header('pshub-id', failure.id)
+  return sendError(failure, request, withPhases(reply, failure.phases))
 }
 
 /** Tells equal arguments from others, and nothing of what they are. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { type CallOptions, type Hub, type HubError, stringifyExact } from 'pshub'
+import { type CallOptions, type Hub, stringifyExact } from 'pshub'
 import type { StreamedPart } from '../call-contract.ts'
 import type { ApiError } from '../contract.ts'
 
@@ -42,14 +42,17 @@ interface Streamed {
   options: Omit<CallOptions, 'phases'>
   form: Form
   reply: FastifyReply
-  errorOf(failure: HubError): ApiError['error']
+  problemOf(failure: unknown): ApiError
 }
 
 /**
  * Calls a task and writes what it yields as it comes, no faster than it is read. Rejects as the stream does: before anything was written with
  * nothing sent, behind that with the failure as the last part.
  */
-export const sendStream = async (hub: Hub, { task, args, options, form, reply, errorOf }: Streamed): Promise<void> => {
+export const sendStream = async (
+  hub: Hub,
+  { task, args, options, form, reply, problemOf }: Streamed,
+): Promise<void> => {
   const { raw } = reply
   let signs: NodeJS.Timeout | undefined
   const begin = () => {
@@ -77,7 +80,7 @@ export const sendStream = async (hub: Hub, { task, args, options, form, reply, e
       if (!write({ chunk: step.value }) && !raw.destroyed) await drained(raw, options.signal!)
     }
   } catch (error) {
-    if (reply.sent) write({ error: errorOf(error as HubError) })
+    if (reply.sent) write({ error: problemOf(error) })
     throw error
   } finally {
     clearTimeout(silent)

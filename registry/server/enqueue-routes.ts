@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { type EnqueueOptions, errorTable, type Hub, HubError } from 'pshub'
+import type { EnqueueOptions, Hub } from 'pshub'
 import type { EnqueueAnswer } from '../job-contract.ts'
 import { identityOf, rightsOf } from './access.ts'
 import { auditOf } from './audit.ts'
@@ -43,22 +43,15 @@ export const enqueueRoutes = async (app: FastifyInstance, options: EnqueueRoutes
       // Before the body is read.
       onRequest: request => limits.runs.count(request, identityOf(request).key),
     },
-    async (request, reply): Promise<EnqueueAnswer | undefined> => {
+    async (request): Promise<EnqueueAnswer> => {
       const task = request.params['*']
       if (!rightsOf(request).runs(task)) throw notToBeRun(task)
       const fields = new Fields(request.body, ['args', 'options'])
       const args = fields.has('args') ? exactArgs(request) : {}
-      try {
-        const job = await hub.enqueue(task, args, optionsOf(new Fields(fields.any('options'), optionNames)))
-        const { id, queue, isTwin } = job
-        audit(request, 'job enqueued', { task: job.task, argsHash: hashOf(args), queue, id, isTwin })
-        return { id, queue, task: job.task, isTwin }
-      } catch (error) {
-        if (!(error instanceof HubError)) throw error
-        const { code, kind, message, ran, retryable, data, status } = error
-        const told = { code, message, ran, retryable, meaning: errorTable[kind].meaning, task, data }
-        return reply.code(status).send({ error: told }) as never
-      }
+      const job = await hub.enqueue(task, args, optionsOf(new Fields(fields.any('options'), optionNames)))
+      const { id, queue, isTwin } = job
+      audit(request, 'job enqueued', { task: job.task, argsHash: hashOf(args), queue, id, isTwin })
+      return { id, queue, task: job.task, isTwin }
     },
   )
 }

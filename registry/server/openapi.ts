@@ -26,7 +26,7 @@ export const openApiDocument = ({ tasks }: Overview, { server, namespace }: Abou
   const schemas = new Schemas()
   const paths = tasks
     .filter(isCallable)
-    .map(task => [`/api/call/${taskInAddress(task.task)}`, { post: operation(task, schemas) }])
+    .map(task => [`/api/call/${taskInAddress(task.task)}`, { post: operation({ ...task, ...task.exact }, schemas) }])
   return {
     openapi: '3.1.0',
     info: {
@@ -159,22 +159,19 @@ const resultHeaders = {
 
 const errorSchema = {
   type: 'object',
-  required: ['error'],
+  description: 'Problem details, RFC 9457.',
+  required: ['title', 'status', 'detail', 'code'],
   properties: {
-    error: {
-      type: 'object',
-      required: ['code', 'message'],
-      properties: {
-        code: { type: 'string', description: "A code of pshub, or one of the task's own." },
-        message: { type: 'string' },
-        ran: { enum: ['no', 'maybe', 'yes'], description: 'Whether the task was started.' },
-        retryable: { type: 'boolean' },
-        meaning: { type: 'string' },
-        task: { type: 'string' },
-        id: { type: 'string' },
-        data: { description: 'For InvalidArgs and InvalidResult { problems: [{ pointer, message }] }.' },
-      },
-    },
+    type: { type: 'string', description: 'urn:problem-type:pshub:<code>, of a code of pshub.' },
+    title: { type: 'string', description: 'What the code means.' },
+    status: { type: 'integer' },
+    detail: { type: 'string', description: 'What is the matter this time.' },
+    code: { type: 'string', description: "A code of pshub, or one of the task's own." },
+    ran: { enum: ['no', 'maybe', 'yes'], description: 'Whether the task was started.' },
+    retryable: { type: 'boolean' },
+    task: { type: 'string' },
+    id: { type: 'string' },
+    data: { description: 'For InvalidArgs and InvalidResult { problems: [{ pointer, message }] }.' },
   },
 }
 
@@ -188,7 +185,7 @@ const ownErrors: Record<number, string> = {
   429: 'TooManyRequests: this token starts too many runs.',
 }
 
-const errorReference = { $ref: '#/components/schemas/Error' }
+const errorContent = { 'application/problem+json': { schema: { $ref: '#/components/schemas/Error' } } }
 const ofTheTask = "A failure with a code and a status chosen by the task's handler."
 
 /** Components of responses, `e404` for the status 404. Whoever aborts a call does not read its answer. */
@@ -200,7 +197,7 @@ const errorResponses = Object.fromEntries([
       const codes = (Object.keys(errorTable) as ErrorCode[]).filter(code => errorTable[code].status === status)
       const lines = codes.map(code => `${code}: ${errorTable[code].meaning}`)
       const description = [...(ownErrors[status] ? [ownErrors[status]] : []), ...lines].join('\n\n')
-      return [`e${status}`, { description, content: json(errorReference) }]
+      return [`e${status}`, { description, content: errorContent }]
     }),
-  ...['4XX', '5XX'].map(range => [`e${range}`, { description: ofTheTask, content: json(errorReference) }]),
+  ...['4XX', '5XX'].map(range => [`e${range}`, { description: ofTheTask, content: errorContent }]),
 ])

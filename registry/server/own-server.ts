@@ -1,9 +1,9 @@
-import type { Server } from 'node:http'
+import { type Server, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import fastify, { type FastifyInstance, type FastifyReply, LogController } from 'fastify'
 import type { Logger } from 'pshub'
 import type { Proxies } from './proxies.ts'
-import { Refusal, sendError } from './refusal.ts'
+import { answerTo, Refusal, sendError } from './refusal.ts'
 import { securityHeaders } from './response-headers.ts'
 
 /** A fastify instance that is the registry's alone. */
@@ -31,13 +31,16 @@ const withHeaders = (reply: FastifyReply): FastifyReply => reply.headers(securit
 /** What is not HTTP, or has too many headers. */
 const answerNoHttp = (error: NodeJS.ErrnoException, socket: Socket): void => {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
-  const status = error.code === 'HPE_HEADER_OVERFLOW' ? '431 Request Header Fields Too Large' : '400 Bad Request'
-  const body = JSON.stringify({ error: { code: 'BadRequest', message: 'This request cannot be read.' } })
+  const status = error.code === 'HPE_HEADER_OVERFLOW' ? 431 : 400
+  const answer = answerTo(new Refusal(status, 'BadRequest', 'This request cannot be read.'))
+  const body = JSON.stringify(answer.body)
   const headers = Object.entries({
     ...securityHeaders,
-    'content-type': 'application/json; charset=utf-8',
+    ...answer.headers,
     'content-length': String(Buffer.byteLength(body)),
     connection: 'close',
   })
-  socket.end(`HTTP/1.1 ${status}\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`)
+  socket.end(
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n${body}`,
+  )
 }

@@ -95,7 +95,7 @@ export const readRoutes = async (app: FastifyInstance, parts: ReadParts): Promis
   })
   app.get('/metrics', view, async (request, reply) => {
     const { overview } = await latest(request)
-    return reply.type('text/plain; version=0.0.4; charset=utf-8').send(prometheusText(overview))
+    return reply.type('text/plain; version=0.0.4; charset=utf-8').send(prometheusText(overview, readings.totals))
   })
   app.get('/openapi.json', view, async request => {
     const { host, isHttps } = whenceOf(request, proxies)

@@ -1,4 +1,4 @@
-import { type Hub, HubError, type Overview } from 'pshub'
+import { type Hub, HubError, MetricTotals, type Overview } from 'pshub'
 
 /** What the registry said at one moment, and how long it took to read. */
 export interface Reading {
@@ -21,6 +21,8 @@ const unwatchedMs = 5000
  * open. It goes on at a slower pace without any, for the charts.
  */
 export class Readings {
+  /** Of all readings: counters of metrics, which go on when a worker leaves. */
+  readonly totals = new MetricTotals()
   readonly #hub: Hub
   readonly #watchers = new Set<Watcher>()
   readonly #recorder: Watcher
@@ -76,6 +78,7 @@ export class Readings {
     const startedAt = performance.now()
     const overview = await this.#hub.overview()
     this.#latestAt = performance.now()
+    this.totals.add(overview)
     this.#latest = { overview, tookMs: Math.round(this.#latestAt - startedAt) }
     return this.#latest
   }

@@ -1,8 +1,10 @@
+import { STATUS_CODES } from 'node:http'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
-import { ConfigError, HubError } from 'pshub'
+import { ConfigError, stringifyExact } from 'pshub'
+import { problemOf } from 'pshub/http'
 import type { ApiError } from '../contract.ts'
 
-type Code = ApiError['error']['code']
+type Code = ApiError['code']
 
 /** A request that is not served; its message is for whoever sent it. */
 export class Refusal extends Error {
@@ -26,23 +28,34 @@ const codes: Record<number, Code> = {
   429: 'TooManyRequests',
 }
 
-/** What is said of an error, and with which status. Only what is meant for the sender is: no stack, no message of a fault. */
-export const toldOf = (thrown: unknown): { status: number; error: ApiError['error'] } => {
-  if (thrown instanceof Refusal) return { status: thrown.status, error: { code: thrown.code, message: thrown.message } }
-  if (thrown instanceof HubError) {
-    const { code, message, ran, retryable } = thrown
-    return { status: thrown.status, error: { code, message, ran, retryable } }
-  }
-  const { statusCode = 500, message } = (thrown ?? {}) as Partial<FastifyError>
-  if (statusCode < 400 || statusCode >= 500 || thrown instanceof ConfigError)
-    return { status: 500, error: { code: 'Internal', message: 'The registry failed; see its log.' } }
-  return { status: statusCode, error: { code: codes[statusCode] ?? 'BadRequest', message: message ?? 'Bad request.' } }
+/** An answer that says what went wrong. */
+interface Problem {
+  status: number
+  headers: Record<string, string>
+  body: ApiError
 }
 
-/** The plugin's error handler: every answer is an ApiError. */
+/** Of what the registry itself refuses. */
+const ownProblem = (status: number, code: Code, detail: string, headers: Record<string, string> = {}): Problem => ({
+  status,
+  headers: { 'content-type': 'application/problem+json', ...headers },
+  body: { title: STATUS_CODES[status] ?? code, status, detail, code },
+})
+
+/** The answer to an error. Only what is meant for the sender is in it: no stack, no message of a fault. */
+export const answerTo = (thrown: unknown): Problem => {
+  const problem = problemOf(thrown, { detailed: true })
+  if (problem) return problem as Problem
+  if (thrown instanceof Refusal) return ownProblem(thrown.status, thrown.code, thrown.message, thrown.headers)
+  const { statusCode = 500, message } = (thrown ?? {}) as Partial<FastifyError>
+  if (statusCode < 400 || statusCode >= 500 || thrown instanceof ConfigError)
+    return ownProblem(500, 'Internal', 'The registry failed; see its log.')
+  return ownProblem(statusCode, codes[statusCode] ?? 'BadRequest', message ?? 'Bad request.')
+}
+
+/** The error handler: every answer is an ApiError. */
 export const sendError = (thrown: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-  const { status, error } = toldOf(thrown)
-  if (status === 500) request.log.error({ err: thrown }, 'the registry failed to answer')
-  if (thrown instanceof Refusal) reply.headers(thrown.headers)
-  return reply.code(status).type('application/json; charset=utf-8').send({ error })
+  const { status, headers, body } = answerTo(thrown)
+  if (body.code === 'Internal') request.log.error({ err: thrown }, 'the registry failed to answer')
+  return reply.code(status).headers(headers).send(stringifyExact(body))
 }

@@ -46,7 +46,7 @@ export const taskRows = (overview: Overview, trends: Trends): KeyedRow<TaskRow>[
   return overview.tasks.map(task => taskRow(task, hosts, trends)).map(keyed(({ task }) => task))
 }
 
-export const workerRow = ({ totals: _, ...worker }: WorkerOverview): WorkerRow => worker
+export const workerRow = ({ totals: _, jobs: __, ...worker }: WorkerOverview): WorkerRow => worker
 
 export const workerRows = ({ workers }: Overview): KeyedRow<WorkerRow>[] =>
   workers.map(workerRow).map(keyed(({ id }) => id))

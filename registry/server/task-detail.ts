@@ -13,18 +13,18 @@ export const taskDetail = (
   { slow, failures }: { slow: SlowCallOverview[]; failures: FailureOverview[] },
   mayRun: (task: string) => boolean,
 ): TaskDetail | undefined => {
-  const task = overview.tasks.find(known => known.task === name)
-  if (!task) return undefined
+  const card = overview.tasks.find(known => known.task === name)
+  if (!card) return undefined
+  const task = { ...card, ...card.exact }
   const row = taskRow(task, hostsOf(overview), history)
-  const exact = task.exact ?? task
   const sameName = overview.tasks.filter(known => known.task.startsWith(`${row.name}:`))
   return {
     row,
     description: task.description,
     registeredMs: task.at * 1000,
-    args: usable(task.args) && exact.args,
-    result: usable(task.result) && exact.result,
-    yields: task.yields === undefined ? undefined : task.yields !== true && usable(task.yields) ? exact.yields! : true,
+    args: usable(task.args),
+    result: usable(task.result),
+    yields: task.yields === undefined || task.yields === true ? task.yields : (usable(task.yields) ?? true),
     unusable: task.args === undefined ? undefined : whyUnusable(task.args),
     runnable: mayRun(name),
     versions: sameName.map(versionOf),
@@ -49,6 +49,7 @@ const versionOf = ({
   dangerous,
   args,
   result,
+  exact,
 }: TaskOverview): TaskVersion => ({
   task,
   version: task.slice(task.lastIndexOf(':') + 1),
@@ -57,6 +58,6 @@ const versionOf = ({
   timeoutMs,
   idempotent,
   ...(dangerous === undefined ? {} : { dangerous }),
-  args: usable(args),
-  result: usable(result),
+  args: usable(exact?.args ?? args),
+  result: usable(exact?.result ?? result),
 })

@@ -21,7 +21,12 @@ const without = (overview: Overview, { sees }: Rights): Overview => {
   return {
     ...overview,
     tasks: overview.tasks.filter(({ task }) => sees(task)),
-    workers: overview.workers.map(worker => ({ ...worker, tasks: seen(worker.tasks), totals: seen(worker.totals) })),
+    workers: overview.workers.map(({ tasks, totals, jobs, ...worker }) => ({
+      ...worker,
+      tasks: seen(tasks),
+      totals: seen(totals),
+      jobs: seen(jobs),
+    })),
     unanswered: overview.unanswered.filter(({ task }) => sees(task)),
     // Names of keys have names of tasks in them.
     unreadable: [],

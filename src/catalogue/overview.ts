@@ -1,4 +1,4 @@
-import { CallerSum, type Load, LoadSum, type TaskCaller, type WorkerRecord } from '../figures/load.ts'
+import { type Buckets, CallerSum, type Load, LoadSum, type TaskCaller, type WorkerRecord } from '../figures/load.ts'
 import { addCounts, type Counts, noCounts } from '../figures/task-stats.ts'
 import { nowMsOf } from '../redis/client.ts'
 import type { Redis } from '../redis/connection.ts'
@@ -28,6 +28,8 @@ export interface TaskOverview extends TaskCard {
   conflict: boolean
   /** Figures of the last minute, from all live workers of these queues and from hubs. */
   load: Load
+  /** The same figures as counts that can be added up, from workers alone. */
+  buckets: Buckets
   /** Calls that ended since the start of each of these workers. */
   totals: Counts
   /** The calling services, busiest first. */
@@ -41,6 +43,8 @@ export interface WorkerOverview extends LiveWorker {
   load: Load
   /** Calls that ended since its start, by task. */
   totals: Record<string, Counts>
+  /** Of these the runs of jobs. */
+  jobs: Record<string, Counts>
 }
 
 /** The registry and the queues at one moment. */
@@ -91,6 +95,7 @@ export const readOverview = async (client: Redis, keys: Keys, kept?: KeptCards):
       live: liveIds.has(worker.id),
       load: loadOf([worker], sums),
       totals: totalsOf(records.get(worker.id)),
+      jobs: totalsOf(records.get(worker.id), 'jobs'),
     }))
     .sort(byQueueAndHost)
   const live = workers.filter(worker => worker.live)
@@ -192,8 +197,8 @@ const loadOf = (
   return sum.load()
 }
 
-const totalsOf = (record: WorkerRecord | undefined): Record<string, Counts> =>
-  Object.fromEntries([...(record?.tasks ?? [])].map(([task, { totals }]) => [task, totals]))
+const totalsOf = (record: WorkerRecord | undefined, which: 'totals' | 'jobs' = 'totals'): Record<string, Counts> =>
+  Object.fromEntries([...(record?.tasks ?? [])].map(([task, counts]) => [task, counts[which]]))
 
 const isServing = ({ stats }: WorkerOverview): boolean => stats?.draining !== true
 
@@ -229,6 +234,7 @@ const taskOverview = (
     addCounts(totals, counted.totals)
     callers.add(counted, record.ms)
   }
+  const buckets = sum.buckets()
   for (const { code, lastMinute } of unansweredBy.get(task) ?? []) sum.addUnanswered(code, lastMinute)
   return {
     ...card,
@@ -247,6 +253,7 @@ const taskOverview = (
     ),
     conflict: places.some(({ digests }) => digests.size > 1),
     load: sum.load(),
+    buckets,
     totals,
     callers: callers.list(),
   }

@@ -44,6 +44,8 @@ interface Declared {
 export interface RegistrarOptions {
   keys: Keys
   queue: Queue
+  /** Those of one worker share it. */
+  writes: FieldWrites
   /** Those to be declared in this queue. */
   tasks(): readonly Task[]
   /** Whether the same worker serves that queue, too. */
@@ -66,6 +68,35 @@ const forgetWorkerMs = 3600_000
 /** Hashes with a field for each worker. */
 const ofWorkers = ['stats', 'taskStats', 'slow', 'failures', 'workers'] as const
 type OfWorkers = (typeof ofWorkers)[number]
+
+const setField = async (client: Redis, hash: string, ...fields: string[]): Promise<void> => {
+  await command(client, 'hset', hash, ...fields)
+}
+
+interface Pending {
+  fields: string[]
+  written: Promise<void>
+}
+
+/** Writes fields of hashes. Fields for one hash that are set in one tick share a command, so that many queues cost no more than one. */
+export class FieldWrites {
+  readonly #pending = new Map<string, Pending>()
+
+  readonly set = (client: Redis, hash: string, field: string, text: string): Promise<void> => {
+    const pending = this.#pending.get(hash)
+    if (pending) {
+      pending.fields.push(field, text)
+      return pending.written
+    }
+    const fields = [field, text]
+    const written = Promise.resolve().then(() => {
+      this.#pending.delete(hash)
+      return setField(client, hash, ...fields)
+    })
+    this.#pending.set(hash, { fields, written })
+    return written
+  }
+}
 
 /**
  * The one writer of the registry: publishes what one worker provides, its tasks and its card once per identity, its statistics
@@ -137,9 +168,11 @@ export class Registrar {
   }
 
   async #write(client: Redis, workerId: string, texts: { [hash in OfWorkers]?: string | undefined }): Promise<void> {
-    const { keys } = this.#options
+    const { keys, writes } = this.#options
     const given = ofWorkers.filter(hash => texts[hash] !== undefined)
-    await Promise.all(given.map(hash => command(client, 'hset', keys[hash], workerId, texts[hash]!)))
+    // A card goes at once: task cards are to come behind it.
+    const set = texts.workers === undefined ? writes.set : setField
+    await Promise.all(given.map(hash => set(client, keys[hash], workerId, texts[hash]!)))
   }
 
   /**

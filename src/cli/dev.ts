@@ -14,6 +14,8 @@ import { onStopSignals } from './stop-signals.ts'
 
 /** Stands for none that somebody named. */
 const ownRedis = 'redis://own.invalid'
+/** Also where a program shows the log, as an editor does: whoever develops reads it. */
+const forPeople = { logFormat: 'pretty' } as const
 
 const run = async (invocation: Invocation): Promise<number> => {
   const part = thisPart()
@@ -24,6 +26,7 @@ const run = async (invocation: Invocation): Promise<number> => {
   const settings = settingsOf('worker', devCommand, invocation, 'info', {
     redis: ownRedis,
     namespace: String(namespace),
+    ...forPeople,
   })
   if (part === 'worker') return (await import('./dev-worker.ts')).serveForDev(invocation.positionals, settings)
   return new Dev(invocation, settings).run()
@@ -129,7 +132,7 @@ class Dev {
   }
 
   async #pages(redis: string): Promise<void> {
-    const given = settingsOf('registry', devCommand, this.#invocation, 'warn')
+    const given = settingsOf('registry', devCommand, this.#invocation, 'warn', forPeople)
     const start = async (port: number) => {
       const { startRegistry } = await loadRegistryPackage('The pages are', this.#invocation.host.cwd)
       const { namespace } = this.#settings
@@ -204,7 +207,13 @@ export const devCommand: Command = {
       setting: 'logLevel',
       fallback: 'info',
     },
-    { flag: 'log-format', value: 'format', about: 'json, pretty, or auto: pretty on a terminal', setting: 'logFormat' },
+    {
+      flag: 'log-format',
+      value: 'format',
+      about: 'pretty, json, or auto: json unless on a terminal',
+      setting: 'logFormat',
+      fallback: "'pretty'",
+    },
   ],
   examples: [
     { line: 'pshub dev tasks.mjs', about: 'open the printed address, and edit' },

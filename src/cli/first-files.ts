@@ -50,7 +50,7 @@ const compilerOf: Record<Language, object> = {
 const manifestOf: Record<Language, { scripts: Record<string, string>; [field: string]: unknown }> = {
   ts: {
     scripts: { dev: 'pshub dev tasks.ts', test: 'node --import tsx --test tasks.test.ts', check: 'tsc' },
-    dependencies: { zod: '^4.1.0' },
+    dependencies: { zod: '^4.2.0' },
     devDependencies: {
       '@types/node': '^20.19.0',
       tsx: '^4.20.0',

@@ -1,7 +1,7 @@
 import type { WorkerOverview } from '../catalogue/overview.ts'
 import { readWorkerLook, type WorkerLook } from '../figures/worker-look.ts'
 import { askedForMs, askWorker } from '../queue/inspect.ts'
-import { HubError } from '../wire/errors.ts'
+import { ConfigError, HubError } from '../wire/errors.ts'
 import { Unreadable } from '../wire/foreign.ts'
 import { newId } from '../wire/ids.ts'
 import { makeKeys } from '../wire/keys.ts'
@@ -20,6 +20,7 @@ const run = async (invocation: Invocation): Promise<number> => {
   const { workers } = await readRegistry(settings)
   const keys = makeKeys(settings.namespace)
   const asked = workersOf(workers, positionals[0]!)
+  for (const worker of asked) refuseDeaf(worker)
   const looks = await withRedis(settings, connection =>
     Promise.all(
       asked.map(async ({ id, queue }) => {
@@ -32,6 +33,17 @@ const run = async (invocation: Invocation): Promise<number> => {
   if (flags.json !== undefined) output.json(looks)
   else for (const line of looks.flatMap(lookLines)) output.out.line(line)
   return exitCodes.ok
+}
+
+/** Clients of these languages do not answer. One of a language that is not known here may. */
+const deafClients = /^pshub-(python|ruby)\//
+
+const refuseDeaf = ({ id, client, host, pid }: WorkerOverview): void => {
+  const [, language] = deafClients.exec(client) ?? []
+  if (language === undefined) return
+  throw new ConfigError(
+    `Worker ${shortId(id)} is written in ${language === 'python' ? 'Python' : 'Ruby'}, and only workers in Node answer pshub inspect. On ${host} run: kill -TTIN ${pid}`,
+  )
 }
 
 /** Anybody may have answered. */
@@ -47,7 +59,7 @@ const lookOf = (id: string, answer: string): WorkerLook => {
 const unanswered = (id: string): HubError =>
   new HubError(
     'Timeout',
-    `Worker ${shortId(id)} did not answer within ${askedForMs / 1000} s. It may be cut off from Redis, stopped (SIGSTOP), blocked inside of native code, or of another language: kill -TTIN its pid, on its host.`,
+    `Worker ${shortId(id)} did not answer within ${askedForMs / 1000} s. It may be cut off from Redis, stopped (SIGSTOP) or blocked inside native code. On its host run: kill -TTIN <pid>`,
   )
 
 /** A process of several queues is a worker for each of them. @throws HubError where there is none, or several processes */
@@ -84,7 +96,7 @@ export const inspectCommand: Command = {
   exitCodes: {
     0: 'it answered',
     1: 'Redis refused',
-    2: 'the command line or a setting is wrong',
+    2: 'the command line or a setting is wrong, or the worker is written in Python or Ruby',
     3: 'there is no such worker, or Redis could not be reached',
     4: 'it did not answer',
   },

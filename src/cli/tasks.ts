@@ -1,5 +1,6 @@
 import type { Overview, TaskOverview } from '../catalogue/overview.ts'
 import { describeTarget } from '../redis/target.ts'
+import { asWritten } from '../task/card.ts'
 import { nearNames } from '../wire/text/near-names.ts'
 import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
@@ -54,9 +55,6 @@ const columns = (tasks: readonly TaskOverview[]): Column<TaskOverview>[] => [
 const firstLine = (description: string): string =>
   (description.trim().split(/[\r\n]/, 1)[0] ?? '').replace(/^#+\s+/, '')
 
-/** With the numbers of its schemas as they were written. */
-const asWritten = ({ exact, ...task }: TaskOverview): TaskOverview => ({ ...task, ...exact })
-
 const run = async (invocation: Invocation): Promise<number> => {
   const { positionals, flags, output } = invocation
   const settings = settingsOf('hub', tasksCommand, invocation, 'silent')
@@ -66,7 +64,7 @@ const run = async (invocation: Invocation): Promise<number> => {
   const exact = tasks.find(({ task }) => task === wanted)
   warn(output.err, unreadableOf(overview))
   if (flags.json !== undefined) output.json((exact ? [exact] : tasks).map(asWritten))
-  else if (exact) writeTask(exact, overview, output.out)
+  else if (exact) writeTask(asWritten(exact), overview, output.out)
   else if (tasks.length > 0) {
     writeTable(output.out, columns(tasks), tasks)
     warnOfConflicts(tasks, output)

@@ -7,13 +7,13 @@ import { isId } from '../wire/keys.ts'
 import { settingsOf, UsageError } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { exitCodes } from './exit-codes.ts'
-import { formatMs } from './figures.ts'
 import { withHub } from './hub-session.ts'
 import { ago, until } from './jobs.ts'
 import { jsonOption } from './options.ts'
 import type { Sink } from './output.ts'
 import { formatTime } from './pause.ts'
 import { printable } from './printable.ts'
+import { triesOf, tryLine } from './tries.ts'
 
 /** All that there is of one id. */
 interface Traced {
@@ -99,24 +99,9 @@ const write = (id: string, { nowMs, job, place, failures, slow }: Traced, sink: 
     moment('ended', job.endedMs)
     if (job.worker !== undefined) line('worker', job.worker)
     if (job.key !== undefined) line('key', job.key)
-    if (job.tries > 0) line('failed', `${job.tries} ${job.tries === 1 ? 'time' : 'times'}`)
-    for (const { code, message } of job.errors) line('failure', `${code}: ${message}`)
+    if (job.tries > 0) line('failures', String(job.tries))
   }
-  for (const { at, code, message, execUs, host, pid, queue } of failures)
-    line(
-      'failed',
-      `${ago(nowMs, at / 1000)} on ${host}/${pid} of queue ${queue}, after ${formatMs(execUs)} ms: ${code}: ${message}`,
-    )
-  for (const { at, us, totalUs, code, host, pid, queue, loopMs } of slow) {
-    line(
-      'ended',
-      `${code ?? 'ok'}, ${ago(nowMs, at / 1000)} on ${host}/${pid} of queue ${queue}, in ${formatMs(totalUs)} ms`,
-    )
-    line(
-      'phases',
-      `backlog ${formatMs(us.backlog)} ms, queue ${formatMs(us.queue)} ms, exec ${formatMs(us.exec)} ms; the event loop was blocked for ${loopMs} ms`,
-    )
-  }
+  for (const each of triesOf(job?.errors ?? [], failures, slow)) line(...tryLine(each, nowMs))
 }
 
 export const traceCommand: Command = {
@@ -125,7 +110,7 @@ export const traceCommand: Command = {
   summary: 'show everything about one call or job',
   about: [
     'Searches everywhere for an id from an error, a log or pshub enqueue. It shows where the request waits and how ' +
-      'many are before it, which worker holds it, the state and failures of a job, and how it ended with its phases, ' +
+      'many are before it, which worker holds it, the state of a job, and each try with its phases, ' +
       'if it is among the failures of the last hour (the last ten of a task on each worker) or the slowest calls of ' +
       'the last five minutes.',
     'A call that succeeded quickly leaves no trace. An untracked job is found while it waits, runs, or is dead.',

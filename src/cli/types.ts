@@ -50,7 +50,7 @@ export const typesCommand: Command = {
     'Prints a module of types: the arguments and the result of each task with a live worker, and Tasks, which types ' +
       'a hub: new Hub<Tasks>(). The compiler then rejects a wrong argument, an unknown field of a result and an ' +
       'unknown task. The last line holds the schemas, for --check.',
-    '--python prints a stub with TypedDicts for each task, and a protocol TypedHub.',
+    '--python prints a stub with TypedDicts for each task, and Tasks, the type of hub.tasks.',
     '--check writes nothing: it compares the file with the live tasks, or with those of --from. It fails if a task ' +
       'is gone, valid arguments are now rejected, or a result may have new values: such a change breaks callers that ' +
       'were compiled with the file.',

@@ -75,6 +75,20 @@ export class Histogram {
     if (value > this.#max) this.#max = value
   }
 
+  /** How many values are at most each of these bounds, which ascend, and at the end how many there are. A value counts as the middle of its bucket. */
+  within(bounds: readonly number[]): number[] {
+    const counts = new Array<number>(bounds.length).fill(0)
+    let at = 0
+    let sum = 0
+    this.#counts.forEach((count, index) => {
+      if (count === 0) return
+      const middle = middleOf(this.#from + index)
+      while (at < bounds.length && middle > bounds[at]!) counts[at++] = sum
+      sum += count
+    })
+    return [...counts.fill(sum, at), this.#count]
+  }
+
   /** Adds what another one recorded. */
   add(other: Histogram): void {
     if (other.#count === 0) return

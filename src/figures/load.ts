@@ -15,6 +15,18 @@ export interface Waits {
   max: number
 }
 
+/** Upper bounds of the buckets of metrics, in microseconds: from half a millisecond to five minutes. */
+export const boundsUs: readonly number[] = [
+  ...[500, 1000, 2500, 5000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000],
+  ...[1e6, 2.5e6, 5e6, 10e6, 30e6, 60e6, 300e6],
+]
+
+/** For each phase the number of waits of the last minute within each of `boundsUs`, then of all waits; and their sum in microseconds. */
+export type Buckets = Record<keyof Phases, { counts: number[]; sum: number }> & {
+  /** Requests that ended, run or not. */
+  ended: number
+}
+
 /** Figures of the last minute, from all live workers and, for calls without a reply from a worker, from hubs. */
 export interface Load {
   /** That ended on workers. */
@@ -34,6 +46,8 @@ export interface Load {
 /** What one task did on one worker, as the registry says. */
 export interface TaskRecord {
   totals: Counts
+  /** Of these the runs of jobs. */
+  jobs: Counts
   /** Calls by calling service, since the worker's start. */
   callers: ReadonlyMap<string, number>
   window: TaskWindow | undefined
@@ -75,6 +89,13 @@ export class LoadSum {
     addCounts(this.#counts, other.#counts)
     for (const phase of phaseNames) this.#us[phase].add(other.#us[phase])
     this.#callsPerSecond += other.#callsPerSecond
+  }
+
+  /** How many of these waits are within each bound. */
+  buckets(): Buckets {
+    const us = this.#us
+    const within = (phase: keyof Phases) => ({ counts: us[phase].within(boundsUs), sum: us[phase].sum })
+    return { ended: countOf(this.#counts), backlog: within('backlog'), queue: within('queue'), exec: within('exec') }
   }
 
   load(): Load {
@@ -153,8 +174,13 @@ export const parseWorkerRecord = (value: unknown, own: Record<string, unknown>):
   for (const [name, record] of Object.entries(value.tasks)) {
     const totals = Object.hasOwn(own, name) ? countsOf(record) : undefined
     if (!totals) continue
-    const { callers, window } = record as { callers?: unknown; window?: unknown }
-    tasks.set(name, { totals, callers: callersOf(callers), window: isTimed ? windowOf(window) : undefined })
+    const { jobs, callers, window } = record as { jobs?: unknown; callers?: unknown; window?: unknown }
+    tasks.set(name, {
+      totals,
+      jobs: countsOf(jobs) ?? noCounts(),
+      callers: callersOf(callers),
+      window: isTimed ? windowOf(window) : undefined,
+    })
   }
   return { ms: isTimed ? ms : 1, tasks, others: isTimed ? windowOf(value.others) : undefined }
 }

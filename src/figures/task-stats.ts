@@ -30,6 +30,8 @@ export interface WindowJson extends Counts {
 
 /** Counts since the worker's start, and the last minute where there was anything in it. */
 export interface TaskStatsJson extends Counts {
+  /** Of these the runs of jobs, as `ok`, `rejected` and `failed`. Absent without any. */
+  jobs?: Counts
   /** All these calls by `from`, `""` if absent. At most 20 names; the others count as `*`. Absent without room. */
   callers?: CallersJson
   /** The same for the last `ms`, and in `us` histograms (section 11.2) of the phases of section 6. Absent if nothing ended. */
@@ -66,6 +68,7 @@ interface Slice extends CallerSlice {
 interface TaskRecord {
   readonly task: string
   readonly totals: Counts
+  jobs: Counts | undefined
   readonly callers: Callers
   /** Name, totals and callers as JSON, without the brace at the end; made anew only when something ended. */
   totalsText: string | undefined
@@ -89,9 +92,9 @@ export class TaskStats {
     this.#startedAt = now
   }
 
-  /** A call that ran. `error` is undefined when it ended well, `from` is the calling service, '' when it gave no name. */
-  ran(task: string, error: Judged | undefined, us: Phases, now: number, from = ''): void {
-    const slice = this.#count(task, error, now, from)
+  /** A request that ran. `error` is undefined when it ended well, `from` is the calling service, '' when it gave no name. */
+  ran(task: string, error: Judged | undefined, us: Phases, now: number, from = '', isJob = false): void {
+    const slice = this.#count(task, error, now, from, isJob)
     slice.us.backlog.record(us.backlog)
     slice.us.queue.record(us.queue)
     slice.us.exec.record(us.exec)
@@ -128,12 +131,12 @@ export class TaskStats {
     const others = rest.length === 0 ? '' : `,"others":${JSON.stringify(windowOf(rest))}`
     const tasks: string[] = []
     for (const record of this.#records.values()) {
-      const { task, totals, callers, slices } = record
+      const { task, totals, jobs, callers, slices } = record
       const window = texts.get(record)
       if (window === undefined && length > maxLength) continue
-      record.totalsText ??= totalsText(task, { ...totals, callers: callers.totals(slices) })
+      record.totalsText ??= totalsText(task, { ...totals, jobs, callers: callers.totals(slices) })
       // Names may be long and made up: they must not make all of it too long to be read.
-      const own = length > maxLength ? totalsText(task, totals) : record.totalsText
+      const own = length > maxLength ? totalsText(task, { ...totals, jobs }) : record.totalsText
       const text = `${own}${window === undefined ? '' : `,"window":${window}`}}`
       tasks.push(text)
       length += text.length
@@ -141,10 +144,10 @@ export class TaskStats {
     return `{"ms":${this.#coveredMs(now)},"tasks":{${tasks.join(',')}}${others}}`
   }
 
-  #count(task: string, error: Judged | undefined, now: number, from: string): Slice {
+  #count(task: string, error: Judged | undefined, now: number, from: string, isJob = false): Slice {
     let record = this.#records.get(task)
     if (!record) {
-      record = { task, totals: noCounts(), callers: new Callers(), totalsText: undefined, slices: [] }
+      record = { task, totals: noCounts(), jobs: undefined, callers: new Callers(), totalsText: undefined, slices: [] }
       this.#records.set(task, record)
     }
     record.totalsText = undefined
@@ -152,7 +155,9 @@ export class TaskStats {
     const slice = this.#sliceOf(record, this.#numberAt(now))
     record.callers.count(from, record.slices)
     const outcome = outcomeOf(error)
-    countCall(slice.counts, outcome, countCall(record.totals, outcome, error?.code))
+    const code = countCall(record.totals, outcome, error?.code)
+    countCall(slice.counts, outcome, code)
+    if (isJob) countCall((record.jobs ??= noCounts()), outcome, code)
     return slice
   }
 

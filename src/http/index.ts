@@ -1,6 +1,7 @@
 export {
   type HttpProblem,
   type ProblemDetails,
+  type ProblemOptions,
   problemOf,
   problemResponse,
   retryAfterOf,

@@ -16,6 +16,15 @@ export interface ProblemDetails {
   retryable: boolean
   /** From the error: `{ problems }` of invalid arguments, or the data of a worker's own code. */
   data?: unknown
+  /** The task that was called, and the id of the call: only with `detailed`. */
+  task?: string
+  id?: string
+}
+
+/** How much an answer says. */
+export interface ProblemOptions {
+  /** Always with `detail` and `data`, and with `task` and `id`: for visitors who may know the tasks of the hub, as those of the registry. */
+  detailed?: boolean
 }
 
 /** An error response for any framework. */
@@ -35,13 +44,13 @@ const isAboutRequest: ReadonlySet<ErrorCode> = new Set(['InvalidArgs', 'PayloadT
  * concern what the visitor sent, or if the handler chose a code of its own; otherwise it has the meaning of the code.
  * Log the error itself.
  */
-export const problemOf = (error: unknown): HttpProblem | undefined => {
+export const problemOf = (error: unknown, { detailed = false }: ProblemOptions = {}): HttpProblem | undefined => {
   if (!isHubError(error)) return undefined
-  const { code, kind, message, ran, retryable, data } = error
+  const { code, kind, message, ran, retryable, data, task, id } = error
   // Who makes an error may give it any, and no server sends those.
   const status = isFailedStatus(error.status) ? error.status : errorTable.TaskFailed.status
   const isOwn = code !== kind
-  const isTold = isOwn || isAboutRequest.has(kind)
+  const isTold = detailed || isOwn || isAboutRequest.has(kind)
   const wait = retryAfterOf(error)
   return {
     status,
@@ -57,7 +66,9 @@ export const problemOf = (error: unknown): HttpProblem | undefined => {
       code,
       ran,
       retryable,
-      ...(isTold && isJson(data) ? { data } : {}),
+      ...(isTold && (detailed ? data !== undefined : isJson(data)) ? { data } : {}),
+      ...(detailed && task !== undefined ? { task } : {}),
+      ...(detailed && id !== undefined ? { id } : {}),
     },
   }
 }

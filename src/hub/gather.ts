@@ -13,6 +13,9 @@ export type Gathered<T = unknown> =
   | { ok: true; value: T; ms: number; phases?: CallPhases | undefined }
   | { ok: false; error: HubError; ms: number; phases?: CallPhases | undefined }
 
+/** To the microsecond: what lies beyond is noise. */
+const msSince = (startedAt: number): number => Math.round((monotonicMs() - startedAt) * 1000) / 1000
+
 /** Makes all calls at once and resolves when each has settled, under the names they were given. Never rejects. */
 export const gatherCalls = async (
   calls: Readonly<Record<string, GatherEntry>>,
@@ -27,13 +30,13 @@ export const gatherCalls = async (
       for (const each of [options, own]) refuseHubOptions(`gather: '${name}'`, each, callOptionNames)
       const merged = { ...options, ...own }
       const value = await call(task, args, merged)
-      const ms = monotonicMs() - startedAt
+      const ms = msSince(startedAt)
       if (!merged.phases) return [name, { ok: true, value, ms }]
       const { result, phases } = value as WithPhases
       return [name, { ok: true, value: result, ms, phases }]
     } catch (thrown) {
       const error = thrown as HubError
-      const ms = monotonicMs() - startedAt
+      const ms = msSince(startedAt)
       return [name, error.phases ? { ok: false, error, ms, phases: error.phases } : { ok: false, error, ms }]
     }
   }

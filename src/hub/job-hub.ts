@@ -4,7 +4,7 @@ import { checkTimes, type ScheduleTimes } from '../jobs/cron.ts'
 import { DeadJobs } from '../jobs/dead.ts'
 import { type EnqueueOptions, entryOptionNames, refuseTimes, type ScheduleOptions } from '../jobs/enqueue-options.ts'
 import type { BatchOptions, ChainEntry, EnqueuedMany, EnqueueEntry, EnqueueManyOptions } from '../jobs/entries.ts'
-import type { Chain, Job, JobHost } from '../jobs/job.ts'
+import type { Chain, Job, JobHost, UntrackedJob } from '../jobs/job.ts'
 import { type JobDetails, type JobPlace, jobPlaceNames, readJobDetails } from '../jobs/job-details.ts'
 import type { JobKey } from '../jobs/job-key.ts'
 import { type Schedule, Schedules } from '../jobs/schedules.ts'
@@ -75,14 +75,28 @@ export abstract class JobHub<Tasks = AnyTasks> extends Onlooker {
    *
    * @param task as for call()
    * @param given the arguments, a JSON value that matches the schema of the task, by default {}; then options
-   * @returns the job, once it is in Redis
+   * @returns the job, once it is in Redis. Without `tracked`, `keepResultMs` or `unique` it has no `status()`, `result()` or `cancel()`
    * @throws HubError InvalidArgs, PayloadTooLarge, NoSuchTask (pass the queue if no worker has declared the task yet),
    *   NotEnqueued when Redis was unreachable for `timeoutMs`, OutcomeUnknown, HubClosed
    */
-  enqueue<A = unknown, R = unknown, T extends (keyof Tasks & string) | Declaration<never> = NoName<Tasks>>(
+  enqueue<
+    A = unknown,
+    R = unknown,
+    T extends (keyof Tasks & string) | Declaration<never> = NoName<Tasks>,
+    Tracked extends boolean | undefined = undefined,
+    Kept extends number | undefined = undefined,
+    Unique extends EnqueueOptions['unique'] = undefined,
+  >(
     task: T | Declaration<A, R>,
-    ...given: Given<ArgsUnder<Tasks, T, A>, EnqueueOptions>
-  ): Promise<Job<ResultUnder<Tasks, T, R>>>
+    ...given: Given<
+      ArgsUnder<Tasks, T, A>,
+      EnqueueOptions & { tracked?: Tracked; keepResultMs?: Kept; unique?: Unique }
+    >
+  ): Promise<
+    [Tracked, Kept, Unique] extends [false | undefined, undefined, false | undefined]
+      ? UntrackedJob
+      : Job<ResultUnder<Tasks, T, R>>
+  >
   async enqueue(task: Called, args: unknown = {}, options: EnqueueOptions = {}): Promise<Job> {
     return this.#enqueue({ task: nameOf(task), args: serialized(task, args), options })
   }

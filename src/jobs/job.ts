@@ -245,6 +245,9 @@ export class Job<R = unknown> {
   }
 }
 
+/** A job without a record: enqueue it with `tracked: true` to have its `status()`, `result()` and `cancel()`. */
+export type UntrackedJob = Pick<Job, 'id' | 'task' | 'queue' | 'isTwin'>
+
 /** A step of a chain: `pending` until the steps before it have succeeded. */
 export type StepStatus = JobStatus | { id: string; queue: string; task: string; state: 'pending' }
 

@@ -15,7 +15,7 @@ const unshown = new Set(['level', 'time', 'msg', 'pid'])
 
 /**
  * A line of the log for people: time of day, level, message, and the other fields behind it as `name=value`. Stacks follow on lines
- * of their own, indented. Whatever is in it, a terminal shows it and obeys none of it.
+ * of their own, indented, without pshub's frames. Whatever is in it, a terminal shows it and obeys none of it.
  *
  * @param line an object as JSON; what is none is given back
  */
@@ -43,8 +43,17 @@ export const prettyLine = (line: string, paint: Paint): string => {
 /** Of a field that is one, or of an error; as text or as a list of frames. */
 const stackOf = (key: string, value: unknown): string[] | undefined => {
   const stack = key === 'stack' ? value : (value as { stack?: unknown } | null)?.stack
-  if (typeof stack === 'string') return stack.split('\n')
+  if (typeof stack === 'string') return withoutOurFrames(stack.split('\n'))
   return Array.isArray(stack) ? stack.map(String) : undefined
+}
+
+/** Frames of the installed package, and the one that Node puts below each await. */
+const ourFrame = /^\s+at .*([\\/]node_modules[\\/]pshub(-registry)?[\\/]dist[\\/]|\bprocessTicksAndRejections\b)/
+
+/** Where a handler failed is in its author's files. An error with no frame of theirs keeps all of its own. */
+const withoutOurFrames = (lines: string[]): string[] => {
+  const theirs = lines.filter(line => !ourFrame.test(line))
+  return theirs.some(line => /^\s+at /.test(line)) ? theirs : lines
 }
 
 const restOf = (value: unknown): object | undefined => {

@@ -1,18 +1,18 @@
 import type { WorkerStats } from '../catalogue/cards.ts'
 import type { Overview, QueueOverview, TaskOverview, WorkerOverview } from '../catalogue/overview.ts'
-import { noCounts } from '../figures/task-stats.ts'
-import { outcomeOf } from '../wire/errors.ts'
+import { boundsUs } from '../figures/load.ts'
+import { MetricTotals } from './metric-totals.ts'
 
-/** What is known under these values of the labels; undefined where nothing is. */
-type Sample = readonly [values: readonly string[], value: number | boolean | undefined]
+/** What is known under these values of the labels; undefined where nothing is. `part` is behind the name, of a histogram. */
+type Sample = readonly [values: readonly string[], value: number | boolean | undefined, part?: string]
 type Told = Pick<Overview, 'tasks' | 'queues' | 'workers' | 'unanswered'>
 
 interface Metric {
-  type: 'counter' | 'gauge'
+  type: 'counter' | 'gauge' | 'histogram'
   help: string
-  /** In this order in each sample. */
+  /** In this order in each sample; those of a histogram's buckets have `le`, too. */
   labels: readonly string[]
-  samples(told: Told): Sample[]
+  samples(told: Told, totals: MetricTotals): Sample[]
 }
 
 const metric = (type: Metric['type'], help: string, labels: string[], samples: Metric['samples']): Metric => ({
@@ -22,32 +22,64 @@ const metric = (type: Metric['type'], help: string, labels: string[], samples: M
   samples,
 })
 
+/** The tasks of this reading: it may be without some, which who asks may not see, and says nothing of those that are gone. */
+const seenIn = ({ tasks, workers, unanswered }: Told): ReadonlySet<string> =>
+  new Set([...[...tasks, ...unanswered].map(({ task }) => task), ...workers.flatMap(({ tasks }) => Object.keys(tasks))])
+
+const taskCounter = (help: string, labels: string[], counter: 'calls' | 'jobs' | 'unanswered') =>
+  metric('counter', help, labels, (told, totals) => {
+    const seen = seenIn(told)
+    return totals
+      .counted(counter)
+      .flatMap(({ labels, count }): Sample[] => (seen.has(labels[1]!) ? [[labels, count]] : []))
+  })
+
+const counter = (help: string, labels: string[], counter: 'jobRuns' | 'malformed' | 'unserved') =>
+  metric('counter', help, labels, (_told, totals) =>
+    totals.counted(counter).map(({ labels, count }) => [labels, count]),
+  )
+
 const ofTasks = (help: string, labels: string[], samples: (task: TaskOverview) => Sample[]) =>
   metric('gauge', help, labels, ({ tasks }) => tasks.flatMap(samples))
 
 const ofQueues = (help: string, value: (queue: QueueOverview) => Sample[1]) =>
   metric('gauge', help, ['queue'], ({ queues }) => queues.map(each => [[each.queue], value(each)]))
 
-const workerLabels = ['queue', 'worker', 'host', 'pid']
-const labelsOf = ({ queue, id, host, pid }: WorkerOverview) => [queue, id, host, String(pid)]
+/** Of the workers of a queue on one host, which have one series together: their ids are new with each start. */
+const ofHosts = (help: string, value: (workers: WorkerOverview[]) => Sample[1]) =>
+  metric('gauge', help, ['queue', 'host'], ({ workers }) => {
+    const groups = new Map<string, WorkerOverview[]>()
+    for (const worker of workers) {
+      const key = JSON.stringify([worker.queue, worker.host])
+      groups.set(key, [...(groups.get(key) ?? []), worker])
+    }
+    return [...groups.values()].map(group => [[group[0]!.queue, group[0]!.host], value(group)])
+  })
 
-const ofWorkers = (type: Metric['type'], help: string, value: (worker: WorkerOverview) => Sample[1]) =>
-  metric(type, help, workerLabels, ({ workers }) => workers.map(each => [labelsOf(each), value(each)]))
+/** What live workers say, as one number; undefined where none says anything. */
+const ofLive = (
+  help: string,
+  value: (stats: WorkerStats, worker: WorkerOverview) => number | undefined,
+  together: (values: number[]) => number,
+) =>
+  ofHosts(help, workers => {
+    const values = workers.flatMap(worker => (worker.live && worker.stats ? (value(worker.stats, worker) ?? []) : []))
+    return values.length === 0 ? undefined : together(values)
+  })
 
-const ofLiveWorkers = (type: Metric['type'], help: string, value: (stats: WorkerStats) => Sample[1]) =>
-  ofWorkers(type, help, ({ live, stats }) => (live && stats ? value(stats) : undefined))
+const sum = (values: number[]): number => values.reduce((total, value) => total + value, 0)
+const largest = (values: number[]): number => Math.max(...values)
 
-const quantiles = [
-  ['0.5', 'p50'],
-  ['0.95', 'p95'],
-  ['0.99', 'p99'],
-  ['1', 'max'],
-] as const
+const bounds = [...boundsUs.map(us => String(us / 1e6)), '+Inf']
 
-const waitsOf = ({ queue, task, load }: TaskOverview): Sample[] =>
-  Object.entries(load.us).flatMap(([phase, waits]) =>
-    quantiles.map(([quantile, name]): Sample => [[queue, task, phase, quantile], waits && waits[name] / 1e6]),
-  )
+const waitsOf = (told: Told, totals: MetricTotals): Sample[] => {
+  const seen = seenIn(told)
+  return totals.waits().flatMap(({ labels, waits: { counts, sumUs } }): Sample[] => {
+    if (!seen.has(labels[1]!)) return []
+    const buckets = counts.map((count, at): Sample => [[...labels, bounds[at]!], count, '_bucket'])
+    return [...buckets, [labels, sumUs / 1e6, '_sum'], [labels, counts.at(-1), '_count']]
+  })
+}
 
 /** A queue that lost its workers to another one is no alarm; a task without any is. */
 const taskWorkersOf = ({ queue, task, queues }: TaskOverview): Sample[] => {
@@ -55,66 +87,32 @@ const taskWorkersOf = ({ queue, task, queues }: TaskOverview): Sample[] => {
   return live.length === 0 ? [[[queue, task], 0]] : live.map(each => [[each.queue, task], each.workers])
 }
 
-const callsOf = ({ live, queue, id, tasks, totals }: WorkerOverview): Sample[] =>
-  Object.keys(live ? tasks : {}).flatMap(task => {
-    // From 0 on, because Prometheus does not count what a counter begins with: the first failure would not be seen.
-    const { ok, rejected, failed } = Object.hasOwn(totals, task) ? totals[task]! : noCounts()
-    const byOutcome = { ok: { ok }, rejected, failed: { TaskFailed: 0, ...failed } }
-    return Object.entries(byOutcome).flatMap(([outcome, counts]) =>
-      Object.entries(counts).map(([code, count]): Sample => [[queue, task, id, outcome, code], count]),
-    )
-  })
-
-const loopDelayOf = (worker: WorkerOverview): Sample[] => {
-  const { p99, max } = (worker.live ? worker.stats?.loopMs : undefined) ?? {}
-  return [
-    [[...labelsOf(worker), '0.99'], seconds(p99)],
-    [[...labelsOf(worker), '1'], seconds(max)],
-  ]
-}
-
-const jobsOf = (worker: WorkerOverview): Sample[] => {
-  const { ran, retried, dead, putOff } = (worker.live ? worker.stats?.jobs : undefined) ?? {}
-  const counts = { ran, retried, dead, put_off: putOff }
-  return Object.entries(counts).map(([outcome, count]): Sample => [[worker.queue, worker.id, outcome], count])
-}
-
-const latenessOf = (worker: WorkerOverview): Sample[] => {
-  const { p50, p99, max } = (worker.live ? worker.stats?.jobs?.lateMs : undefined) ?? {}
-  const quantiles = { '0.5': p50, '0.99': p99, '1': max }
-  return Object.entries(quantiles).map(([quantile, ms]) => [[...labelsOf(worker), quantile], seconds(ms)])
-}
-
 const seconds = (ms: number | undefined): number | undefined => (ms === undefined ? undefined : ms / 1000)
 
 /**
  * All metrics there are; the table in docs/measuring.md, the dashboard and the alert rules are tested against this one.
- *
- * Counters carry the id of the worker that counted. A sum over all workers would fall when one of them leaves, and
- * Prometheus takes a fall for a restart from 0 and counts what is left as new calls. Under an id a counter never falls; it
- * ends with its worker, and `sum without (worker) (rate(...))` is right all along. Host and pid would not do: in containers
- * all pids are 1, and one process may have several workers.
+ * No label has more values than there are queues, tasks, codes and hosts.
  */
 export const prometheusMetrics = {
-  pshub_calls_total: metric(
-    'counter',
-    "Calls that ended on a worker since it started, by outcome ('ok', 'rejected', 'failed') and code ('ok' or the error's).",
-    ['queue', 'task', 'worker', 'outcome', 'code'],
-    ({ workers }) => workers.flatMap(callsOf),
+  pshub_calls_total: taskCounter(
+    "Calls that ended on a worker, by outcome ('ok', 'rejected', 'failed') and code ('ok' or the error's).",
+    ['queue', 'task', 'outcome', 'code'],
+    'calls',
   ),
-  pshub_unanswered_total: metric(
-    'counter',
+  pshub_job_runs_total: taskCounter(
+    'Runs of jobs that ended, in the same way; a job that is retried runs more than once.',
+    ['queue', 'task', 'outcome', 'code'],
+    'jobs',
+  ),
+  pshub_unanswered_total: taskCounter(
     "Calls that ended in a hub without a reply from a worker, by outcome ('rejected', 'failed') and code.",
-    ['queue', 'task', 'hub', 'outcome', 'code'],
-    ({ unanswered }) =>
-      unanswered.map(({ queue = '', task, hub, code, count }) => [
-        [queue, task, hub, outcomeOf({ code }), code],
-        count,
-      ]),
+    ['queue', 'task', 'outcome', 'code'],
+    'unanswered',
   ),
-  pshub_wait_seconds: ofTasks(
-    'Duration of calls of the last minute by phase: backlog (in Redis), queue (in a worker with a blocked event loop), exec (the handler). Quantile 1 is the longest.',
-    ['queue', 'task', 'phase', 'quantile'],
+  pshub_wait_seconds: metric(
+    'histogram',
+    'How long calls and runs of jobs took, by phase: backlog (in Redis), queue (in a worker with a blocked event loop), exec (the handler).',
+    ['queue', 'task', 'phase'],
     waitsOf,
   ),
   pshub_task_workers: ofTasks('Live workers that provide a task.', ['queue', 'task'], taskWorkersOf),
@@ -161,71 +159,81 @@ export const prometheusMetrics = {
     "Share of the slots' time that was used in the last minute, 0 to 1.",
     ({ busyShare }) => busyShare,
   ),
-  pshub_worker_up: ofWorkers('gauge', '1 while its lease holds; 0 when it crashed or is cut off.', ({ live }) => live),
-  pshub_worker_draining: ofLiveWorkers(
-    'gauge',
-    '1 while it is stopping and finishes its running requests.',
-    ({ draining }) => draining,
+  pshub_worker_up: ofHosts('Live workers of a queue on a host.', workers => workers.filter(({ live }) => live).length),
+  pshub_worker_lost: ofHosts(
+    'Workers that crashed or are cut off, up to an hour ago: their lease ended before they left.',
+    workers => workers.filter(({ live }) => !live).length,
   ),
-  pshub_worker_slots: ofWorkers('gauge', 'Requests it runs at once.', ({ live, slots }) => (live ? slots : undefined)),
-  pshub_worker_busy: ofLiveWorkers('gauge', 'Requests it runs now.', ({ busy }) => busy),
-  pshub_worker_busy_ratio: ofLiveWorkers(
-    'gauge',
-    "Share of its slots' time that was used in the last minute, 0 to 1.",
+  pshub_worker_draining: ofLive(
+    'Workers that are stopping and finish their running requests.',
+    ({ draining }) => Number(draining),
+    sum,
+  ),
+  pshub_worker_slots: ofLive('Requests that the workers run at once.', (_stats, { slots }) => slots, sum),
+  pshub_worker_busy: ofLive('Requests that the workers run now.', ({ busy }) => busy, sum),
+  pshub_worker_busy_ratio: ofLive(
+    "Share of a worker's slots' time that was used in the last minute, 0 to 1; of the busiest.",
     ({ busyShare }) => busyShare,
+    largest,
   ),
-  pshub_worker_loop_delay_seconds: metric(
-    'gauge',
-    'Delay of its event loop in the last minute. Quantile 1 is the longest.',
-    [...workerLabels, 'quantile'],
-    ({ workers }) => workers.flatMap(loopDelayOf),
+  pshub_worker_loop_delay_seconds: ofLive(
+    'Longest delay of an event loop in the last minute.',
+    ({ loopMs }) => seconds(loopMs?.max),
+    largest,
   ),
-  pshub_worker_resident_memory_bytes: ofLiveWorkers('gauge', 'Memory of its process.', ({ rssBytes }) => rssBytes),
-  pshub_worker_last_beat_timestamp_seconds: ofWorkers(
-    'gauge',
-    'Last heartbeat, on the clock of Redis, since 1970.',
-    ({ stats }) => seconds(stats?.seen),
+  pshub_worker_resident_memory_bytes: ofLive('Memory of their processes.', ({ rssBytes }) => rssBytes, sum),
+  pshub_worker_last_beat_timestamp_seconds: ofHosts('Latest heartbeat, on the clock of Redis, since 1970.', workers => {
+    const seen = workers.flatMap(({ stats }) => stats?.seen ?? []).filter(Number.isFinite)
+    return seen.length === 0 ? undefined : largest(seen) / 1000
+  }),
+  pshub_worker_job_lateness_seconds: ofLive(
+    'Longest delay between due time and start of a job of the last minute.',
+    ({ jobs }) => seconds(jobs?.lateMs?.max),
+    largest,
   ),
-  pshub_worker_jobs_total: metric(
-    'counter',
-    "Jobs since it started, by outcome: each try 'ran'; some were 'retried', 'put_off' (delayed) or are 'dead'.",
-    ['queue', 'worker', 'outcome'],
-    ({ workers }) => workers.flatMap(jobsOf),
+  pshub_worker_jobs_total: counter(
+    "Jobs by outcome: each try 'ran'; some were 'retried', 'put_off' (delayed) or are 'dead'.",
+    ['queue', 'outcome'],
+    'jobRuns',
   ),
-  pshub_worker_job_lateness_seconds: metric(
-    'gauge',
-    'Delay between due time and start of its jobs of the last minute. Quantile 1 is the longest.',
-    [...workerLabels, 'quantile'],
-    ({ workers }) => workers.flatMap(latenessOf),
+  pshub_worker_malformed_total: counter(
+    'List entries that were dropped because they were not requests.',
+    ['queue', 'host'],
+    'malformed',
   ),
-  pshub_worker_malformed_total: ofLiveWorkers(
-    'counter',
-    'List entries that it dropped because they were not requests.',
-    ({ counters }) => counters.malformed,
-  ),
-  pshub_worker_unserved_total: ofLiveWorkers(
-    'counter',
-    'Requests without a deadline that it ended because no worker has their task.',
-    ({ counters }) => counters.unserved,
+  pshub_worker_unserved_total: counter(
+    'Requests without a deadline that were ended because no worker has their task.',
+    ['queue', 'host'],
+    'unserved',
   ),
 } as const satisfies Record<string, Metric>
 
-/** What an overview says, in Prometheus' text format 0.0.4: serve it as `text/plain; version=0.0.4; charset=utf-8`. */
-export const prometheusText = (told: Told): string =>
+/**
+ * What an overview says, in Prometheus' text format 0.0.4: serve it as `text/plain; version=0.0.4; charset=utf-8`.
+ * @param totals to which each overview was added; without them counters are the sum of what live workers counted, which falls when one leaves
+ */
+export const prometheusText = (told: Told, totals: MetricTotals = totalsOf(told)): string =>
   Object.entries(prometheusMetrics)
-    .map(([name, metric]) => textOf(name, metric, told))
+    .map(([name, metric]) => textOf(name, metric, told, totals))
     .join('')
 
-const textOf = (name: string, { type, help, labels, samples }: Metric, told: Told): string => {
+const totalsOf = (told: Told): MetricTotals => {
+  const totals = new MetricTotals({ fromStart: true })
+  totals.add(told)
+  return totals
+}
+
+const textOf = (name: string, { type, help, labels, samples }: Metric, told: Told, totals: MetricTotals): string => {
   const values = new Map<string, number>()
-  for (const [texts, value] of samples(told)) {
-    const own = labels.map((label, at) => `${label}="${escaped(texts[at]!)}"`).join(',')
+  for (const [texts, value, part = ''] of samples(told, totals)) {
+    const names = part === '_bucket' ? [...labels, 'le'] : labels
+    const own = `${name}${part}{${names.map((label, at) => `${label}="${escaped(texts[at]!)}"`).join(',')}}`
     // Not what is unknown, nor a second value under the same labels, for which all would be refused.
     if (value !== undefined && Number.isFinite(Number(value)) && !values.has(own)) values.set(own, Number(value))
   }
   if (values.size === 0) return ''
   const lines = [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`]
-  for (const [own, value] of values) lines.push(`${name}{${own}} ${value}`)
+  for (const [own, value] of values) lines.push(`${own} ${value}`)
   return lines.map(line => `${line}\n`).join('')
 }
 

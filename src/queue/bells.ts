@@ -38,18 +38,6 @@ export const bellsOf = async (
   return { bell: Number(calls) > 0, jobBell: Number(jobs) > 0 }
 }
 
-/** Whether anything waits there to be taken, whatever its bells say; also true while jobs with keys run. */
-export const hasWork = async (
-  client: Redis,
-  { calls, jobs, jobsHigh, jobsLow, keyed }: QueueKeys,
-): Promise<boolean> => {
-  const counts = await Promise.all([
-    command(client, 'llen', calls),
-    command(client, 'exists', jobs, jobsHigh, jobsLow, keyed),
-  ])
-  return counts.some(count => Number(count) > 0)
-}
-
 /** The bell that stands for all of a queue's: they live in one place. */
 export const bellKey = ({ bell }: QueueKeys): string => bell
 

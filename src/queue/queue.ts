@@ -17,6 +17,7 @@ import {
 import { numberIn } from '../wire/foreign.ts'
 import type { Keys, QueueKeys } from '../wire/keys.ts'
 import { leadingId } from '../wire/message.ts'
+import type { BeatWords } from './beats.ts'
 import { waitForBells } from './bells.ts'
 
 /** What a worker asks a claim for. */
@@ -187,17 +188,18 @@ export class Queue {
     isNew: boolean,
     { reports = false, moves = false } = {},
   ): Promise<Beat> {
-    const { keys, args } = this.#beatOf(workerId, leaseMs, isNew, reports, moves)
+    const { keys, args } = this.beatOf(workerId, leaseMs, isNew, { reports, moves })
     return readBeat(await run(client, 'beat', keys, args))
   }
 
   /** The words of a beat that somebody else sends: the thread that stands in for a blocked loop. */
   beatWords(workerId: string, leaseMs: number): (string | number)[] {
-    const { keys, args } = this.#beatOf(workerId, leaseMs, false, false, false)
+    const { keys, args } = this.beatOf(workerId, leaseMs, false)
     return [functionOf('beat'), keys.length, ...keys, ...args]
   }
 
-  #beatOf(workerId: string, leaseMs: number, isNew: boolean, reports: boolean, moves: boolean) {
+  /** The same, to be sent with those of further queues. */
+  beatOf(workerId: string, leaseMs: number, isNew: boolean, { reports = false, moves = false } = {}): BeatWords {
     const { leases, cancelled, reporter, calls, paused, held, jobs } = this.keys
     const turn = moves ? turnMs : 0
     const args = [workerId, leaseMs, isNew ? 1 : 0, cancelMemoryMs, reports ? reporterMs : 0, turn, turn]

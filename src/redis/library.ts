@@ -22,6 +22,7 @@ export const operations = [
   'claim',
   'reply',
   'beat',
+  'beats',
   'handback',
   'leave',
   'adopt',
@@ -152,7 +153,15 @@ export const libraryParts = (): string[] => [
   ...operations.flatMap(registered),
 ]
 
-const shared = ['shared', 'shared-jobs', 'shared-keyed', 'shared-merged', 'shared-runs', 'shared-arrivals']
+const shared = [
+  'shared',
+  'shared-jobs',
+  'shared-keyed',
+  'shared-merged',
+  'shared-runs',
+  'shared-arrivals',
+  'shared-beat',
+]
 
 const registered = (operation: Operation, at: number): string[] => {
   const flags = /^-- flags: +(.+)$/m.exec(luaSource(operation))?.[1]

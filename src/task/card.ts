@@ -43,6 +43,9 @@ export interface TaskCard {
   at: number
 }
 
+/** A card with the numbers of its schemas as they were written. */
+export const asWritten = <T extends Pick<TaskCard, 'exact'>>({ exact, ...card }: T) => ({ ...card, ...exact })
+
 export const cardOf = (
   task: Task,
   queue: string,

@@ -35,9 +35,27 @@ const toProblems = (error: ErrorObject, value: unknown): Problem[] => {
     }
     case 'const':
       return here(`must be ${JSON.stringify(params.allowedValue)}`)
+    case 'not':
+      return here('is not allowed')
+    case 'contains':
+      return here(`must contain ${matchingItems(params.minContains, params.maxContains)}`)
     default:
-      return here(message ?? `fails '${keyword}'`)
+      return here(countWords(keyword, params) ?? message ?? `fails '${keyword}'`)
   }
+}
+
+/** Errors of our own keywords have no params. */
+const countWords = (keyword: string, params: ErrorObject['params'] | undefined): string | undefined => {
+  const [, bound, of] = /^(min|max)(Length|Items|Properties)$/.exec(keyword) ?? []
+  if (of === undefined) return undefined
+  const limit: number = params!.limit
+  const thing = { Length: 'character', Items: 'item', Properties: 'field' }[of]
+  return `must have at ${bound === 'min' ? 'least' : 'most'} ${limit} ${thing}${limit === 1 ? '' : 's'}`
+}
+
+const matchingItems = (least: number, most: number | undefined): string => {
+  if (most === undefined) return least === 1 ? 'a matching item' : `at least ${least} matching items`
+  return `${least} to ${most} matching items`
 }
 
 /** Each item behind the last that is allowed. */

@@ -2,6 +2,7 @@ import vm from 'node:vm'
 import { Ajv2020, type Options, type ValidateFunction } from 'ajv/dist/2020.js'
 import { ConfigError, messageOf, type Problem } from '../wire/errors.ts'
 import { PayloadProblem } from '../wire/json/json-value.ts'
+import { rounded } from '../wire/json/numbers.ts'
 import { encodePayload } from '../wire/payload.ts'
 import { formats } from './formats.ts'
 import { addOwnKeywords } from './keywords/own.ts'
@@ -108,14 +109,14 @@ export const compileForeign = (text: string): Validate => {
 
 /**
  * Why a schema of the registry cannot be used: too large, too deep, or invalid. It is read as data and never compiled.
- * Undefined if it can be used.
+ * It may have ExactNumbers. Undefined if it can be used.
  */
 export const whyUnusable = (schema: unknown): string | undefined => {
   try {
     survey(asSchema(schema))
     // After the walk, which knows that it is not too deep for this.
     if (JSON.stringify(schema).length > foreignBounds.bytes) return `it is larger than ${foreignBounds.bytes} bytes`
-    readSchema(schema as JsonSchema)
+    readSchema(rounded(schema) as JsonSchema)
     return undefined
   } catch (error) {
     return messageOf(error)

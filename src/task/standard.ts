@@ -3,6 +3,7 @@ import { Abandoned } from '../wire/failures.ts'
 import { escapePointer } from '../wire/json/json-value.ts'
 import { invalid } from '../wire/payload.ts'
 import { isThenable } from '../wire/returned.ts'
+import { orNull } from './libraries/nothing.ts'
 import { publishedOf } from './libraries/published.ts'
 import type { JsonSchema } from './schema.ts'
 
@@ -47,19 +48,20 @@ const wayOut =
   'For valibot, wrap it: toStandardJsonSchema(schema) of @valibot/to-json-schema. zod has it since 4.2, arktype since 2.1.28. Or pass a JSON Schema.'
 
 /**
- * The JSON Schema of what travels: for arguments what the schema takes, for a result what comes out of it.
+ * The JSON Schema of what travels: for arguments what the schema takes, for a result what comes out of it, and null for undefined.
  * @throws ConfigError where the library cannot tell
  */
 export const jsonSchemaOf = (schema: unknown, side: 'input' | 'output', what: string): JsonSchema | undefined => {
   if (!isStandard(schema)) return schema as JsonSchema | undefined
-  const { jsonSchema } = spokenBy(schema)
+  const { jsonSchema, vendor } = spokenBy(schema)
   if (typeof jsonSchema?.[side] !== 'function')
     throw new ConfigError(
       `${what} is a schema that offers no JSON Schema (~standard.jsonSchema), which callers need. ${wayOut}`,
     )
   try {
     const ask = (libraryOptions?: object) => jsonSchema[side]({ target: 'draft-2020-12', libraryOptions })
-    return publishedOf(spokenBy(schema).vendor, schema, side, ask) as JsonSchema
+    const written = publishedOf(vendor, schema, side, ask) as JsonSchema
+    return side === 'output' ? orNull(written, spokenBy(schema)) : written
   } catch (error) {
     const hint =
       side === 'output'

@@ -6,35 +6,27 @@ import { type Field, type Shape, shapesOf } from './shape.ts'
 const reserved = [
   'Any',
   'Literal',
-  'Protocol',
-  'TypedHub',
   'TypedDict',
   'NotRequired',
   'None',
   'True',
   'False',
-  'Job',
-  'AsyncJob',
-  'HubStream',
-  'AsyncHubStream',
-  'EnqueueOptions',
-  'OnProgress',
-  'TypedAsyncHub',
-  'Unpack',
+  'NamedTask',
+  'AsyncNamedTask',
+  'Tasks',
+  'AsyncTasks',
 ]
 
 const heading = `# Written by \`pshub types --python\`: do not edit it. \`pshub types --check\` says whether it is still up to date.
-from typing import Any, Literal, Protocol, overload
+from typing import Any, Literal
 
-from pshub import AsyncHubStream, AsyncJob, HubStream, Job
-from pshub.jobs.enqueue_options import EnqueueOptions
-from pshub.wire.streams import OnProgress
-from typing_extensions import NotRequired, TypedDict, Unpack
+from pshub import AsyncNamedTask, NamedTask
+from typing_extensions import NotRequired, TypedDict
 `
 
 /**
- * A stub of types: a TypedDict for each object, and the protocol TypedHub, whose call(), stream() and enqueue() know the tasks by name. Lists with a type for each place
- * are lists of any of these: they come as lists.
+ * A stub of types: a TypedDict for each object, and Tasks, which has the tasks by name: a type checker knows each key of such a dict, and
+ * says of a mistake only what is wrong with that task. Lists with a type for each place are lists of any of these: they come as lists.
  */
 export const pythonOf = (tasks: readonly TaskSchemas[]): string => {
   const printer = new Printer()
@@ -46,52 +38,26 @@ export const pythonOf = (tasks: readonly TaskSchemas[]): string => {
     const told = printer.declared([...words, 'Result'], result)
     const chunk = printer.declared([...words, 'Chunk'], chunkSchema(yields))
     const aliases = [...newest].filter(([, full]) => full === task).map(([alias]) => alias)
-    for (const name of [task, ...aliases])
-      known.push({ name, given, told, chunk, isOptional: mayBeEmpty(args), about: name === task ? description : '' })
+    const types = `${given}, ${told}, ${chunk}`
+    for (const name of [task, ...aliases]) known.push({ name, types, about: name === task ? description : '' })
   }
-  const hubs = [protocolOf('TypedHub', 'def', known), protocolOf('TypedAsyncHub', 'async def', known)]
-  return [heading, ...printer.types, ...hubs, `# ${schemasLine(tasks)}`, ''].join('\n')
+  const byName = [tasksOf('Tasks', 'NamedTask', known), tasksOf('AsyncTasks', 'AsyncNamedTask', known)]
+  return [heading, ...printer.types, ...byName, `# ${schemasLine(tasks)}`, ''].join('\n')
 }
 
 /** A task under one of its names. */
 interface Typed {
   name: string
-  given: string
-  told: string
-  /** What it yields; Any where nobody said it. */
-  chunk: string
-  isOptional: boolean
+  /** Of its arguments, its result and what it yields; Any where nobody said it. */
+  types: string
   about: string
 }
 
-/** At least three names are known of one task, so that each method has overloads. */
-const protocolOf = (name: string, def: string, tasks: readonly Typed[]): string => {
-  const method = (def: string, verb: string, options: string, told: (each: Typed) => string) =>
-    tasks.map(each => {
-      const args = `args: ${each.given}${each.isOptional ? ' = ...' : ''}`
-      const task = `task: Literal[${JSON.stringify(each.name)}]`
-      return `${comment(each.about, '    ')}    @overload\n    ${def} ${verb}(self, ${task}, ${args}, /, ${options}) -> ${told(each)}: ...\n`
-    })
-  const [timeout, rest] = [
-    '*, timeout: float | None = None',
-    'queue: str | None = None, on_progress: OnProgress | None = None',
-  ]
-  const calls = method(def, 'call', `${timeout}, ${rest}`, ({ told }) => told)
-  const [stream, job] = def === 'def' ? ['HubStream', 'Job'] : ['AsyncHubStream', 'AsyncJob']
-  // Of an AsyncHub too it begins at once, with nothing to await.
-  const streams = method(
-    'def',
-    'stream',
-    `${timeout}, idle: float | None = None, ${rest}`,
-    ({ chunk }) => `${stream}[${chunk}]`,
+const tasksOf = (name: string, kind: string, tasks: readonly Typed[]): string => {
+  const lines = tasks.map(
+    ({ name, types, about }) => `${comment(about, '    ')}    ${JSON.stringify(name)}: ${kind}[${types}],\n`,
   )
-  const jobs = method(def, 'enqueue', '**options: Unpack[EnqueueOptions]', ({ told }) => `${job}[${told}]`)
-  return `class ${name}(Protocol):\n${[...calls, ...streams, ...jobs].join('')}`
-}
-
-const mayBeEmpty = (schema: unknown): boolean => {
-  const { whole } = shapesOf(schema)
-  return whole.is === 'unknown' || (whole.is === 'object' && whole.fields.every(({ isRequired }) => !isRequired))
+  return `${name} = TypedDict("${name}", {\n${lines.join('')}})\n`
 }
 
 class Printer {

@@ -45,7 +45,7 @@ export const shapesOf = (schema: unknown): Shapes => {
   const root = withLocalReferences(schema as JsonSchema) as Record<string, unknown>
   const reader = new Reader(root)
   const whole = reader.shape(root, 0)
-  const parts = withoutCircles(reader.parts)
+  const { parts } = reader
   return { whole: parts.get('') ?? whole, parts, about: textOf(root.description), unusable: undefined }
 }
 
@@ -124,22 +124,6 @@ class Reader {
     if (shapes.length === 0) return { is: 'object', fields, others: fields.length === 0 ? { is: 'never' } : undefined }
     return { is: 'object', fields, others: anyOf(shapes) }
   }
-}
-
-/** A name that stands for itself, and nothing between, says nothing. */
-const withoutCircles = (parts: Map<string, Shape>): Map<string, Shape> => {
-  for (const pointer of parts.keys()) {
-    const met = new Set<string>()
-    const leadsBack = (shape: Shape): boolean => {
-      if (shape.is === 'any of' || shape.is === 'all of') return shape.of.some(leadsBack)
-      if (shape.is !== 'part') return false
-      if (shape.pointer === pointer) return true
-      const isNew = met.size < met.add(shape.pointer).size
-      return isNew && leadsBack(parts.get(shape.pointer) ?? unknown)
-    }
-    if (leadsBack(parts.get(pointer)!)) parts.set(pointer, unknown)
-  }
-  return parts
 }
 
 const isObject = (value: unknown): value is Record<string, unknown> =>

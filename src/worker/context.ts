@@ -12,6 +12,7 @@ import type { RedisClock } from '../wire/redis-clock.ts'
 import type { Executor } from './executor.ts'
 import type { Settlement } from './held.ts'
 import type { Measures } from './measures.ts'
+import type { Beats } from './queues/beats.ts'
 import type { Slots } from './slots.ts'
 
 /** What the roles that serve one queue share: parts of their own and of the worker, and their identity. */
@@ -22,6 +23,7 @@ export interface WorkerParts {
   readonly jobQueue: JobQueue
   /** For beats, replies, releases, and claims while work waits. */
   readonly commands: Connection
+  readonly beats: Beats
   readonly slots: Slots
   readonly executor: Executor
   /** The time of the Redis that the queue is in, as its answers told it. */

@@ -1,4 +1,4 @@
-import { Registrar } from '../catalogue/registrar.ts'
+import { type FieldWrites, Registrar } from '../catalogue/registrar.ts'
 import type { LoopDelay } from '../figures/loop-delay.ts'
 import type { Pulse } from '../figures/pulse.ts'
 import { JobQueue } from '../queue/job-queue.ts'
@@ -33,12 +33,13 @@ import { Slots } from './slots.ts'
 
 /** What the crews of one worker share. */
 export interface CommonParts
-  extends Pick<WorkerParts, 'settings' | 'tasks' | 'commands' | 'events' | 'isServing'>,
+  extends Pick<WorkerParts, 'settings' | 'tasks' | 'commands' | 'beats' | 'events' | 'isServing'>,
     Pick<ExecutorOptions, 'handlers' | 'log' | 'nestedCall'> {
   readonly pool: SlotPool
   readonly fetch: FetchLoop
   readonly keepalive: Keepalive
   readonly pulse: Pulse
+  readonly writes: FieldWrites
   readonly loop: LoopDelay
   startSpan(queue: string): ExecutorOptions['startSpan']
   /** Those that are declared in this queue. */
@@ -84,9 +85,9 @@ export const makeCrew = (common: CommonParts, queueName: string, onGone: () => v
   } as Crew
   const reconcile = new Reconcile(crew)
   const retreat = new Retreat(crew, onGone)
-  const onBeat: OnBeat = (beat, held) => {
+  const onBeat: OnBeat = ({ beat, held, hasWork }) => {
     keepalive.onBeat(workerId(), queue, settings.leaseMs)
-    fetch.onBeat(crew, beat)
+    fetch.onBeat(crew, beat, hasWork)
     measures.onBeat(beat, workerId())
     crew.show.onBeat(beat)
     crew.streams.onBeat()
@@ -124,7 +125,7 @@ const makeParts = (
   queueName: string,
   crew: () => Pick<Crew, 'streams' | 'progress'>,
 ): WorkerParts & Pick<Crew, 'retreat' | 'forget'> => {
-  const { settings, tasks, commands, events, pool, pulse, loop, handlers, log, nestedCall } = common
+  const { settings, tasks, commands, beats, events, pool, pulse, loop, handlers, log, nestedCall } = common
   const clock = new RedisClock()
   const keys = makeKeys(settings.namespace)
   const queue = new Queue(queueName, keys)
@@ -143,6 +144,7 @@ const makeParts = (
     settings,
     tasks,
     commands,
+    beats,
     clock,
     events,
     isServing: () => !isRetreating && common.isServing(),
@@ -157,6 +159,7 @@ const makeParts = (
     registrar: new Registrar({
       keys,
       queue,
+      writes: common.writes,
       settings,
       events,
       tasks: () => common.tasksOf(queueName),

@@ -144,7 +144,7 @@ export class Measures {
 
   #count({ request, outcome, us, now }: Ran): void {
     const { task } = request
-    this.#tasks.ran(task, outcome.ok ? undefined : outcome.error, us, now, request.from)
+    this.#tasks.ran(task, outcome.ok ? undefined : outcome.error, us, now, request.from, isHeldJob(request.heldId))
     // What handlers reject is no fault, and would leave no room for what is.
     if (!outcome.ok && !isExpected(outcome.error)) this.#keepFailure(request, outcome.error, us.exec, now)
   }

@@ -1,5 +1,6 @@
 import { AsyncResource } from 'node:async_hooks'
 import { Catalogue } from '../catalogue/catalogue.ts'
+import { FieldWrites } from '../catalogue/registrar.ts'
 import { Events } from '../figures/events.ts'
 import { LoopDelay } from '../figures/loop-delay.ts'
 import { Pulse } from '../figures/pulse.ts'
@@ -30,6 +31,7 @@ import { Health } from './health.ts'
 import { Hooks, type WorkerHooks } from './hooks.ts'
 import { finish, leave } from './leaving.ts'
 import { makeNestedCalls } from './nested.ts'
+import { Beats } from './queues/beats.ts'
 import { QueueOrder } from './queues/queue-order.ts'
 import { Sharding } from './queues/sharding.ts'
 import { FetchLoop } from './roles/fetch.ts'
@@ -111,6 +113,7 @@ export class Worker {
       settings,
       tasks,
       commands,
+      beats: new Beats(commands),
       events,
       isServing: () => this.#state === 'running',
       handlers: new Handlers([...tasks.values()]),
@@ -118,6 +121,7 @@ export class Worker {
       nestedCall: this.#nested.call,
       pool,
       pulse,
+      writes: new FieldWrites(),
       loop: new LoopDelay(),
       fetch: new FetchLoop({ commands, waiting, pool, order: new QueueOrder(entries) }),
       keepalive: new Keepalive({

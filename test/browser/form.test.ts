@@ -91,7 +91,7 @@ describe('the form in a browser', () => {
     await page.getByRole('button', { name: 'Move down: Arguments 1' }).click()
     await expect.poll(() => at(page, '/1').inputValue()).toBe('1e')
     await wrongAt(page, '/1').getByText('Is not a number').waitFor()
-    expect((await problemsOf(page)).map(one => one.pointer)).toEqual(['/1'])
+    await expect.poll(() => problemsOf(page).then(list => list.map(one => one.pointer))).toEqual(['/1'])
   })
 
   it('renames a key, and refuses one that is taken or not allowed', async () => {

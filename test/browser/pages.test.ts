@@ -114,7 +114,7 @@ it('a queue shows its tasks, workers and backlog; the page asks before it pauses
   await page.getByRole('heading', { name: '1 worker' }).waitFor()
   await page.getByRole('img', { name: /^Backlog\. waiting: now 0/ }).waitFor()
   await page.route('**/api/queues/images/pause', route =>
-    route.fulfill({ status: 409, json: { error: { code: 'BadRequest', message: 'Not \u202enow.' } } }),
+    route.fulfill({ status: 409, json: { code: 'BadRequest', detail: 'Not \u202enow.' } }),
   )
   await page.getByRole('button', { name: 'Pause images' }).click()
   const dialog = page.getByRole('dialog', { name: 'Pause images?' })

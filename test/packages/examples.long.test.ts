@@ -22,6 +22,7 @@ const firstLineOf = (error: unknown): string => {
 const ofNode = [
   { name: 'express', web: 'npm start' },
   { name: 'fastify', web: 'npm start' },
+  { name: 'nest', web: 'npm run build && npm start' },
   { name: 'next', web: 'npm run build && npm start' },
 ]
 

@@ -10,7 +10,7 @@ import { codeBlocks } from '../support/code-blocks.ts'
 /** Schema libraries. */
 const libraries = ['zod', 'valibot', '@valibot', 'arktype', 'typebox', '@sinclair']
 
-const programOf = (name: string): string => {
+export const programOf = (name: string): string => {
   // The newest compiler does not export its package.json.
   const path = join(root, 'node_modules', name, 'bin/tsc')
   return existsSync(path) ? path : createRequire(import.meta.url).resolve(`${name}/bin/tsc`)
@@ -78,7 +78,7 @@ const mistakes: [code: string, place: string, message: RegExp][] = [
   ['hub.gather({ a: [resize, { width: 1, widht: 1 }] })', 'widht', unknownField],
   ['hub.gather({ a: [resize, { width: 1 }, { timeout: 1 }] })', 'timeout', /'timeoutMs'\?$/],
   ['hub.enqueue(resize, { widht: 1 })', 'widht', unknownField],
-  ['hub.enqueue(resize, { width: 1 }, { delay: 5 })', 'delay', /^'delay' does not exist in type 'EnqueueOptions'/],
+  ['hub.enqueue(resize, { width: 1 }, { delay: 5 })', 'delay', /^'delay' does not exist in type 'EnqueueOptions/],
   ['hub.enqueueMany([[resize, { width: 1, widht: 1 }]])', 'widht', unknownField],
   ['hub.chain([[resize, { width: 1, widht: 1 }]])', 'widht', /'widht' does not exist in type/],
   ['hub.batch([[resize, { width: 1, widht: 1 }]])', 'widht', unknownField],

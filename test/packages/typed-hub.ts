@@ -82,8 +82,8 @@ export const streams = async () => {
 }
 
 export const others = async () => {
-  is<Job<number>>().of(await hub.enqueue('add:1.0', { a: 1, b: 2 }, { delayMs: 5 }))
-  is<Job<number>>().of(await hub.enqueue(own, { n: 1 }))
+  is<Job<number>>().of(await hub.enqueue('add:1.0', { a: 1, b: 2 }, { delayMs: 5, tracked: true }))
+  is<Job<number>>().of(await hub.enqueue(own, { n: 1 }, { tracked: true }))
   // @ts-expect-error no such task
   hub.enqueue('ad:1.0')
   // @ts-expect-error not that argument

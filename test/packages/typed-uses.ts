@@ -1,6 +1,6 @@
 // Uses of the package that must compile, with the types that they must have: by the compiler that this project uses and, as
 // types.test.ts does it, by older ones. Nothing of it is run.
-import { defineTask, type Hub, type Job, type TaskContext, type WithPhases, Worker } from 'pshub'
+import { defineTask, type Hub, type Job, type TaskContext, type UntrackedJob, type WithPhases, Worker } from 'pshub'
 
 type IsSame<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
 /** Does not compile where the type of a value is another one. */
@@ -130,7 +130,11 @@ export const jobs = async (hub: Hub) => {
   const job = await hub.enqueue(resize, { width: 1 }, { delayMs: 5, tracked: true })
   is<Job<{ width: number; made: string }>>().of(job)
   is<{ width: number; made: string }>().of(await job.result())
-  is<Job<string>>().of(await hub.enqueue(ping))
+  is<Job<string>>().of(await hub.enqueue(ping, undefined, { unique: true }))
+  is<Job<string>>().of(await hub.enqueue(ping, {}, { keepResultMs: 1 }))
+  is<UntrackedJob>().of(await hub.enqueue(ping))
+  // @ts-expect-error nothing is kept of it
+  await hub.enqueue(ping, {}, { delayMs: 5 }).then(job => job.result())
   await hub.enqueueMany([[resize, { width: 1 }], ['resize:1.0', { width: 1 }], [ping]])
   await hub.enqueueMany([1, 2].map(width => [resize, { width }]))
   await hub.enqueueMany([1, 2].map(width => ['resize:1.0', { width }, { delayMs: width }]))

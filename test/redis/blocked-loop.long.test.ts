@@ -22,7 +22,7 @@ describe('a handler that blocks the event loop for three leases', () => {
     expect(await keepaliveConnections()).toBe(0)
     await eventually(async () => (await keepaliveConnections()) === 1)
     // Said while it lasts, and by name.
-    const stuck = await eventually(() => logged(worker, /event loop is blocked"/)[0])
+    const stuck = await eventually(() => logged(worker, /^event loop is blocked$/)[0])
     expect(worker.lines).not.toContain('unblocked')
     expect(stuck).toMatchObject({
       level: 40,
@@ -42,7 +42,7 @@ describe('a handler that blocks the event loop for three leases', () => {
     await eventually(async () => (await keepaliveConnections()) === 0)
     expect(await idOf(worker)).toBe(id)
     expect(adoptions(other)).toEqual([])
-    expect(logged(worker, /lost Redis|lease ended|problem/)).toEqual([])
+    expect(logged(worker, /lost the connection to Redis|lease expired|problem/)).toEqual([])
   }, 90_000)
 
   it('is stopped in peace: what runs may end, then the lease is gone and stays gone', async () => {

@@ -69,8 +69,9 @@ describe('what is refused at once', () => {
     const waiting = [running, call(), call(), call()]
     await eventually(async () => (await it_.redis.llen(`${it_.namespace}:{q}:calls`)) === 3)
     await refused(hub.call('slow:1.0', {}, { timeoutMs: 5000 }), 'Overloaded', /3 requests wait in queue q/)
+    // When the slot becomes idle, the deadlines of those behind pass: the worker may say so before their hub's own timers do.
     const codes = (await Promise.all(waiting)).map(error => error.code)
-    expect(codes).toEqual(['Timeout', 'Timeout', 'Timeout', 'Timeout'])
+    expect(codes).toEqual(Array(4).fill(expect.stringMatching(/^(Timeout|Expired)$/)))
     // The worker drops what expired as soon as its slot is idle.
     await eventually(async () => (await it_.redis.llen(`${it_.namespace}:{q}:calls`)) === 0)
   })

@@ -126,6 +126,7 @@ describe('gather', () => {
       gone: ['other:2.0', {}],
     })
     expect(page.good).toMatchObject({ ok: true, value: { x: 11 }, ms: expect.any(Number) })
+    expect(String(page.good!.ms)).toMatch(/^\d+(\.\d{1,3})?$/)
     expect(page.task).toMatchObject({ ok: true, value: { x: 12 } })
     expect(page.bad).toMatchObject({ ok: false, error: { code: 'InvalidArgs' } })
     expect(page.gone).toMatchObject({ ok: false, error: { code: 'NoSuchTask' } })

@@ -86,3 +86,10 @@ it('has a Redis and a namespace of its own, which other commands of its folder f
   await expect(pshub(['tasks', '--config', file], dev.folder)).rejects.toThrow(/no setting/)
   await expect(pshub(['tasks'], dev.folder, { PSHUB_REDIS: 'redis://127.0.0.1:2' })).rejects.toThrow(/127\.0\.0\.1:2 /)
 })
+
+it('shows what a handler throws on lines of its own, also where its log is read by a program', async () => {
+  const dev = startDev({ 'tasks.mjs': taskFile("() => { throw new Error('not today') }") })
+  await dev.shows('Serving:')
+  await expect(dev.hub().call('say:1.0', {})).rejects.toThrow('not today')
+  await dev.shows(/ WARN: task failed task=say:1\.0 .*\n {4}Error: not today\n {8}at .*\/tasks\.mjs:\d+:\d+/)
+})

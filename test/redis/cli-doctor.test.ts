@@ -95,7 +95,7 @@ describe('pshub trace', () => {
     const shown = await run(['trace', id])
     expect(shown.code).toBe(0)
     expect(shown.out).toMatch(
-      /^\S{22}\n {2}task +fail:1\.0\n {2}from +web\n {2}failed +.* ago on .* of queue default, after [\d.]+ ms: TaskFailed: no/,
+      /^\S{22}\n {2}task +fail:1\.0\n {2}from +web\n {2}failed +.* ago on .* of queue default, after [\d.]+ ms.*: TaskFailed: no/,
     )
     const job = (await run(['enqueue', 'add', '{"a":2}', '--tracked'])).out.trim()
     const found = await eventually(async () => {
@@ -110,6 +110,20 @@ describe('pshub trace', () => {
       job: { state: 'scheduled' },
       failures: [],
     })
+  }, 60_000)
+
+  it('has one line for each try of a job, with what the job and its worker say of it', async () => {
+    await cli.worker()
+    const hub = new Hub({ redis: cli.url, namespace: cli.namespace, logLevel: 'silent' })
+    const { id } = await hub.enqueue('fail:1.0', {}, { retries: 2, backoff: 1 })
+    await hub.close()
+    const line = /^ {2}failed +\S+ ago on \S+ of queue default, after [\d.]+ ms.*: TaskFailed: no/
+    const shown = await eventually(async () => {
+      const { out } = await run(['trace', id])
+      return out.split('\n').filter(each => line.test(each)).length === 3 ? out : undefined
+    })
+    expect(shown!.split('TaskFailed').length - 1, shown).toBe(3)
+    expect(shown).toMatch(/\n {2}failures +3\n/)
   }, 60_000)
 
   it('shows who holds a call, and what waits before one', async () => {

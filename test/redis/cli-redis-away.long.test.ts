@@ -41,7 +41,7 @@ describe('while Redis is away', () => {
     const call = () => run(['call', 'add', '{"a":1}', '--redis', late.url])
     await eventually(async () => (await call()).out === '1\n', 60_000)
     await late.stop()
-    await worker.shows('lost Redis')
+    await worker.shows('lost the connection to Redis')
     worker.signal('SIGTERM')
     const { code, err } = await worker.ended
     expect(code).toBe(0)

@@ -22,6 +22,7 @@ describe('a job', () => {
     expect(job).toMatchObject({ queue: 'q', task: 'flaky:1.0', isTwin: false })
     await eventually(() => tries.length === 1)
     expect(tries[0]).toMatchObject({ args: { n: 1 }, attempt: 1 })
+    // @ts-expect-error its type says so, too
     expect(await failure(job.status())).toMatchObject({ code: 'NoSuchJob', id: job.id })
     await hub.close()
   })

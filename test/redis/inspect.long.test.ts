@@ -39,7 +39,7 @@ describe('pshub inspect', () => {
     expect((await call).out).toBe('"done"\n')
     worker.signal('SIGTERM')
     const { err } = await worker.ended
-    const line = err.split('\n').find(text => text.includes('is blocked now'))!
+    const line = err.split('\n').find(text => text.includes('"event loop is blocked"'))!
     expect(JSON.parse(line)).toMatchObject({
       tasks: ['blocks:1.0'],
       stack: expect.arrayContaining([expect.stringMatching(/^block \(/)]),

@@ -44,6 +44,21 @@ describe('pshub inspect', () => {
   }, 60_000)
 })
 
+describe('pshub inspect of a worker in another language', () => {
+  it('says at once that it does not answer, and what to run instead', async () => {
+    const card = { id: 'snake', queue: 'q', host: 'h', pid: 7, slots: 1, tasks: {}, client: 'pshub-python/0.1.0' }
+    await cli.redis.hset(`${cli.namespace}:workers`, 'snake', JSON.stringify(card))
+    await cli.redis.zadd(`${cli.namespace}:{q}:leases`, Date.now() + 60_000, 'snake')
+    expect(await cli.run(['inspect', 'snake'])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(
+        'written in Python, and only workers in Node answer pshub inspect. On h run: kill -TTIN 7',
+      ),
+    })
+    await cli.redis.del(`${cli.namespace}:{q}:leases`)
+  })
+})
+
 describe('what a worker says of itself', () => {
   it.each([
     ['{}', { worker: '', slots: 0, running: undefined, blocked: undefined }],

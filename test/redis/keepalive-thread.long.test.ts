@@ -29,7 +29,7 @@ describe('Redis away', () => {
     const { proxy, attempts, heal } = await proxied()
     const worker = await start([], proxy.url)
     proxy.dropToClient = true
-    await eventually(() => logged(worker, /lost Redis/).length > 0)
+    await eventually(() => logged(worker, /lost the connection to Redis/).length > 0)
     await delay(3000, 'the thread would connect within half a lease, and tells nobody that it does not')
     expect(attempts()).toBe(0)
     heal()

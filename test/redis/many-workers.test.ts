@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { Catalogue } from '../../src/catalogue/catalogue.ts'
-import { Registrar } from '../../src/catalogue/registrar.ts'
+import { FieldWrites, Registrar } from '../../src/catalogue/registrar.ts'
 import { Events } from '../../src/figures/events.ts'
 import { Queue } from '../../src/queue/queue.ts'
 import type { Redis } from '../../src/redis/connection.ts'
@@ -73,6 +73,7 @@ const makeRegistrar = () =>
     serves: () => false,
     settings: readSettings('worker', { options: {}, env: {} }),
     events: new Events(),
+    writes: new FieldWrites(),
   })
 
 const nothing = { tasks: undefined, slow: undefined, failures: undefined }

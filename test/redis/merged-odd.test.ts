@@ -93,6 +93,18 @@ describe('merged jobs', () => {
 })
 
 describe('ordered jobs', () => {
+  it('of before their task merged them leave a payload behind them its own time', async () => {
+    const { jobs, keys, claim, end, enqueue } = stage()
+    const message = `"ttl":0,"id":"j","job":{"key":"a"},"task":"${task}","args":1}`
+    await jobs.enqueue(it_.redis, 'h', 0, [message])
+    await enqueue('a', ['2'], ',"delay":3600000')
+    const [first, ...more] = await claim('w')
+    expect([first?.heldId, more]).toEqual(['job:j', []])
+    await jobs.settle(it_.redis, 'w', [end(first!)])
+    expect(await claim('w')).toEqual([])
+    expect(await it_.redis.zscore(keys.later, `${task} a`)).not.toBeNull()
+  })
+
   it('are counted, and due, where they could not be held', async () => {
     const { jobs, keys, claim } = stage()
     const message = '"ttl":0,"id":"j","job":{"key":"a"},"task":"line:1.0","args":1}'

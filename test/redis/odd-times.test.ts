@@ -13,7 +13,7 @@ it('a schedule whose time was spoilt is told of, and goes', async () => {
   const problems: string[] = []
   worker.events.on('problem', ({ reason }) => problems.push(reason))
   await eventually(async () => (await redis.zcard(ticks)) === 0)
-  await eventually(() => problems.some(reason => reason.includes('The schedule spoilt cannot be used')))
+  await eventually(() => problems.some(reason => reason.includes('The schedule spoilt is invalid')))
 })
 
 it('a job whose time is before all times is due', async () => {

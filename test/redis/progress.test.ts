@@ -52,7 +52,7 @@ describe('progress', () => {
       [{ done: 'x' }, 'done must be a number'],
       [{ done: 1, totl: 2 }, "did you mean 'total'"],
       [{ done: 1, total: -1 }, 'total must be a number'],
-      [3, 'as an object'],
+      [3, 'must be an object'],
     ] as const)
       expect(await failure(hub.call(odd, given))).toMatchObject({
         code: 'TaskFailed',

@@ -45,6 +45,12 @@ const arktype = defineTask(
   { args: type({ n: 'number = 3', text: 'string.numeric.parse' }), result: type('number') },
   ({ n, text }) => n + text,
 )
+const maybe = defineTask(
+  'maybe:1.0',
+  { args: z.object({ found: z.boolean() }), result: z.string().optional() },
+  ({ found }) => (found ? 'it' : undefined),
+)
+const nothing = defineTask('nothing:1.0', { args: z.object({}), result: z.void() }, () => undefined)
 const typebox = defineTask(
   'typebox:1.0',
   { args: Type.Object({ n: Type.Integer(), more: Type.Optional(Type.Array(Type.Number())) }), result: Type.Number() },
@@ -54,7 +60,7 @@ const old = defineTask('old:1.0', { args: OldType.Object({ n: OldType.Integer() 
 
 describe('a task declared by a schema of a library', () => {
   it('gives its handler what the validator makes of the arguments, and its caller what it makes of the result', async () => {
-    await it_.worker([zod, valibot, arktype, typebox, old, slow])
+    await it_.worker([zod, valibot, arktype, typebox, old, slow, maybe, nothing])
     const hub = it_.hub()
     expect(await hub.call(zod, { at: '2026-02-01T00:00:00Z', word: 'yes' })).toEqual({
       year: 2026,
@@ -66,6 +72,9 @@ describe('a task declared by a schema of a library', () => {
     expect(await hub.call(typebox, { n: 1, more: [2, 3] })).toBe(6)
     expect(await hub.call(old, { n: 1 })).toBe(2)
     expect(await hub.call(slow, { n: 1 })).toBe(1)
+    expect(await hub.call(maybe, { found: true })).toBe('it')
+    expect(await hub.call(maybe, { found: false })).toBeNull()
+    expect(await hub.call(nothing, {})).toBeNull()
   })
 
   it('is published with its JSON Schema, by which callers check before anything is sent', async () => {

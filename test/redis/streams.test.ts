@@ -236,7 +236,7 @@ describe('a worker of a stream', () => {
     }
     expect(await failure(read())).toMatchObject({
       code: 'Timeout',
-      message: expect.stringContaining('no chunk for 1000 ms; 3 had come'),
+      message: expect.stringContaining('no chunk for 1000 ms after 3 chunks'),
     })
     expect(chunks).toEqual([1, 2, 3])
     await eventually(() => wasStopped)

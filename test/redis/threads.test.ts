@@ -86,7 +86,7 @@ describe('a handler in a thread', () => {
     expect(await hub.call('tell:1.0', 1)).toMatchObject({ args: { changed: 1 }, around: true, isMainThread: false })
     const refused = await failure(hub.call('tell:1.0', 'unclonable'))
     expect(refused).toMatchObject({ code: 'TaskFailed', ran: 'yes' })
-    expect(refused.message).toContain('The arguments of tell:1.0 cannot be given to a thread')
+    expect(refused.message).toContain('The arguments of tell:1.0 cannot be sent to a thread')
     expect(await hub.call('tell:1.0', 2)).toMatchObject({ args: { changed: 2 } })
   })
 })

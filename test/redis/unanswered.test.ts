@@ -24,7 +24,7 @@ describe('what no worker answers', () => {
     expect(overview.tasks[0]?.load).toMatchObject(expected)
     expect(overview.queues.map(({ load }) => load)).toMatchObject(overview.queues.length ? [expected] : [])
     expect(prometheusText(overview)).toContain(
-      `pshub_unanswered_total{queue="q",task="my_task:1.0",hub="${hub.id}",outcome="rejected",code="NoWorkers"} 20`,
+      `pshub_unanswered_total{queue="q",task="my_task:1.0",outcome="rejected",code="NoWorkers"} 20`,
     )
     const ttlMs = await fixture.redis.pttl(`${fixture.namespace}:refused:${hub.id}`)
     expect(ttlMs).toBeGreaterThan(3_500_000)

@@ -48,7 +48,7 @@ describe('failures and slow calls of many workers', () => {
       ['slow?phase=sleep', "'phase' must be one of backlog, queue, exec."],
     ]) {
       const response = await registry.get(`api/${query}`, 'view')
-      expect([response.status, (await jsonOf(response)).error.message]).toEqual([400, says])
+      expect([response.status, (await jsonOf(response)).detail]).toEqual([400, says])
     }
   })
 })

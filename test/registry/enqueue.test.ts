@@ -53,8 +53,8 @@ describe('POST /api/enqueue/<task>', () => {
     expect(await refused('print:1.0', [])).toEqual([400, 'BadRequest', 'Send an object with args, options.'])
     expect(await refused('gone:1.0')).toEqual([404, 'NoSuchTask', expect.any(String)])
     expect(await refused('other:1.0')).toEqual([403, 'Forbidden', expect.stringContaining('other:1.0')])
-    const { error } = await jsonOf(await registry.post('api/enqueue/print:1.0', { args: { page: 'x' } }))
-    expect(error.data.problems).toMatchObject([{ pointer: '/page' }])
+    const refusal = await jsonOf(await registry.post('api/enqueue/print:1.0', { args: { page: 'x' } }))
+    expect(refusal.data.problems).toMatchObject([{ pointer: '/page' }])
   })
 })
 

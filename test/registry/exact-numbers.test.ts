@@ -21,14 +21,31 @@ const started = async (): Promise<TestRegistry> => {
 const post = async (registry: TestRegistry, path: string, body: string, headers = {}) =>
   (await registry.post(path, body, { headers })).text()
 
+const initialize =
+  '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
+const ask = (registry: TestRegistry, body: string, headers = {}) => {
+  const accept = 'application/json, text/event-stream'
+  return fetch(registry.at('mcp'), { method: 'POST', headers: { ...json, ...bearer('run'), accept, ...headers }, body })
+}
+const sessionOf = async (registry: TestRegistry): Promise<object> => {
+  const session = (await ask(registry, initialize)).headers.get('mcp-session-id')
+  return session === null ? {} : { 'mcp-session-id': session }
+}
+
 describe('numbers', () => {
-  it('of a schema come to the page as its worker wrote them', async () => {
-    const registry = await started()
-    const args = '{"type":"integer","maximum":9223372036854775807}'
-    const card = `{"task":"big:1.0","queue":"q","digest":"0","args":${args}}`
+  it('of a schema are told as its worker wrote them', async () => {
+    await fixture.worker([defineTask('big:1.0', {}, () => 0)])
+    const registry = await fixture.registry()
+    const schema = '{"type":"object","properties":{"n":{"type":"integer","maximum":9223372036854775807}}}'
+    const card = `{"task":"big:1.0","queue":"q","digest":"0","args":${schema},"result":${schema}}`
     await fixture.redis.hset(`${fixture.namespace}:tasks`, 'big:1.0', card)
-    expect(await (await registry.get('api/tasks/big:1.0')).text()).toContain(`"args":${args}`)
-    await fixture.redis.hdel(`${fixture.namespace}:tasks`, 'big:1.0')
+    for (const path of ['api/tasks/big:1.0', 'openapi.json'])
+      expect((await (await registry.get(path)).text()).split(schema), path).toHaveLength(
+        path === 'openapi.json' ? 3 : 5,
+      )
+    const list = '{"jsonrpc":"2.0","id":2,"method":"tools/list"}'
+    const tools = await (await ask(registry, list, await sessionOf(registry))).text()
+    expect(tools.split(schema)).toHaveLength(3)
   })
 
   it('pass the gateway, also in streams', async () => {
@@ -59,8 +76,6 @@ describe('numbers', () => {
 
   const call = (id: number) =>
     `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"echo_1_0","arguments":${numbers}}}`
-  const initialize =
-    '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}'
   const expectExact = (said: string) => {
     expect(said).toContain(`"structuredContent":${numbers}`)
     expect(said).toContain(`"text":${JSON.stringify(numbers)}`)
@@ -68,11 +83,7 @@ describe('numbers', () => {
 
   it('pass tools over HTTP', async () => {
     const registry = await started()
-    const accept = 'application/json, text/event-stream'
-    const ask = (body: string, headers = {}) =>
-      fetch(registry.at('mcp'), { method: 'POST', headers: { ...json, ...bearer('run'), accept, ...headers }, body })
-    const session = (await ask(initialize)).headers.get('mcp-session-id')
-    expectExact(await (await ask(call(2), session === null ? {} : { 'mcp-session-id': session })).text())
+    expectExact(await (await ask(registry, call(2), await sessionOf(registry))).text())
   })
 
   it('pass tools over stdio', async () => {

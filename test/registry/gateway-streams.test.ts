@@ -63,12 +63,9 @@ describe('POST /api/call/<task> that asks for what comes', () => {
     await fixture.worker([chat, fails])
     const registry = await fixture.registry()
     const early = await call(registry, 'fails:1.0', 'application/x-ndjson')
-    expect([early.status, await early.json()]).toEqual([404, { error: expect.objectContaining({ code: 'NoLuck' }) }])
+    expect([early.status, await early.json()]).toEqual([404, expect.objectContaining({ code: 'NoLuck' })])
     const unknown = await call(registry, 'nothing:1.0', 'text/event-stream')
-    expect([unknown.status, await unknown.json()]).toEqual([
-      404,
-      { error: expect.objectContaining({ code: 'NoSuchTask' }) },
-    ])
+    expect([unknown.status, await unknown.json()]).toEqual([404, expect.objectContaining({ code: 'NoSuchTask' })])
     const late = await call(registry, 'fails:1.0', 'application/x-ndjson', true)
     expect(late.status).toBe(200)
     expect(
@@ -76,7 +73,7 @@ describe('POST /api/call/<task> that asks for what comes', () => {
         .trim()
         .split('\n')
         .map(line => JSON.parse(line)),
-    ).toEqual([{ chunk: 1 }, { error: expect.objectContaining({ code: 'NoLuck', message: 'no luck', ran: 'yes' }) }])
+    ).toEqual([{ chunk: 1 }, { error: expect.objectContaining({ code: 'NoLuck', detail: 'no luck', ran: 'yes' }) }])
   })
 
   it.each(['application/json', 'application/x-ndjson'])('tells whoever waits that it stops (%s)', async accept => {
@@ -87,12 +84,10 @@ describe('POST /api/call/<task> that asks for what comes', () => {
     const response = call(registry, 'wait:1.0', accept)
     await eventually(() => seen.includes('begun'))
     await registry.close()
-    expect(await (await response).json()).toEqual({
-      error: expect.objectContaining({
-        code: 'OutcomeUnknown',
-        message: 'The registry stopped while this was running.',
-        ran: 'maybe',
-      }),
+    expect(await (await response).json()).toMatchObject({
+      code: 'OutcomeUnknown',
+      detail: 'The registry stopped while this was running.',
+      ran: 'maybe',
     })
     await eventually(() => seen.includes('aborted'))
   })

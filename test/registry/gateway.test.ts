@@ -81,7 +81,7 @@ describe('POST /api/call/<task>', () => {
     ]
     for (const body of bodies) {
       const response = await call(registry, 'echo:1.2', body)
-      expect([body, response.status, (await jsonOf(response)).error.code]).toEqual([body, 400, 'BadRequest'])
+      expect([body, response.status, (await jsonOf(response)).code]).toEqual([body, 400, 'BadRequest'])
     }
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
   })
@@ -97,29 +97,31 @@ describe('POST /api/call/<task>', () => {
     ]
     for (const [task, body, headers, code] of failing) {
       const response = await call(registry, task, body, headers)
-      const { error } = await jsonOf(response)
-      const { status, ran, meaning } = errorTable[code]
-      expect([task, response.status, error.code, error.ran, error.meaning]).toEqual([task, status, code, ran, meaning])
-      expect(error.message).not.toMatch(/\n\s+at /)
+      const error = await jsonOf(response)
+      const { status, ran, meaning: title } = errorTable[code]
+      expect(response.headers.get('content-type')).toMatch(/^application\/problem\+json/)
+      expect([task, response.status]).toEqual([task, status])
+      expect(error).toMatchObject({ type: `urn:problem-type:pshub:${code}`, title, status, code, ran })
+      expect(error.detail).not.toMatch(/\n\s+at /)
     }
   })
 
   it('says which fields do not fit, and what a handler said', async () => {
     const registry = await started()
-    const invalid = (await jsonOf(await call(registry, 'math/add:1.0', { a: 'x', c: 1 }))).error
+    const invalid = await jsonOf(await call(registry, 'math/add:1.0', { a: 'x', c: 1 }))
     expect(invalid.data.problems.map(({ pointer }: { pointer: string }) => pointer).sort()).toEqual(['/a', '/b', '/c'])
     const response = await call(registry, 'fail:1.0', {})
-    const { error } = await jsonOf(response)
-    expect(error).toMatchObject({ message: 'no luck', retryable: true, data: { why: 'chance' }, task: 'fail:1.0' })
+    const error = await jsonOf(response)
+    expect(error).toMatchObject({ detail: 'no luck', retryable: true, data: { why: 'chance' }, task: 'fail:1.0' })
     expect(response.headers.get('pshub-id')).toBe(error.id)
     expect(JSON.parse(response.headers.get('pshub-phases')!)).toHaveProperty('exec')
   })
 
   it('answers with the status and the code that the handler chose', async () => {
     const response = await call(await started(), 'missing:1.0', {})
-    const { error } = await jsonOf(response)
+    const error = await jsonOf(response)
     expect([response.status, error.code]).toEqual([404, 'NoSuchCity'])
-    expect(error).toMatchObject({ ran: 'yes', meaning: errorTable.TaskFailed.meaning, message: 'no such city' })
+    expect(error).toMatchObject({ title: 'NoSuchCity', ran: 'yes', detail: 'no such city' })
   })
 
   it('says that no worker is left', async () => {
@@ -127,7 +129,7 @@ describe('POST /api/call/<task>', () => {
     await worker.stop({ graceMs: 0 })
     const registry = await fixture.registry()
     const response = await call(registry, 'echo:1.2', {})
-    expect([response.status, (await jsonOf(response)).error.code]).toEqual([503, 'NoWorkers'])
+    expect([response.status, (await jsonOf(response)).code]).toEqual([503, 'NoWorkers'])
     expect(response.headers.get('retry-after')).toBe('1')
   })
 
@@ -135,7 +137,7 @@ describe('POST /api/call/<task>', () => {
     const registry = await started()
     for (const timeout of ['0', '-1', '1.5', '1e3', '600001', 'NaN', '1e400', '', '9'.repeat(400)]) {
       const response = await call(registry, 'echo:1.2', {}, { 'pshub-timeout-ms': timeout })
-      expect([timeout, response.status, (await jsonOf(response)).error.code]).toEqual([timeout, 400, 'InvalidArgs'])
+      expect([timeout, response.status, (await jsonOf(response)).code]).toEqual([timeout, 400, 'InvalidArgs'])
     }
     expect((await call(registry, 'echo:1.2', {}, { 'pshub-timeout-ms': '600000' })).status).toBe(200)
   })
@@ -158,7 +160,7 @@ describe('POST /api/call/<task>', () => {
     for (const name of names) {
       const response = await call(registry, name, {})
       expect([400, 404], name).toContain(response.status)
-      expect((await jsonOf(response)).error.message, name).not.toMatch(/\n\s+at |TypeError/)
+      expect((await jsonOf(response)).detail, name).not.toMatch(/\n\s+at |TypeError/)
       expect(response.headers.get('set-cookie')).toBeNull()
     }
   })
@@ -192,9 +194,10 @@ describe('POST /api/call/<task>', () => {
   it('runs nothing where it is read-only', async () => {
     const registry = await started({ readOnly: true })
     const response = await registry.post('api/call/echo:1.2', {})
-    const { error } = await jsonOf(response)
-    expect([response.status, error.code, error.message]).toEqual([
+    const error = await jsonOf(response)
+    expect([response.status, error.title, error.code, error.detail]).toEqual([
       403,
+      'Forbidden',
       'Forbidden',
       expect.stringContaining('read-only'),
     ])

@@ -149,7 +149,7 @@ describe('one token', () => {
     }
     await eventually(() => worker.busy === 20)
     const refused = await run(bearer('run'))
-    expect([refused.status, (await jsonOf(refused)).error.message]).toEqual([
+    expect([refused.status, (await jsonOf(refused)).detail]).toEqual([
       429,
       expect.stringMatching(/^20 runs of this token are in flight/),
     ])

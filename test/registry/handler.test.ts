@@ -56,7 +56,7 @@ describe('a handler for a server of its user', () => {
     expect(await page.text()).toContain('"/assets/')
     expect((await fetch(`${base}/api/session`)).status).toBe(401)
     const nowhere = await fetch(`${base}/api/nothing`)
-    expect([nowhere.status, await nowhere.json()]).toMatchObject([404, { error: { code: 'NotFound' } }])
+    expect([nowhere.status, await nowhere.json()]).toMatchObject([404, { code: 'NotFound' }])
   })
 
   it.each([
@@ -104,7 +104,7 @@ describe('a handler for a server of its user', () => {
     const answer = await call(base)
     expect([answer.status, await answer.json()]).toMatchObject([
       500,
-      { error: { code: 'Internal', message: expect.stringContaining('mount the registry before') } },
+      { code: 'Internal', detail: expect.stringContaining('mount the registry before') },
     ])
   })
 

@@ -74,7 +74,7 @@ describe('GET /api/live', () => {
     expect((await registry.get('healthz')).status).toBe(503)
     expect(await jsonOf(await registry.get('healthz'))).toEqual({ redis: 'away' })
     const answer = await registry.get('api/tasks')
-    expect([answer.status, (await jsonOf(answer)).error.code]).toEqual([503, 'NotEnqueued'])
+    expect([answer.status, (await jsonOf(answer)).code]).toEqual([503, 'NotEnqueued'])
     const server = await startServer({ args: ['--unixsocket', path] })
     fixture.onEnd(() => server.stop())
     for await (const { name } of events) if (name === 'reading') break
@@ -88,7 +88,7 @@ describe('GET /api/live', () => {
     const streams = await Promise.all(Array.from({ length: 33 }, open))
     expect(new Set(streams.map(({ status }) => status))).toEqual(new Set([200]))
     const refused = await open()
-    expect([refused.status, (await jsonOf(refused)).error.code]).toEqual([503, 'Unavailable'])
+    expect([refused.status, (await jsonOf(refused)).code]).toEqual([503, 'Unavailable'])
     await streams[0]!.body!.cancel()
     await expect.poll(async () => (await open()).status).toBe(200)
     const ended = Promise.all(streams.slice(1).map(stream => stream.text()))

@@ -35,7 +35,7 @@ describe('a token', () => {
       const response = await fetch(registry.at('api/session'), { headers: { authorization } })
       expect([authorization, response.status]).toEqual([authorization, 401])
       expect(response.headers.get('www-authenticate')).toContain('Bearer')
-      expect((await jsonOf(response)).error.code).toBe('Unauthorized')
+      expect((await jsonOf(response)).code).toBe('Unauthorized')
     }
   })
 
@@ -208,7 +208,7 @@ describe('POST /api/login', () => {
     for (const refused of [await attempt(tokens.admin), await registry.get('api/session', 'admin')]) {
       expect(refused.status).toBe(429)
       expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
-      expect((await jsonOf(refused)).error.code).toBe('TooManyRequests')
+      expect((await jsonOf(refused)).code).toBe('TooManyRequests')
     }
     // What was let in from there before does not come from guessing.
     expect((await registry.get('api/session', 'view')).status).toBe(200)

@@ -54,7 +54,7 @@ describe('tools over HTTP', () => {
   it('are not there where nobody may run anything', async () => {
     const running = await fixture.registry({ readOnly: true })
     const refused = await running.post('mcp', initialize, { headers: accept })
-    expect([refused.status, (await jsonOf(refused)).error.code]).toEqual([403, 'Forbidden'])
+    expect([refused.status, (await jsonOf(refused)).code]).toEqual([403, 'Forbidden'])
   })
 
   it('are served by any registry: a session is never over, and a run is cancelled wherever that is said', async () => {

@@ -52,7 +52,7 @@ describe('in a server of its user', () => {
     expect((await ask('/admin/tasks/api/session')).json()).toMatchObject({ role: 'run', readOnly: false })
     expect((await ask('/second/api/session')).json()).toMatchObject({ role: 'run', readOnly: true })
     expect((await ask('/admin/tasks/api/session')).headers['access-control-allow-origin']).toBeUndefined()
-    expect((await ask('/admin/tasks/api/nothing')).json().error.code).toBe('NotFound')
+    expect((await ask('/admin/tasks/api/nothing')).json().code).toBe('NotFound')
     expect((await ask('/admin/tasks')).body).toContain('/admin/tasks/assets/')
     const call = (prefix: string, type: string) =>
       app.inject({

@@ -17,8 +17,8 @@ const asked = async (options: object = {}) => {
     const url = method === 'GET' ? '/hub/api/session' : '/hub/api/queues/q/pause'
     const payload = method === 'GET' ? {} : { payload: '{}' }
     const response = await app.inject({ method, url, remoteAddress, headers: { host: home, ...headers }, ...payload })
-    const { role, user, by, error } = response.json()
-    return error ? [response.statusCode, error.code] : [response.statusCode, role, user, by]
+    const { role, user, by, code } = response.json()
+    return code ? [response.statusCode, code] : [response.statusCode, role, user, by]
   }
 }
 

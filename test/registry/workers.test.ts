@@ -71,7 +71,7 @@ describe('one worker', () => {
     for (const id of ['nobody', 'x'.repeat(400), '%3Cb%3E%2F..%2F']) {
       const answer = await registry.get(`api/workers/${id}`, 'view')
       expect([id, answer.status]).toEqual([id, 404])
-      expect((await jsonOf(answer)).error.message).toMatch(/^The registry knows no worker ".{0,210}"\.$/)
+      expect((await jsonOf(answer)).detail).toMatch(/^The registry knows no worker ".{0,210}"\.$/)
     }
   })
 })

@@ -16,8 +16,8 @@ export const print = defineTask('print:1.0', { args, retries: 0 }, ({ page = 0 }
 
 export const bodyOf = async (response: Response) => [response.status, await jsonOf(response)]
 export const errorOf = async (response: Response) => {
-  const { error } = await jsonOf(response)
-  return [response.status, error.code, error.message]
+  const { code, detail } = await jsonOf(response)
+  return [response.status, code, detail]
 }
 
 /** Jobs of that task, seen through a registry. */

@@ -28,7 +28,9 @@ export const parseExposition = (text: string): Exposition => {
     if (comment) family = declare(exposition, comment[1]!, comment[2]!, comment[3]!, family)
     else {
       const sample = sampleOf(line)
-      if (sample.name !== family || !exposition.types.has(sample.name)) throw new Error(`out of its group: ${line}`)
+      const type = exposition.types.get(family ?? '')
+      const parts = type === 'histogram' ? ['_bucket', '_sum', '_count'] : ['']
+      if (!type || !parts.some(part => sample.name === family + part)) throw new Error(`out of its group: ${line}`)
       const series = JSON.stringify([sample.name, Object.entries(sample.labels).sort()])
       if (seen.has(series)) throw new Error(`twice: ${line}`)
       seen.add(series)
@@ -54,7 +56,7 @@ const declare = (
     return name
   }
   if (name !== family || types.has(name)) throw new Error(`TYPE of ${name} is not behind its HELP`)
-  if (!['counter', 'gauge'].includes(rest)) throw new Error(`no type: ${rest}`)
+  if (!['counter', 'gauge', 'histogram'].includes(rest)) throw new Error(`no type: ${rest}`)
   if ((rest === 'counter') !== name.endsWith('_total')) throw new Error(`${name} is a ${rest}`)
   types.set(name, rest)
   return name

@@ -39,12 +39,12 @@ const ofScript = (source: string, language: keyof typeof literals): Said[] =>
     return text === undefined ? [] : [{ line: source.slice(0, index).split('\n').length, text }]
   })
 
-/** The lines of a document, without its blocks of code. */
+/** The lines of a document, without its blocks of code and without names such as `twin?`. */
 const ofMarkdown = (source: string): Said[] => {
   let isCode = false
   return source.split('\n').flatMap((text, at) => {
     if (/^\s*```/.test(text)) isCode = !isCode
-    return isCode ? [] : [{ line: at + 1, text }]
+    return isCode ? [] : [{ line: at + 1, text: text.replace(/`\S+`/g, '``') }]
   })
 }
 

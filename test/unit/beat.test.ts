@@ -1,54 +1,45 @@
 import { describe, expect, it } from 'vitest'
-import type { WorkerContext } from '../../src/worker/context.ts'
-import { BeatLoop } from '../../src/worker/roles/beat.ts'
+import type { Connection } from '../../src/redis/connection.ts'
+import { Beats } from '../../src/worker/queues/beats.ts'
 
-const beat = { held: true, nowUs: 1, cancelled: [], ended: [] }
+const words = { keys: Array(7).fill('k'), args: Array(7).fill(1) }
+const answer = [['1', 1, [], [], []], [], 0]
 
-/** A worker of which Redis tells what it holds, or refuses to. */
-const beating = (heldIds: () => Promise<string[]>) => {
-  const asked: string[] = []
-  const seen: unknown[] = []
-  const context = {
-    queue: {
-      beat: async () => {
-        asked.push('beat')
-        await new Promise(resolve => setImmediate(resolve))
-        asked.push('answer')
-        return beat
-      },
-      heldIds: () => {
-        asked.push('held')
-        return heldIds()
-      },
-    },
-    commands: { send: (act: (client: undefined) => unknown) => act(undefined) },
-    settings: { leaseMs: 4000 },
-    clock: { learn: () => undefined },
-    measures: { reportsQueue: false },
-    registrar: { publish: async () => undefined },
-    stats: () => undefined,
-    workerId: () => 'w',
-    isServing: () => true,
-  } as unknown as WorkerContext
-  const loop = new BeatLoop(
-    context,
-    (...told) => seen.push(told),
-    () => undefined,
-  )
-  return { loop, asked, seen }
+/** Those of a worker whose Redis answers at once, and how many queues each command was for. */
+const beating = (isCluster: boolean) => {
+  const sent: number[] = []
+  const sendCommand = async ({ args }: { args: number[] }) => {
+    const count = Number(args[1]) / 7
+    sent.push(count)
+    return Array(count).fill(answer)
+  }
+  const send = (act: (client: unknown) => unknown) => act({ sendCommand })
+  return { sent, beats: new Beats({ isCluster, send } as unknown as Connection) }
 }
 
-describe('a beat', () => {
-  it('asks in the same packet what is held', async () => {
-    const { loop, asked, seen } = beating(async () => ['a'])
-    expect(await loop.beatNow()).toBe(true)
-    expect(asked).toEqual(['beat', 'held', 'answer'])
-    expect(seen).toEqual([[beat, ['a']]])
+describe('the beats of a worker', () => {
+  it('for several queues take one command, which is never for more than Redis does in a moment', async () => {
+    const { sent, beats } = beating(false)
+    await Promise.all(Array.from({ length: 100 }, () => beats.ask(words)))
+    expect(sent).toEqual([64, 36])
   })
 
-  it('keeps the lease also where that is refused', async () => {
-    const { loop, seen } = beating(() => Promise.reject(new Error('NOPERM')))
-    expect(await loop.beatNow()).toBe(true)
-    expect(seen).toEqual([[beat, undefined]])
+  it('take one for each queue of a Cluster', async () => {
+    const { sent, beats } = beating(true)
+    await Promise.all([beats.ask(words), beats.ask(words)])
+    expect(sent).toEqual([1, 1])
+  })
+
+  it('come together, whoever is ready first, and hold nobody up who stops', async () => {
+    const { beats } = beating(false)
+    const stopping = new AbortController()
+    const woken: string[] = []
+    const pause = (name: string, ms: number, signal = new AbortController().signal) =>
+      beats.pause(ms, signal).then(() => woken.push(name))
+    const stopped = pause('stops', 60_000, stopping.signal)
+    stopping.abort()
+    await stopped
+    await Promise.all([pause('late', 60_000), pause('soon', 1)])
+    expect(woken).toEqual(['stops', 'late', 'soon'])
   })
 })

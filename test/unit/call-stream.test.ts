@@ -22,7 +22,7 @@ const streamed = async (accept: string, timesMs: number[], error?: Error) => {
       end = () => (error ? reject(error) : resolve({ done: true, value: 'told' }))
     })
   const form = streamForm({ headers: { accept } } as never)!
-  const call = { task: 'a:1.0', args: {}, options: {}, form, reply, errorOf: () => ({ code: 'NoLuck' }) }
+  const call = { task: 'a:1.0', args: {}, options: {}, form, reply, problemOf: () => ({ code: 'NoLuck' }) }
   const ended = sendStream({ stream: () => ({ next, id: 'x' }) } as never, call as never).catch(() => undefined)
   const sent: string[] = []
   for (const ms of timesMs) {

@@ -193,12 +193,31 @@ describe('what is published', () => {
     ['that of a time', z.iso.datetime(), { type: 'string', format: 'date-time' }],
     ['one that nobody checks, where RFCs know less', z.url(), { type: 'string', format: 'iri' }],
     ['the same of addresses', z.email(), { type: 'string', format: 'idn-email' }],
+    ['a format of the library without its pattern', z.ulid(), { type: 'string', format: 'ulid' }],
     [
       'lengths in code points',
       toStandardJsonSchema(v.pipe(v.string(), v.minLength(3))),
       { type: 'string', minLength: 2 },
     ],
     ['nothing of what is checked behind a change', z.string().trim().max(2), { type: 'string' }],
+    ['what coerce makes, as a hint', z.coerce.number().min(1), { anyOf: [{ type: 'number', minimum: 1 }, {}] }],
+    [
+      'what follows preprocess, as a hint',
+      z.object({ a: z.preprocess(String, z.string().max(3)), b: z.coerce.boolean().catch(true) }),
+      {
+        type: 'object',
+        properties: {
+          a: { anyOf: [{ type: 'string', maxLength: 3 }, {}] },
+          b: { default: true, anyOf: [{ anyOf: [{ type: 'boolean' }, {}] }, {}] },
+        },
+        required: [],
+      },
+    ],
+    [
+      'what falls back, as a hint',
+      toStandardJsonSchema(v.fallback(v.number(), 1)),
+      { anyOf: [{ type: 'number' }, {}] },
+    ],
     [
       'flags that arktype has lost',
       type({ a: /bar/i }),
@@ -207,6 +226,30 @@ describe('what is published', () => {
   ])('is %s', (_, schema, published) => {
     const { $schema, ...args } = argsOf(schema).args!
     expect(args).toEqual(published)
+  })
+
+  it.each<[string, object, object]>([
+    ['zod, optional', z.string().optional(), { type: ['string', 'null'] }],
+    ['zod, optional enum', z.enum(['a']).optional(), { anyOf: [{ type: 'string', enum: ['a'] }, { type: 'null' }] }],
+    ['zod, void', z.void(), { type: 'null' }],
+    ['zod, anything', z.any(), {}],
+    ['zod, with a default', z.string().default('x'), { type: 'string', default: 'x' }],
+    [
+      'zod, fields',
+      z.looseObject({ a: z.any(), b: z.union([z.string(), z.unknown()]).optional() }),
+      {
+        type: 'object',
+        properties: { a: {}, b: { anyOf: [{ type: 'string' }, {}] } },
+        additionalProperties: {},
+        required: [],
+      },
+    ],
+    ['valibot, optional', toStandardJsonSchema(v.optional(v.string())), { type: ['string', 'null'] }],
+    ['valibot, undefined', toStandardJsonSchema(v.undefined()), { type: 'null' }],
+    ['arktype, optional', type('string | undefined'), { anyOf: [{ type: 'string' }, {}] }],
+  ])('has null where undefined comes out of a result: %s', (_, schema, published) => {
+    const { $schema, ...result } = defineTask('x:1.0', { result: schema as StandardSchema }).result!
+    expect(result).toEqual(published)
   })
 
   it('has no pattern and no format, where the library is not known', () => {

@@ -42,6 +42,22 @@ describe('a line of the log for people', () => {
     expect(lineOf({ stack: ['f (a.mjs:1:2)'], msg: 'm' })).toBe('[03:04:05.067] WARN: m\n    f (a.mjs:1:2)\n')
   })
 
+  it('leaves frames of pshub out of a stack, unless it has no others', () => {
+    const theirs = ['Error: no', '    at handler (file:///app/tasks.mjs:4:9)']
+    const ours = [
+      '    at Run.start (file:///app/node_modules/pshub/dist/core.js:10:3)',
+      '    at C:\\app\\node_modules\\pshub\\dist\\core.js:11:3',
+      '    at process.processTicksAndRejections (node:internal/process/task_queues:95:5)',
+    ]
+    const shown = (stack: string[]) =>
+      lineOf({ stack: stack.join('\n'), msg: 'm' })
+        .split('\n')
+        .slice(1, -1)
+    const indented = (lines: string[]) => lines.map(line => `    ${line}`)
+    expect(shown([theirs[0]!, ours[0]!, theirs[1]!, ...ours])).toEqual(indented(theirs))
+    expect(shown(['Error: no', ...ours])).toEqual(indented(['Error: no', ...ours]))
+  })
+
   it('lets nothing of it command a terminal or begin a line', () => {
     const evil = '\u001b[2J\nline\u202e\u009b'
     const text = lineOf({ msg: evil, [`key${evil}`]: evil, stack: evil, list: [evil] })

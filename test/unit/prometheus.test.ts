@@ -1,6 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Overview, prometheusMetrics, prometheusText } from '../../src/index.ts'
+import { Histogram } from '../../src/figures/histogram.ts'
+import { boundsUs } from '../../src/figures/load.ts'
+import { MetricTotals, type Overview, prometheusMetrics, prometheusText } from '../../src/index.ts'
 import { parseExposition } from '../support/prometheus-format.ts'
 import { read, rowsOf, unquoted } from '../support/protocol-document.ts'
 import { runs } from '../support/runs.ts'
@@ -23,6 +25,12 @@ const stats = {
   loopMs: { mean: 1, p99: 20, max: 30 },
   rssBytes: 5e7,
   jobs: { ran: 40, retried: 3, dead: 1, putOff: 2, lateMs: { p50: 2, p99: 18, max: 21 } },
+}
+/** Waits of so many microseconds, as an overview has them. */
+const waited = (...us: number[]) => {
+  const histogram = new Histogram()
+  for (const each of us) histogram.record(each)
+  return { counts: histogram.within(boundsUs), sum: histogram.sum }
 }
 const overviewOf = (
   name = 'q',
@@ -59,7 +67,8 @@ const overviewOf = (
       conflict: false,
       callers: [],
       load,
-      totals: { ok: 8, rejected: { CardDeclined: 4 }, failed: { TaskFailed: 1 } },
+      buckets: { ended: 4, backlog: waited(1000, 2000), queue: waited(), exec: waited(3000, 7000) },
+      totals: { ok: 10, rejected: { CardDeclined: 4 }, failed: { TaskFailed: 1 } },
     },
   ],
   queues: [
@@ -95,7 +104,8 @@ const overviewOf = (
       live: true,
       load,
       stats,
-      totals: { [task]: { ok: 8, rejected: { CardDeclined: 4 }, failed: { TaskFailed: 1 } } },
+      totals: { [task]: { ok: 10, rejected: { CardDeclined: 4 }, failed: { TaskFailed: 1 } } },
+      jobs: { [task]: { ok: 2, rejected: {}, failed: { TaskFailed: 1 } } },
     },
   ],
 })
@@ -106,7 +116,8 @@ describe('the text for Prometheus', () => {
     expect([...types.keys()]).toEqual(Object.keys(prometheusMetrics))
     for (const [name, { help, type, labels }] of Object.entries(prometheusMetrics)) {
       expect([helps.get(name), types.get(name)]).toEqual([help, type])
-      const own = samples.filter(sample => sample.name === name)
+      const own = samples.filter(sample => sample.name === name || sample.name === `${name}_sum`)
+      expect(own.length, name).toBeGreaterThan(0)
       for (const sample of own) expect(Object.keys(sample.labels), name).toEqual([...labels])
     }
     const samplesOf = (name: string, labels: object = {}) =>
@@ -117,19 +128,32 @@ describe('the text for Prometheus', () => {
     expect(samplesOf('pshub_queue_oldest_job_seconds')).toMatchObject([{ value: 2.5 }])
     expect(samplesOf('pshub_worker_jobs_total', { outcome: 'put_off' })).toMatchObject([{ value: 2 }])
     expect(samplesOf('pshub_worker_jobs_total')).toHaveLength(4)
-    expect(samplesOf('pshub_worker_job_lateness_seconds', { quantile: '0.99' })).toMatchObject([{ value: 0.018 }])
+    expect(samplesOf('pshub_worker_job_lateness_seconds')).toMatchObject([{ value: 0.021 }])
     expect(samplesOf('pshub_queue_paused')).toMatchObject([{ value: 1 }])
-    expect(samplesOf('pshub_wait_seconds', { phase: 'exec', quantile: '0.99' })).toMatchObject([{ value: 0.003 }])
-    expect(samplesOf('pshub_wait_seconds', { phase: 'queue' })).toEqual([])
-    expect(samplesOf('pshub_worker_loop_delay_seconds', { quantile: '1' })).toMatchObject([{ value: 0.03 }])
+    // 15 ended in all, and half of the four of the last minute ran.
+    const bucketsOf = (phase: string) =>
+      samplesOf('pshub_wait_seconds_bucket', { phase }).map(({ labels, value }) => [labels.le, value])
+    expect(bucketsOf('exec')).toEqual(
+      expect.arrayContaining([
+        ['0.0025', 0],
+        ['0.005', 3.75],
+        ['0.01', 7.5],
+        ['+Inf', 7.5],
+      ]),
+    )
+    expect(samplesOf('pshub_wait_seconds_count', { phase: 'exec' })).toMatchObject([{ value: 7.5 }])
+    expect(samplesOf('pshub_wait_seconds_sum', { phase: 'exec' })).toMatchObject([{ value: 0.0375 }])
+    expect(samplesOf('pshub_worker_loop_delay_seconds')).toMatchObject([{ value: 0.03 }])
     expect(samplesOf('pshub_worker_last_beat_timestamp_seconds')).toMatchObject([{ value: 1_795_220_163.659 }])
-    expect(samplesOf('pshub_calls_total', { code: 'ok' })).toMatchObject([{ value: 8, labels: { worker: 'w1' } }])
-    expect(samplesOf('pshub_calls_total', { outcome: 'failed', code: 'TaskFailed' })).toMatchObject([{ value: 1 }])
+    expect(samplesOf('pshub_calls_total', { code: 'ok' })).toMatchObject([{ value: 8 }])
+    expect(samplesOf('pshub_calls_total', { outcome: 'failed', code: 'TaskFailed' })).toMatchObject([{ value: 0 }])
+    expect(samplesOf('pshub_job_runs_total', { code: 'ok' })).toMatchObject([{ value: 2 }])
+    expect(samplesOf('pshub_job_runs_total', { code: 'TaskFailed' })).toMatchObject([{ value: 1 }])
     expect(samplesOf('pshub_calls_total', { outcome: 'rejected', code: 'CardDeclined' })).toMatchObject([{ value: 4 }])
     expect(samplesOf('pshub_unanswered_total', { outcome: 'rejected', code: 'Overloaded' })).toMatchObject([
       { value: 9 },
     ])
-    expect(samplesOf('pshub_worker_draining')).toMatchObject([{ value: 1, labels: { host: 'h', pid: '17' } }])
+    expect(samplesOf('pshub_worker_draining')).toMatchObject([{ value: 1, labels: { queue: 'q', host: 'h' } }])
   })
 
   it('is well-formed whatever names are in the registry, and shows them unchanged but for controls', () => {
@@ -150,7 +174,7 @@ describe('the text for Prometheus', () => {
         const { samples } = parseExposition(prometheusText(overviewOf(queue, task, host)))
         const shown = (name: string) => name.replace(/(?!\n)\p{Cc}/gu, '\ufffd')
         const worker = samples.find(({ name }) => name === 'pshub_worker_up')!
-        expect(worker.labels).toEqual({ queue: shown(queue), worker: 'w1', host: shown(host), pid: '17' })
+        expect(worker.labels).toEqual({ queue: shown(queue), host: shown(host) })
         expect(samples.find(({ name }) => name === 'pshub_calls_total')!.labels.task).toBe(shown(task))
       }),
       { numRuns: runs(20, 200) },
@@ -175,12 +199,9 @@ describe('the text for Prometheus', () => {
     expect(of('pshub_queue_busy_ratio')).toEqual([])
     expect(of('pshub_queue_scheduled_jobs')).toEqual([])
     expect(of('pshub_queue_retrying_jobs')).toMatchObject([{ value: 6 }])
-    expect(of('pshub_worker_up').map(({ labels, value }) => [labels.worker, value])).toEqual([
-      ['w1', 1],
-      ['w2', 1],
-      ['w3', 0],
-    ])
-    expect(of('pshub_worker_busy').map(({ labels }) => labels.worker)).toEqual(['w1'])
+    // Of one host together.
+    expect([...of('pshub_worker_up'), ...of('pshub_worker_lost')].map(({ value }) => value)).toEqual([3, 1])
+    expect(of('pshub_worker_busy').map(({ value }) => value)).toEqual([2])
     overview.queues = [{ ...queue!, backlog: 0, oldestMs: undefined, pausedMs: undefined }]
     expect(prometheusText(overview)).toContain('pshub_queue_oldest_seconds{queue="q"} 0\n')
     expect(prometheusText(overview)).toContain('pshub_queue_paused{queue="q"} 0\n')
@@ -198,19 +219,67 @@ describe('the text for Prometheus', () => {
 
 const known = prometheusMetrics as Record<string, { labels: readonly string[]; help: string; type: string }>
 
+/** A histogram has its buckets, their sum and their count. */
+const familyOf = (name: string) => (known[name] ? name : name.replace(/_(bucket|sum|count)$/, ''))
+const labelsOf = (name: string) => [...known[familyOf(name)]!.labels, ...(name.endsWith('_bucket') ? ['le'] : [])]
+
 /** Fails for a metric that does not exist, and for a label that it does not have. */
 const checkExpression = (expression: string): void => {
   const named = [...expression.matchAll(/\bpshub_\w+/g)].map(([name]) => name)
   expect(named.length, expression).toBeGreaterThan(0)
-  for (const name of named) expect(Object.keys(known), expression).toContain(name)
-  const labels = new Set(named.flatMap(name => [...known[name]!.labels]))
+  for (const name of named) expect(Object.keys(known), expression).toContain(familyOf(name))
+  const labels = new Set(named.flatMap(labelsOf))
   for (const [, name, selectors] of expression.matchAll(/\b(pshub_\w+)\{([^}]*)\}/g)) {
     for (const [, label] of selectors!.matchAll(/(\w+)\s*(?:=~|!~|!=|=)/g))
-      expect(known[name!]!.labels, expression).toContain(label)
+      expect(labelsOf(name!), expression).toContain(label)
   }
   for (const [, list] of expression.matchAll(/\b(?:by|without|on|ignoring) \(([^)]*)\)/g))
     for (const label of list!.split(/,\s*/)) expect([...labels], expression).toContain(label)
 }
+
+/** The counters of one task as they are told of several looks. */
+const looks = (...seen: ReturnType<typeof overviewOf>[]) => {
+  const totals = new MetricTotals()
+  return seen.map(overview => {
+    totals.add(overview)
+    const { samples } = parseExposition(prometheusText(overview, totals))
+    return (name: string, labels: object) =>
+      samples.find(
+        sample => sample.name === name && Object.entries(labels).every(([key, value]) => sample.labels[key] === value),
+      )?.value
+  })
+}
+
+describe('counters over many looks', () => {
+  const worker = (id: string, ok: number) => ({
+    ...overviewOf().workers[0]!,
+    id,
+    totals: { 't:1.0': { ok, rejected: {}, failed: {} } },
+    jobs: {},
+  })
+  const lookAt = (...workers: ReturnType<typeof worker>[]) => ({ ...overviewOf(), workers })
+
+  it('never fall when workers come and go, and begin at 0', () => {
+    const seen = looks(
+      lookAt(worker('a', 100), worker('b', 50)),
+      lookAt(worker('a', 110), worker('b', 50)),
+      lookAt(worker('a', 110), worker('c', 5)),
+      lookAt(),
+      lookAt(worker('d', 1)),
+    )
+    expect(seen.map(of => of('pshub_calls_total', { code: 'ok' }))).toEqual([0, 10, 15, 15, 16])
+    expect(seen.map(of => of('pshub_wait_seconds_bucket', { phase: 'exec', le: '+Inf' }))).toEqual([0, 5, 7.5, 7.5, 8])
+  })
+
+  it('count what a hub said in the last minute, where it is told of again after an hour', () => {
+    const of = (count: number, lastMinute: number) => {
+      const overview = overviewOf()
+      return { ...overview, unanswered: overview.unanswered.map(calls => ({ ...calls, count, lastMinute })) }
+    }
+    const seen = looks(of(9, 3), of(11, 2), { ...overviewOf(), unanswered: [] }, of(14, 1))
+    expect(seen.map(value => value('pshub_unanswered_total', { code: 'Overloaded' }))).toEqual([0, 2, 2, 3])
+  })
+})
 
 describe('what is made of the metrics', () => {
   it('docs/measuring.md lists them all', () => {
@@ -250,7 +319,7 @@ describe('what is made of the metrics', () => {
         // A label that the sum took away would be an empty name in the legend.
         const kept = /\bby \(([^)]*)\)/.exec(expr)?.[1]?.split(', ')
         for (const [, label] of legendFormat.matchAll(/\{\{(\w+)\}\}/g)) if (kept) expect(kept, title).toContain(label)
-        const isSeconds = /_seconds\b/.test(expr)
+        const isSeconds = /_seconds(_bucket)?\b/.test(expr)
         expect(fieldConfig!.defaults.unit === 's', title).toBe(isSeconds)
       }
     }
@@ -271,6 +340,6 @@ describe('what is made of the metrics', () => {
     })
     expect(names.length).toBe(new Set(names).size)
     expect(names).toEqual(expect.arrayContaining(['PshubBacklogGrows', 'PshubEventLoopBlocked', 'PshubNoWorkers']))
-    for (const [, name] of text.matchAll(/\b(pshub_\w+)/g)) expect(Object.keys(known)).toContain(name)
+    for (const [, name] of text.matchAll(/\b(pshub_\w+)/g)) expect(Object.keys(known)).toContain(familyOf(name!))
   })
 })

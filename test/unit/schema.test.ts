@@ -22,6 +22,20 @@ describe('a schema of the registry', () => {
     expect(check(schema, { city: 7 })[0]).toMatchObject({ pointer: '/city' })
   })
 
+  it.each([
+    [{ minLength: 1 }, '', 'must have at least 1 character'],
+    [{ maxLength: 2 }, 'abc', 'must have at most 2 characters'],
+    [{ minItems: 2 }, [], 'must have at least 2 items'],
+    [{ maxItems: 1 }, [1, 2], 'must have at most 1 item'],
+    [{ minProperties: 1 }, {}, 'must have at least 1 field'],
+    [{ contains: { const: 1 } }, [2], 'must contain a matching item'],
+    [{ contains: { const: 1 }, maxContains: 2 }, [1, 1, 1], 'must contain 1 to 2 matching items'],
+    [{ uniqueItems: true }, [1, 1], 'has the same item twice'],
+    [{ not: { type: 'string' } }, 'a', 'is not allowed'],
+  ])('says of %j in words what is wrong', (schema, value, message) => {
+    expect(check(schema, value).at(-1)).toEqual({ pointer: '', message })
+  })
+
   it('is guarded where it could take long, and not for long arguments alone', () => {
     // Without its bound on time, which a busy machine may exceed with any schema.
     const guard = vi.spyOn(vm.Script.prototype, 'runInContext').mockImplementation(() => [])

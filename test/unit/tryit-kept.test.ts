@@ -252,7 +252,7 @@ describe('an example', () => {
 
 describe('many runs', () => {
   const finished = (tookMs: number, code?: 'Timeout' | 'TaskFailed'): FinishedRun => ({
-    outcome: code ? { ok: false, failure: { code, message: '' } } : { ok: true, text: '1', node: undefined },
+    outcome: code ? { ok: false, failure: { code, detail: '' } } : { ok: true, text: '1', node: undefined },
     tookMs,
     atMs: 0,
     id: undefined,
@@ -277,7 +277,7 @@ describe('many runs', () => {
 
 describe('whether to run again', () => {
   it.each(Object.entries(errorTable))('after %s says nothing that is not so', (code, { ran, retryable }) => {
-    const failure = { code: code as keyof typeof errorTable, message: '', ran, retryable }
+    const failure = { code: code as keyof typeof errorTable, detail: '', ran, retryable }
     const text = repeatText(failure, false)!
     expect(/is safe/.test(text)).toBe(ran === 'no')
     expect(repeatText(failure, true)).toMatch(/is safe/)

@@ -196,4 +196,4 @@ def test_a_handler_that_blocks_the_loop_is_named(hub: Hub, serve: Serve, caplog:
     assert told["loop:blocked"]["ms"] > 2000
     assert (told["loop:blocked"]["worker"], told["loop:blocked"]["queue"]) == (worker.id, "q")
     lines = [record.getMessage() for record in caplog.records]
-    assert [line for line in lines if line.startswith("the event loop was blocked") and "tasks=['blocking:1.0']" in line]
+    assert [line for line in lines if line.startswith("event loop was blocked") and "tasks=['blocking:1.0']" in line]

@@ -110,10 +110,10 @@ def test_a_worker_that_died_can_be_started_again_and_takes_over_what_it_held(in_
     assert kit.worker.busy == 1
     kit.worker.die()
     assert kit.worker.busy == 0
-    with pytest.raises(ConfigError, match="dead already"):
+    with pytest.raises(ConfigError, match="already stopped"):
         kit.worker.die()
     kit.worker.start()
-    with pytest.raises(ConfigError, match="runs already"):
+    with pytest.raises(ConfigError, match="already running"):
         kit.worker.start()
     kit.clock.advance(8)
     assert call.result() == "done"

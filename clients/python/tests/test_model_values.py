@@ -176,3 +176,11 @@ def test_what_would_not_come_back_is_refused_where_it_is_declared(hint: Any, sai
 def test_what_is_no_number_is_refused_in_structs_too() -> None:
     with pytest.raises(PayloadProblem, match="a Decimal that is NaN is not a number"):
         encode_payload(msgspec.defstruct("Price", [("amount", Decimal)])(Decimal("NaN")))
+
+
+def test_keys_that_would_be_one_text_are_refused() -> None:
+    struct = msgspec.defstruct("Stock", [("by", dict[Any, str])])
+    for held, pointer in ((model(by=dict[Any, str])(by={1: "a", "1": "b"}), "/held"), (struct(by={1.5: "a", "1.5": "b"}), "/held/by/1.5")):
+        with pytest.raises(PayloadProblem, match="in JSON") as refused:
+            encode_payload({"held": held})
+        assert refused.value.problem["pointer"] == pointer

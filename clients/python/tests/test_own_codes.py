@@ -127,7 +127,7 @@ def test_what_a_class_says_is_checked_as_what_is_given() -> None:
 def test_what_was_given_instead_is_shown_and_cut() -> None:
     with pytest.raises(ConfigError, match='it is "École"[.]$'):
         TaskError("x", code="École")
-    with pytest.raises(ConfigError, match=f'this is "{"N" * 79}…[.]$'):
+    with pytest.raises(ConfigError, match=f'it is "{"N" * 79}…[.]$'):
         TaskError("x", code="N" * 10_000)
     with pytest.raises(ConfigError, match='to 599, not "404"[.]$'):
         TaskError("x", http_status="404")  # type: ignore[arg-type]

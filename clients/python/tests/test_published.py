@@ -43,6 +43,11 @@ def test_recent_failures_and_callers(server: Server, worker: Worker) -> None:
     stats = eventually(lambda: [s for s in [json.loads(server.client.hget("pshub:taskstats", worker.id))] if "add:1.0" in s["tasks"]])[0]["tasks"]
     assert stats["fail:1.0"]["callers"] == {"shop": 12} == stats["fail:1.0"]["window"]["callers"]
     assert stats["add:1.0"]["callers"] == {"shop": 1, "": 1, "half \ud800": 1}
+    assert "jobs" not in stats["add:1.0"]
+    with Hub(server.url) as hub:
+        hub.enqueue("add:1.0", {"x": 1})
+    told_jobs = eventually(lambda: json.loads(server.client.hget("pshub:taskstats", worker.id))["tasks"]["add:1.0"].get("jobs"))
+    assert told_jobs == {"ok": 1, "rejected": {}, "failed": {}}
     worker.stop()
     assert not server.client.hexists("pshub:failures", worker.id)
 

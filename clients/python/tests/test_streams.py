@@ -92,5 +92,5 @@ def test_a_redis_py_without_them_is_told() -> None:
     class Other:
         pass
 
-    with pytest.raises(RuntimeError, match="install an older one"):
+    with pytest.raises(RuntimeError, match="install an older version"):
         check_streams(Other())  # type: ignore[arg-type]

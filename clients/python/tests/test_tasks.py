@@ -234,3 +234,19 @@ def test_an_async_function_is_a_task_whose_call_is_awaited() -> None:
     assert asyncio.run(later(1)) == 2
     assert task("object:1.0", args={}, result={})(Callable()).is_async
     assert not task("now:1.0")(lambda: 1).is_async
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "message"),
+    [
+        ({"minLength": 1}, "", "must have at least 1 character"),
+        ({"maxLength": 2}, "abc", "must have at most 2 characters"),
+        ({"minItems": 2}, [], "must have at least 2 items"),
+        ({"maxItems": 1}, [1, 2], "must have at most 1 item"),
+        ({"minProperties": 1}, {}, "must have at least 1 field"),
+        ({"uniqueItems": True}, [1, 1], "has the same item twice"),
+        ({"not": {"type": "string"}}, "a", "is not allowed"),
+    ],
+)
+def test_what_is_wrong_is_said_in_words(schema: Any, value: Any, message: str) -> None:
+    assert [problem["message"] for problem in compile_own(schema, "x")(value)] == [message]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -12,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from conftest import HERE
+from conftest import HERE, Server
 from job_tasks import hub, serve  # noqa: F401
-from pshub import Context, Hub, InvalidResult, Worker, task
+from pshub import AsyncHub, Context, Hub, InvalidResult, Worker, task
 
 LIBRARY = HERE.parent / "src"
 
@@ -127,3 +128,25 @@ def test_another_result_than_the_hint_promises_is_told(hub: Hub, serve: Callable
         hub.call(size, width=1)
     assert failed.value.ran == "yes"
     assert isinstance(hub.submit(size, width=1).outcome().error, InvalidResult)
+
+
+def test_tasks_by_name_are_those_of_the_hub(server: Server, serve: Callable[..., Worker], hub: Hub) -> None:
+    @task("half:1.0")
+    def half(n: int) -> float:
+        return n / 2
+
+    serve(half)
+    assert hub.tasks["half:1.0"].call({"n": 3}, timeout=5) == 1.5
+    assert hub.tasks["half"].enqueue({"n": 5}, tracked=True).result() == 2.5
+    with hub.tasks["half:1"].stream({"n": 1}) as stream:
+        assert list(stream) == []
+
+    async def of_asyncio() -> list[Any]:
+        async with AsyncHub(server.url) as own:
+            named = own.tasks["half:1.0"]
+            job = await named.enqueue({"n": 7}, tracked=True)
+            async with named.stream({"n": 1}) as stream:
+                chunks = [chunk async for chunk in stream]
+            return [await named.call({"n": 9}), await job.result(), chunks]
+
+    assert asyncio.run(of_asyncio()) == [4.5, 3.5, []]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import pytest
@@ -29,6 +30,9 @@ class Order:
         ((1, b"x"), "/1"),
         ({"order": Order([1, 1j])}, "/order/lines/1"),
         ({1: {2: range(3)}}, "/1/2"),
+        ({"a/b": [{1: "a", "1": "b"}]}, "/a~1b/0/1"),
+        ({date(2026, 11, 24): 1, "2026-11-24": 2}, "/2026-11-24"),
+        (Order([{None: 1, "null": 2}]), "/lines/0/null"),
     ],
 )
 def test_the_place_is_told(value: Any, pointer: str) -> None:

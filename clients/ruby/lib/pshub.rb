@@ -7,3 +7,4 @@ end
 require_relative "pshub/hub/hub"
 require_relative "pshub/http/problem"
 require_relative "pshub/worker/worker"
+require_relative "pshub/rails/railtie" if defined?(Rails::Railtie)

@@ -24,11 +24,25 @@ class TestCalls < PshubTest
   def test_gather_tells_how_each_ended
     worker(adder)
     outcomes = hub.gather(
-      { one: ["add:1.0", { x: 1 }], wrong: ["add:1.0", { x: "1" }], none: "nix:1.0", late: ["add:1.0", { x: 1 }, 0] }, timeout: 5
+      one: ["add:1.0", { x: 1 }], wrong: ["add:1.0", { x: "1" }], none: "nix:1.0", late: ["add:1.0", { x: 1 }, 0], timeout: 5
     )
     assert_equal [true, 3], outcomes[:one].to_a.first(2)
     codes = outcomes.transform_values { |outcome| outcome.error&.code }
     assert_equal({ one: nil, wrong: "InvalidArgs", none: "NoSuchTask", late: "Expired" }, codes)
+  end
+
+  def test_what_is_not_a_call_is_refused_with_a_sentence
+    calling = hub
+    wrong = { [[["add:1.0", { x: 1 }]]] => {}, [{}, {}] => {}, [{ a: "add:1.0" }] => { time: 2 }, [] => { a: [] }, [7] => {} }
+    messages = wrong.map { |given, named| assert_raises(Pshub::InvalidArgs) { calling.gather(*given, **named) }.message }
+    messages.each { |message| assert_includes message, 'gather(user: ["user:1.0", { id: 7 }]' }
+    assert_match(/time must be a call, not 2: .*Its options are timeout and queue/, messages[2])
+
+    from_within = nil
+    worker(declare("outer:1.0") { |_, ctx| from_within = assert_raises(Pshub::InvalidArgs) { ctx.call("add:1.0", x: 1) } and nil })
+    calling.call("outer:1.0")
+    errors = %i[call stream].map { |way| assert_raises(Pshub::InvalidArgs) { calling.public_send(way, "add:1.0", x: 1) { break } } }
+    [from_within, *errors].each { |error| assert_match(/'x' is not an option .* call\("add:1.0", \{ x: ... \}, timeout: 2\)/, error.message) }
   end
 
   def test_many_threads_share_a_hub

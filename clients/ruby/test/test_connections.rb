@@ -58,6 +58,28 @@ class TestConnections < PshubTest
     link.close
   end
 
+  def test_an_error_answer_is_what_redis_said
+    link = ending(Pshub::Connection.new("test", "commands", server.url, 2.0, Pshub::Events.new), :close)
+    assert_equal "ERR wrong number of arguments for 'get' command", link.run(%w[GET]).first.message
+  end
+
+  # A link on which answers may still come, such as after Timeout.timeout, is not used again, and the next one is greeted.
+  def test_an_interrupted_exchange_ends_its_link
+    link = ending(Pshub::Connection.new("test", "commands", server.url, 30.0, Pshub::Events.new, asks_id: true), :close)
+    assert_equal "pshub-test-commands", link.one("CLIENT", "GETNAME")
+    waiting = Thread.new { assert_raises(Interrupt) { link.one("BLPOP", "nothing", "20") } }
+    eventually("it waits") { server.client.call("CLIENT", "LIST").include?("cmd=blpop") }
+    waiting.raise(Interrupt)
+    waiting.join
+    assert_equal "pshub-test-commands", link.one("CLIENT", "GETNAME")
+  end
+
+  def test_options_that_the_gem_does_not_take_are_told
+    skip "the gem redis 4 passes over them" if Redis::VERSION.start_with?("4.")
+    error = assert_raises(Pshub::NotEnqueued) { hub({ port: server.port, tcp_keepalive: 60 }).call("add:1.0", { x: 1 }) }
+    assert_match(/the redis gem 5\S+ does not take these options: unknown keyword: :tcp_keepalive/, error.message)
+  end
+
   # Whatever it is that waits inside the gem; closing does not wait for it.
   def test_a_name_that_is_not_resolved_holds_up_nothing_else
     calling = nil
@@ -65,7 +87,7 @@ class TestConnections < PshubTest
       calling = hub
       assert_raises(Pshub::NotEnqueued) { calling.call("add:1.0", { x: 1 }, timeout: 600) }
     end
-    assert_match(/could not be asked/, error.message)
+    assert_match(/could not look up/, error.message)
     calling.close
   end
 end

@@ -97,9 +97,10 @@ class TestFence < PshubTest
     server.client.del("large")
   end
 
-  def test_tcp_asks_for_a_sign_of_life_after_30_s
+  def test_tcp_asks_for_a_sign_of_life_within_30_s
     link = ending(Pshub::Link.new({ host: "127.0.0.1", port: server.port }, 1.0), :close)
-    assert_equal 30, link.send(:socket).getsockopt(:TCP, :KEEPIDLE).int
+    # 15 s with the gem redis 5, which sees to it itself.
+    assert_includes [15, 30], link.send(:socket).getsockopt(:TCP, :KEEPIDLE).int
   end
 
   def test_nothing_is_sent_over_a_link_that_was_forgotten_while_it_rested

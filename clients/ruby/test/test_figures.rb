@@ -11,9 +11,11 @@ class TestFigures < PshubTest
   def test_cards_and_statistics
     serving = worker(adder, declare("wait:1.0", timeout: 20, idempotent: true) { |args, ctx| ctx.wait(args["s"]) })
     calling = hub
-    5.times { |x| calling.call("add:1.0", { x: x }) }
+    4.times { |x| calling.call("add:1.0", { x: x }) }
+    calling.enqueue("add:1.0", { x: 4 })
     read = ->(key) { JSON.parse(server.client.hget(key, serving.id) || "{}") }
     eventually { read.call("pshub:stats").dig("counters", "ok") == 5 && read.call("pshub:taskstats").dig("tasks", "add:1.0", "ok") == 5 }
+    assert_equal({ "ok" => 1, "rejected" => {}, "failed" => {} }, read.call("pshub:taskstats")["tasks"]["add:1.0"]["jobs"])
     window = read.call("pshub:taskstats")["tasks"]["add:1.0"]["window"]
     %w[backlog queue exec].each { |phase| assert_equal 5, window["us"][phase]["counts"].each_slice(2).sum(&:last) }
     card = read.call("pshub:workers")

@@ -123,7 +123,7 @@ class TestInMemory < PshubTest
     assert_equal(0, kit.worker.busy)
     assert_match(/already stopped or killed/, assert_raises(Pshub::ConfigError) { kit.worker.die }.message)
     kit.worker.start
-    assert_match(/runs already/, assert_raises(Pshub::ConfigError) { kit.worker.start }.message)
+    assert_match(/already running/, assert_raises(Pshub::ConfigError) { kit.worker.start }.message)
     kit.clock.advance(8)
     assert_equal("done", call.result)
   end

@@ -4,12 +4,13 @@ require_relative "helper"
 require "ripper"
 require "tsort"
 require "pshub/cli"
+require "pshub/rails/active_jobs"
 require "pshub/testing/minitest"
 require "pshub/testing/rspec"
 
 # The order of the rooms, which the npm package has too: a room knows only those before it. What is said here holds for each file.
 class TestRooms < Minitest::Test
-  ROOMS = %w[wire task figures redis queue settings catalogue outlets jobs hub http worker testing].freeze
+  ROOMS = %w[wire task figures redis queue settings catalogue outlets jobs hub http worker rails testing].freeze
   MOST_LINES = 450
   CLIENT = File.expand_path("..", __dir__)
   FOLDER = File.join(CLIENT, "lib/pshub")

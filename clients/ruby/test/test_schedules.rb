@@ -126,7 +126,7 @@ class TestSchedules < PshubTest
     server.client.zadd(TICKS, [[past, "bad"], [past, "worse"], [past, "gone"], [past, "good"], ["-inf", "ever"]])
     problems = events_of(worker(noting), "problem")
     reasons = Array.new(4) { problems.pop[:reason] }.sort
-    reasons.zip(%w[bad ever gone worse]) { |reason, name| assert_match(/\AThe schedule #{name} cannot be used/, reason) }
+    reasons.zip(%w[bad ever gone worse]) { |reason, name| assert_match(/\AThe schedule #{name} is invalid/, reason) }
     assert_equal({}, @runs.pop.last)
     eventually("what is left") { server.client.zrange(TICKS, 0, -1) == ["good"] }
     assert_equal %w[good worse], calling.schedules("default").list.map(&:name)

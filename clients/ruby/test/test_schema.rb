@@ -33,6 +33,16 @@ class TestSchema < Minitest::Test
     assert_equal ["matches more than one of the alternatives"], problems({ oneOf: [{}, {}] }, 1).map { |each| each["message"] }
   end
 
+  def test_says_in_words_what_is_wrong
+    [
+      [{ minLength: 1 }, "", "must have at least 1 character"], [{ maxLength: 2 }, "abc", "must have at most 2 characters"],
+      [{ minItems: 2 }, [], "must have at least 2 items"], [{ maxItems: 1 }, [1, 2], "must have at most 1 item"],
+      [{ minProperties: 1 }, {}, "must have at least 1 field"], [{ uniqueItems: true }, [1, 1], "has the same item twice"],
+      [{ contains: { const: 1 }, maxContains: 2 }, [1, 1, 1], "must contain at most 2 matching items"],
+      [{ not: { type: "string" } }, "a", "is not allowed"]
+    ].each { |schema, value, message| assert_equal [message], problems(schema, value).map { |each| each["message"] } }
+  end
+
   def test_what_cannot_be_checked_is_refused_when_it_is_declared
     [
       { type: "text" }, { properties: [] }, { required: "x" }, { pattern: "(" }, { minimum: "1" },

@@ -32,7 +32,15 @@ export const writeExact = (response: ServerResponse): void => {
     const original = response[name].bind(response) as (...given: unknown[]) => never
     response[name] = ((chunk: unknown, ...rest: unknown[]) => original(unmarked(chunk), ...rest)) as never
   }
+  // The SDK declares the length of a short answer, in which it counts the marks: its client would wait for the rest.
+  const writeHead = response.writeHead.bind(response) as (...given: unknown[]) => never
+  response.writeHead = ((...given: unknown[]) => writeHead(...given.map(withoutLength))) as never
 }
+
+const withoutLength = (given: unknown): unknown =>
+  isObject(given)
+    ? Object.fromEntries(Object.entries(given).filter(([name]) => name.toLowerCase() !== 'content-length'))
+    : given
 
 /** Bytes are read as latin1, which keeps each of them, for they may end within a character. */
 const unmarked = (chunk: unknown): unknown => {

@@ -1,7 +1,7 @@
 import type { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { type Hub, HubError, version } from 'pshub'
 import { toldOfStop } from '../last-words.ts'
-import { toldOf } from '../refusal.ts'
+import { answerTo } from '../refusal.ts'
 import type { Sdk } from './sdk.ts'
 import { callTool, codeOf, failureOf } from './tool-call.ts'
 import { type ToldProgress, ToolProgress } from './tool-progress.ts'
@@ -101,5 +101,5 @@ const asProtocolError = (
   onFault: (error: unknown) => void,
 ) => {
   if (!(error instanceof HubError)) onFault(error)
-  return new McpError(ErrorCode.InternalError, toldOf(error).error.message)
+  return new McpError(ErrorCode.InternalError, answerTo(error).body.detail)
 }

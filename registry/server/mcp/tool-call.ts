@@ -1,6 +1,6 @@
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import { type CallOptions, ExactNumber, type Hub, HubError, type Problem, stringifyExact } from 'pshub'
-import { Refusal, toldOf } from '../refusal.ts'
+import { answerTo, Refusal } from '../refusal.ts'
 import { isObject } from './schema-parts.ts'
 import type { ToolProgress } from './tool-progress.ts'
 import { readWhole } from './tool-stream.ts'
@@ -88,9 +88,12 @@ const tooLarge = (task: string, bytes: number): HubError =>
 
 /** What the model is told of a failure: the code, whether the task ran and may be tried again; never a stack. */
 export const failureOf = (thrown: unknown): CallToolResult => {
+  const { code, detail: message, ran, retryable, data } = answerTo(thrown).body
   const error = {
-    ...toldOf(thrown).error,
-    ...(thrown instanceof HubError && thrown.data !== undefined && { data: thrown.data }),
+    code,
+    message,
+    ...(ran !== undefined && { ran, retryable }),
+    ...(data !== undefined && { data }),
   }
   const whole = stringifyExact({ error })
   const { data: _, ...short } = error

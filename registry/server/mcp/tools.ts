@@ -1,5 +1,5 @@
 import type { Tool } from '@modelcontextprotocol/sdk/types.js'
-import type { Overview, TaskOverview } from 'pshub'
+import { type Overview, stringifyExact, type TaskOverview } from 'pshub'
 import { isCallable } from '../callable.ts'
 import type { Reading, Readings, Watcher } from '../readings.ts'
 import type { Sdk } from './sdk.ts'
@@ -112,9 +112,9 @@ export class Tools implements Watcher {
   }
 
   #toolOf(name: string, card: TaskOverview, before: TaskTool | undefined): TaskTool {
-    const { task, description, idempotent, dangerous, timeoutMs, args, result } = card
+    const { task, description, idempotent, dangerous, timeoutMs, args, result } = { ...card, ...card.exact }
     const yields = card.yields !== undefined
-    const source = JSON.stringify([description, idempotent, dangerous, timeoutMs, yields, args, result])
+    const source = stringifyExact([description, idempotent, dangerous, timeoutMs, yields, args, result])
     if (before?.source === source) return before
     const { schema, isWrapped } = inputOf(args)
     const outputSchema = outputOf(result, this.#options.compiles)
@@ -127,7 +127,7 @@ export class Tools implements Watcher {
       // That a task only reads is nowhere declared, so that nothing says it.
       annotations: { title: task, idempotentHint: idempotent, destructiveHint: dangerous !== undefined },
     } as Tool
-    return { task, tool, isWrapped, timeoutMs, yields, length: JSON.stringify(tool).length, source }
+    return { task, tool, isWrapped, timeoutMs, yields, length: stringifyExact(tool).length, source }
   }
 }
 
@@ -146,7 +146,8 @@ export const compiler = ({ AjvJsonSchemaValidator }: Sdk): ((schema: ObjectSchem
   return schema => {
     if (++count % maxCompiled === 0) validator = new AjvJsonSchemaValidator()
     try {
-      validator.getValidator(schema)
+      // It knows JavaScript's numbers alone.
+      validator.getValidator(JSON.parse(JSON.stringify(schema)))
       return true
     } catch {
       return false

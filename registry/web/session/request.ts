@@ -6,12 +6,10 @@ import { access, session } from './access.ts'
 /** What the service refused, or that it cannot be reached. */
 export class ApiFailure extends Error {
   readonly status: number
-  readonly error: ApiError['error']
 
-  constructor(status: number, error: ApiError['error']) {
-    super(error.message)
+  constructor(status: number, detail: string) {
+    super(detail)
     this.status = status
-    this.error = error
   }
 }
 
@@ -32,8 +30,8 @@ export const requestAt = async <T>(path: string, init: RequestInit = {}): Promis
 
 /** What an answer that is not 2xx says. */
 export const failureOf = (status: number, text: string): ApiFailure => {
-  const error = (parse(text) as ApiError | undefined)?.error
-  return new ApiFailure(status, error ?? { code: 'Internal', message: `The registry answered ${status}.` })
+  const { detail } = (parse(text) ?? {}) as Partial<ApiError>
+  return new ApiFailure(status, typeof detail === 'string' ? detail : `The registry answered ${status}.`)
 }
 
 export const post = <T>(path: string, body: unknown, init: RequestInit = {}): Promise<T> =>
@@ -52,7 +50,7 @@ const sendAt = async (path: string, init: RequestInit): Promise<Response> => {
     return await fetch(at(path), init)
   } catch (error) {
     if ((error as Error).name === 'AbortError') throw error
-    throw new ApiFailure(0, { code: 'Internal', message: 'The registry cannot be reached.' })
+    throw new ApiFailure(0, 'The registry cannot be reached.')
   }
 }
 

@@ -197,6 +197,12 @@ local function take_jobs(last)
     return others
   end
 
+  local function has_lines(task, found)
+    local lines = {}
+    for i = 1, #found, 2 do lines[#lines + 1] = line_of(KEYS[5], task, found[i]) end
+    return lines[1] and redis.pcall('EXISTS', unpack(lines)) ~= 0
+  end
+
   -- Takes what waits of these keys, merged, in runs of so many keys as `rule` says. Returns those keys of which nothing does.
   local function take_runs(task, found, last, running, rule)
     if not found[1] then return found end
@@ -225,12 +231,9 @@ local function take_jobs(last)
     if rule then keys_left = keys_left - count end
     local found = redis.pcall('ZPOPMIN', beside(KEYS[5], 'keys:' .. task), count)
     if found.err then found = {} end
-    -- Of a task that was declared in another way before there is something else; one that is not this worker's is handed back.
-    if rule then
-      take_lines(task, take_runs(task, found, last, running, rule), last, running)
-    else
-      take_runs(task, take_lines(task, found, last, running), last, running, alone)
-    end
+    -- Jobs of before a task merged them are older than the payloads behind them. What is not this worker's is handed back.
+    if not rule or has_lines(task, found) then found = take_lines(task, found, last, running) end
+    take_runs(task, found, last, running, rule or alone)
     if running[1] then redis.pcall('HSET', beside(KEYS[5], 'running:' .. task), unpack(running)) end
     note_first(KEYS[5], task)
   end

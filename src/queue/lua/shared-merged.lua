@@ -104,7 +104,8 @@ local function merge_new(jobs, at, text, options, due, added)
   local score = finite(options.score) or at + added.merged
   local is_new = merge(jobs, task, options.key, { string.format('%.17g', score), payload }, is_first, added)
   if not is_new then return false end
-  if is_running and due and is_new == 1 then
+  -- Behind a job of before its task merged them, or a run: it keeps its own time.
+  if due and is_new == 1 and (is_running or redis.pcall('EXISTS', line_of(jobs, task, options.key)) == 1) then
     redis.pcall('HSET', beside(jobs, 'next:' .. task), options.key, string.format('%.0f', due))
   end
   if is_placed and due then added.later = math.min(due, added.later or due) end

@@ -26,7 +26,7 @@ const sameValue: FuncKeywordDefinition[] = [
     type: 'array',
     schemaType: 'boolean',
     compile: (isAsked: boolean) => items => !isAsked || new Set(items.map(canonical)).size === items.length,
-    error: { message: 'must NOT have the same item twice' },
+    error: { message: 'has the same item twice' },
   },
 ]
 

@@ -20,7 +20,8 @@ export const publishedOf = (
 ): unknown => {
   const library = libraries[String(vendor)]
   const patterns: Patterns = new Map()
-  const written = JSON.parse(JSON.stringify(ask(library?.options?.(side, patterns))))
+  const written =
+    library?.written?.(schema, side) ?? JSON.parse(JSON.stringify(ask(library?.options?.(side, patterns))))
   for (const regex of library?.regexes?.(schema) ?? []) note(patterns, regex)
   return widened(written, library, patterns)
 }

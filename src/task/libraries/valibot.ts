@@ -1,4 +1,5 @@
-import type { Library, Patterns, Side } from './library.ts'
+import { hinting, type Library, type Patterns, type Side } from './library.ts'
+import { nothing } from './nothing.ts'
 import { note } from './patterns.ts'
 
 interface ValibotPart {
@@ -22,7 +23,7 @@ interface ValibotJson extends Record<string, unknown> {
   [asTravelled]?: Record<string, unknown>
 }
 
-const valibotOptions = (_: Side, patterns: Patterns) => ({
+const valibotOptions = (side: Side, patterns: Patterns) => ({
   overrideAction: ({
     valibotAction: { kind, type, requirement },
     jsonSchema,
@@ -42,7 +43,7 @@ const valibotOptions = (_: Side, patterns: Patterns) => ({
     return jsonSchema.type === 'string' ? jsonSchema : wider
   },
   overrideSchema: ({
-    valibotSchema: { fallback, entries, items },
+    valibotSchema: { type, fallback, entries, items },
     jsonSchema,
     errors,
   }: {
@@ -50,8 +51,9 @@ const valibotOptions = (_: Side, patterns: Patterns) => ({
     jsonSchema: Record<string, unknown>
     errors?: unknown
   }): object | undefined => {
+    if (side === 'output' && (type === 'void' || type === 'undefined')) return nothing
     if (errors) return undefined
-    if (fallback !== undefined) return {}
+    if (fallback !== undefined) return hinting(jsonSchema) ?? {}
     const { required } = jsonSchema
     if (items) return { ...jsonSchema, minItems: items.findLastIndex(needsValue) + 1 }
     if (!entries || !Array.isArray(required)) return undefined

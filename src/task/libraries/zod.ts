@@ -1,5 +1,6 @@
-import type { Library, Patterns, Side } from './library.ts'
-import { hasGroups, meansTheSame, note } from './patterns.ts'
+import { hinting, type Library, type Patterns, type Side } from './library.ts'
+import { nothing } from './nothing.ts'
+import { meansTheSame, note } from './patterns.ts'
 
 const annotations = new Set(['title', 'description', 'default', 'examples', 'deprecated', 'readOnly', 'writeOnly'])
 
@@ -7,6 +8,13 @@ const annotations = new Set(['title', 'description', 'default', 'examples', 'dep
 const leave = (json: Record<string, unknown>, keywords: readonly string[] = []): void => {
   for (const keyword of Object.keys(json))
     if (!annotations.has(keyword) && !keywords.includes(keyword)) delete json[keyword]
+}
+
+/** Makes a JSON Schema take anything. What is made of that is what comes out of `success`, and no hint of what it takes. */
+const leaveHint = ({ type }: ZodDef, json: Record<string, unknown>): void => {
+  const meant = Object.entries(json).filter(([keyword]) => !annotations.has(keyword))
+  leave(json)
+  if (type !== 'success') Object.assign(json, hinting(Object.fromEntries(meant)))
 }
 
 interface ZodSchema {
@@ -21,6 +29,7 @@ interface ZodDef {
   readonly coerce?: boolean
   readonly checks?: readonly ZodSchema[]
   readonly in?: ZodSchema
+  readonly out?: ZodSchema
   readonly innerType?: ZodSchema
   readonly options?: readonly ZodSchema[]
   readonly left?: ZodSchema
@@ -41,15 +50,18 @@ const takesAny = ({ type, coerce, in: first }: ZodDef): boolean =>
   type === 'transform' ||
   first?._zod.def.type === 'transform'
 
-/** Whether it takes what is not there. */
-const takesNothing = ({ _zod: { def } }: ZodSchema): boolean => {
-  const { type, in: first, innerType, options, left, right } = def
-  if (takesAny(def) || type === 'any' || type === 'unknown' || type === 'undefined' || type === 'void') return true
-  if (options) return options.some(takesNothing)
-  if (left && right) return takesNothing(left) && takesNothing(right)
-  const inner = first ?? (type === 'nonoptional' ? undefined : innerType)
-  return inner !== undefined && takesNothing(inner)
+/** Whether it takes undefined, or undefined comes out of it: what has such a field may have none. */
+const mayBeNothing = ({ _zod: { def } }: ZodSchema, side: Side): boolean => {
+  const { type, in: first, out, innerType, options, left, right } = def
+  if (side === 'input' && takesAny(def)) return true
+  if (type === 'any' || type === 'unknown' || isNothing(def)) return true
+  if (options) return options.some(option => mayBeNothing(option, side))
+  if (left && right) return mayBeNothing(left, side) && mayBeNothing(right, side)
+  const inner = (side === 'input' ? first : out) ?? (type === 'nonoptional' ? undefined : innerType)
+  return inner !== undefined && mayBeNothing(inner, side)
 }
+
+const isNothing = ({ type }: ZodDef): boolean => type === 'void' || type === 'undefined'
 
 const zodOverride =
   (side: Side, patterns: Patterns) =>
@@ -59,30 +71,32 @@ const zodOverride =
     for (const { format, pattern } of checks)
       if (pattern instanceof RegExp) {
         const isOwn = format !== undefined && !usersChecks.has(format)
-        note(patterns, pattern, meansTheSame(pattern) && !(isOwn && hasGroups(pattern.source)))
+        // The name of a format says more to people, and the worker checks it. Callers in Python and Ruby would not use a long pattern.
+        note(patterns, pattern, meansTheSame(pattern) && !isOwn)
       }
     for (const pattern of bag?.patterns ?? []) if (!patterns.has(pattern.source)) note(patterns, pattern)
-    if (side === 'input' && takesAny(def)) leave(jsonSchema)
+    if (side === 'input' && takesAny(def)) leaveHint(def, jsonSchema)
     // Behind something that changes the value, a check is not one of what travels.
     else if (checks.some(({ check }) => check === 'overwrite')) leave(jsonSchema, ['type', 'properties', 'items'])
-    if (side === 'input') leaveOut(def, jsonSchema)
+    leaveOut(def, jsonSchema, side)
   }
 
 /** Fields and items that may be left out. */
-const leaveOut = ({ shape, items, valueType }: ZodDef, json: Record<string, unknown>): void => {
+const leaveOut = ({ shape, items, valueType }: ZodDef, json: Record<string, unknown>, side: Side): void => {
   const { required, minItems } = json
   if (Array.isArray(required))
     json.required = required.filter(name => {
       const value = shape?.[name] ?? valueType
-      return value === undefined || !takesNothing(value)
+      return value === undefined || !mayBeNothing(value, side)
     })
   if (items && minItems === items.length) {
-    const last = items.findLastIndex(item => !takesNothing(item))
+    const last = items.findLastIndex(item => !mayBeNothing(item, side))
     json.minItems = last + 1
   }
 }
 
 export const zod: Library = {
+  written: (schema, side) => (side === 'output' && isNothing((schema as ZodSchema)._zod.def) ? nothing : undefined),
   options: (side, patterns) => ({ override: zodOverride(side, patterns) }),
   formats: ['date', 'date-time', 'ipv4', 'ipv6', 'uuid'],
   countsUnits: false,

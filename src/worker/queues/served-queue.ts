@@ -15,8 +15,8 @@ export class ServedQueue {
   /** What the last claims left in its lists, and bells told of since. */
   callsWait = true
   jobsWait = false
-  /** Claims that were sent. */
-  claims = 0
+  /** When the last claim was sent, monotonic milliseconds. */
+  claimedAt = Number.NEGATIVE_INFINITY
   /** Claims in a row that brought no answer. */
   failures = 0
   #isPaused = false

@@ -1,18 +1,12 @@
-import type { Beat } from '../../wire/answers.ts'
-import { monotonicMs, sleep } from '../../wire/clock.ts'
+import type { Beaten } from '../../queue/beats.ts'
+import { monotonicMs } from '../../wire/clock.ts'
 import type { WorkerContext } from '../context.ts'
 
 export const beatMs = 1000
 /** A short lease is renewed more often: a beat that is late by half of it must not pass for a death. */
 export const beatsPerLease = 4
 
-/** `held`: the ids of what this worker holds, as Redis says; undefined where it did not say so. */
-export type OnBeat = (beat: Beat, held: string[] | undefined) => void
-
-interface Renewed {
-  beat: Beat
-  held: string[] | undefined
-}
+export type OnBeat = (beaten: Beaten) => void
 
 /** Keeps the lease: renews it every second, and takes one under a new identity when it was lost. */
 export class BeatLoop {
@@ -68,14 +62,14 @@ export class BeatLoop {
   }
 
   async #run(): Promise<void> {
-    const { commands, settings } = this.#context
+    const { beats, commands, settings } = this.#context
     const everyMs = Math.min(beatMs, settings.leaseMs / beatsPerLease)
     while (!this.#stopping.signal.aborted) {
       await commands.whenReady(this.#stopping.signal)
       if (this.#stopping.signal.aborted) return
       const startedAt = monotonicMs()
       await this.beatNow()
-      await sleep(Math.max(50, everyMs - (monotonicMs() - startedAt)), this.#stopping.signal)
+      await beats.pause(Math.max(50, everyMs - (monotonicMs() - startedAt)), this.#stopping.signal)
     }
   }
 
@@ -87,10 +81,10 @@ export class BeatLoop {
         this.#context.becomeNew()
         renewed = await this.#renew()
       }
-      const { beat, held } = renewed
-      this.#onBeat(beat, held)
-      if (isFirst && beat.held) this.#onRegistered()
-      return beat.held
+      this.#onBeat(renewed)
+      const { held } = renewed.beat
+      if (isFirst && held) this.#onRegistered()
+      return held
     } catch (error) {
       this.#report(error as Error)
       return false
@@ -101,22 +95,16 @@ export class BeatLoop {
     if (error.name === 'ReplyError') this.#context.problem('beat')(error)
   }
 
-  async #renew(): Promise<Renewed> {
-    const { queue, commands, settings, clock, measures, registrar, stats, workerId, isServing } = this.#context
+  async #renew(): Promise<Beaten> {
+    const { queue, beats, commands, settings, clock, measures, registrar, stats, workerId, isServing } = this.#context
     const first = this.#registered !== workerId()
     const sentAt = monotonicMs()
     const wanted = { reports: measures.reportsQueue, moves: isServing() }
-    // In one packet: of thousands of workers Redis has more to do for the packets than for what is asked. What is held is for later, and
-    // must not cost the lease.
-    const [beat, held] = await commands.send(client =>
-      Promise.all([
-        queue.beat(client, workerId(), settings.leaseMs, first, wanted),
-        queue.heldIds(client, workerId()).catch(() => undefined),
-      ]),
-    )
+    const renewed = await beats.ask(queue.beatOf(workerId(), settings.leaseMs, first, wanted))
+    const { beat } = renewed
     clock.learn(beat.nowUs, monotonicMs())
     // Known to Redis from here on, also when the registry cannot be written: a lost lease must not be taken as a first one.
-    if (!beat.held) return { beat, held }
+    if (!beat.held) return renewed
     this.#registered = workerId()
     this.#sentAt = sentAt
     // The registry is for others to see; a full Redis refuses it, and all that a beat sets off must go on all the same.
@@ -128,6 +116,6 @@ export class BeatLoop {
         measures.repeat()
         this.#report(error)
       })
-    return { beat, held }
+    return renewed
   }
 }

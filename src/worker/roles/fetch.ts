@@ -1,7 +1,6 @@
-import { bellsOf, hasWork } from '../../queue/bells.ts'
+import { bellsOf } from '../../queue/bells.ts'
 import type { ClaimOptions } from '../../queue/queue.ts'
 import type { Connection } from '../../redis/connection.ts'
-import { blockSeconds } from '../../redis/connections.ts'
 import type { Beat, Claimed } from '../../wire/answers.ts'
 import { backoffMs, monotonicMs, sleep } from '../../wire/clock.ts'
 import type { WorkerContext } from '../context.ts'
@@ -53,7 +52,6 @@ export class FetchLoop {
   #lookedAt = Number.NEGATIVE_INFINITY
   /** When a claim last brought calls. */
   #calledAt = Number.NEGATIVE_INFINITY
-  #doubtedAt = Number.NEGATIVE_INFINITY
   readonly #waits: BellWaits
   #claiming: { queue: ServedQueue; sentAt: number; isHere: boolean } | undefined
 
@@ -88,11 +86,22 @@ export class FetchLoop {
     if (this.#waits.isDeaf && this.#parts.pool.jobRoom > 0) this.#waits.end()
   }
 
-  /** Follows whether the queue is paused, from beat to beat: asking with each claim would cost every call a command. */
-  onBeat(context: WorkerContext, beat: Beat): void {
-    const isPaused = this.#queues.get(context)?.onBeat(beat)
+  /**
+   * Learns from each beat whether the queue is paused: asking with each claim would cost every call a command.
+   *
+   * @param hasWork something waits there. A bell's token may be lost with the worker that took it, and while one queue is busy no wait
+   *   for the bells of the others ends.
+   */
+  onBeat(context: WorkerContext, beat: Beat, hasWork: boolean): void {
+    const queue = this.#queues.get(context)
+    if (!queue) return
+    const isPaused = queue.onBeat(beat)
     // With each beat of the pause: what ends a wait may overtake that wait, which is sent on another connection.
     if (isPaused) this.#waits.end()
+    // A claim that was sent since knows better.
+    if (!hasWork || this.#queues.size < 2 || !queue.isAwake || queue.claimedAt > context.beat.sentAt) return
+    queue.hear(true, true)
+    this.#onAwake()
   }
 
   /** When a claim was sent whose answer is coming in, which takes seconds on a slow link, or is here and not taken yet. */
@@ -146,30 +155,8 @@ export class FetchLoop {
     })
   }
 
-  /**
-   * Looks into the lists of several queues: a token may be lost with whoever took it, and while one queue rings again and again no wait
-   * for the others' bells comes to its end. Claims would tell as well, at a hundred times the cost where a worker serves hundreds of queues.
-   */
-  #doubtBells(): void {
-    const now = monotonicMs()
-    if (this.#queues.size < 2 || now < this.#doubtedAt + blockSeconds * 1000) return
-    this.#doubtedAt = now
-    for (const queue of this.#queues.values()) {
-      const { claims } = queue
-      const heard = (has: boolean) => {
-        if (!has || claims !== queue.claims) return
-        queue.hear(true, true)
-        this.#waits.end()
-        this.#next()
-      }
-      // The next look tells where this one fails.
-      queue.place.send(client => hasWork(client, queue.context.queue.keys)).then(heard, () => undefined)
-    }
-  }
-
   async #fetch(): Promise<void> {
     const { commands, waiting } = this.#parts
-    this.#doubtBells()
     const connection = this.#choose() ? commands : waiting
     if (!connection.isReady) await connection.whenReady(this.#stopping.signal)
     // Of several queues one whose node is away must not keep the others back: it rests.
@@ -191,8 +178,8 @@ export class FetchLoop {
     const wanted = { slots: pool.idle, jobs, merging: queue.merging, epoch: sharding.epochOf(queue.context.queue.name) }
     const id = workerId()
     const stalledBefore = measures.loop.stalledMs()
-    queue.claims++
     const claiming = { queue, sentAt: monotonicMs(), isHere: false }
+    queue.claimedAt = claiming.sentAt
     this.#claiming = claiming
     try {
       const claimed = await this.#send(queue, id, wanted, isSure)
@@ -253,11 +240,10 @@ export class FetchLoop {
     if (others.length === 0 || now < this.#lookedAt + lookMs) return
     this.#lookedAt = now
     for (const other of others) {
-      const claims = other.claims
       other.place
         .send(client => bellsOf(client, other.context.queue.keys))
         // A claim that was sent since knows better what is left there.
-        .then(({ bell, jobBell }) => claims === other.claims && other.hear(bell, jobBell))
+        .then(({ bell, jobBell }) => other.claimedAt < now && other.hear(bell, jobBell))
         // The next look, or the next wait, tells.
         .catch(() => undefined)
     }

@@ -157,7 +157,7 @@ export const mergedJobChecks = [
       for (const score of ['1', 2 ** 54])
         ok((await refusal(task, { key: 'a', score })).includes('score must be a number'))
       for (const options of [{ tracked: true }, { unique: true }, { retries: 1 }, { backoff: 5 }, { expires_ms: 5 }])
-        ok((await refusal(task, { key: 'a', ...options })).includes('cannot be said of a merged job'))
+        ok((await refusal(task, { key: 'a', ...options })).includes('is not allowed for a merged job'))
       ok((await refusal('echo:1.0', { score: 1 })).includes('score is for merged jobs'))
       const merged = entry(task, { token: 'refused' }, { key: 'a' })
       for (const flow of ['chain', 'batch'])

@@ -117,7 +117,7 @@ export const bugs = [
     row: 'F44-back',
     breaks: ['stage', 'class'],
     what: 'a lease is believed however far ahead it ends',
-    edits: [['queue/lua/beat.lua', 'if lease > longest then', 'if false then']],
+    edits: [['queue/lua/shared-beat.lua', 'if lease > longest then', 'if false then']],
   },
   {
     name: 'claim without a bound in bytes',

@@ -222,9 +222,9 @@ export const jobBugs = [
     breaks: ['schedule: nobody took', 'not taken, though', 'too late, though', 'lost at the end', 'lost times'],
     edits: [
       [
-        'queue/lua/beat.lua',
-        "has_turn(beside(jobs, 'ticker'), ARGV[7])",
-        "(redis.pcall('GET', beside(jobs, 'ticker')) == ARGV[1] or redis.pcall('SETNX', beside(jobs, 'ticker'), ARGV[1]) == 1)",
+        'queue/lua/shared-beat.lua',
+        "has_turn(beside(jobs, 'ticker'), args[7])",
+        "(redis.pcall('GET', beside(jobs, 'ticker')) == args[1] or redis.pcall('SETNX', beside(jobs, 'ticker'), args[1]) == 1)",
       ],
       // Else the next bell of what is due would hide it.
       ['worker/roles/tick.js', 'onBell() {', 'onBell() { return;'],

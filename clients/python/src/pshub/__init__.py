@@ -5,6 +5,7 @@ from .hub.async_hub import AsyncHub
 from .hub.enqueuing import EnqueuedMany
 from .hub.gather import Outcome
 from .hub.hub import Hub
+from .hub.named_tasks import AsyncNamedTask, NamedTask
 from .hub.pending import PendingCall
 from .hub.stream_readers import AsyncHubStream, HubStream
 from .jobs.batch import AsyncBatch, BatchStatus
@@ -52,6 +53,7 @@ __all__ = [
     "AsyncHubStream",
     "AsyncJob",
     "AsyncJobKey",
+    "AsyncNamedTask",
     "AsyncSchedules",
     "Batch",
     "BatchStatus",
@@ -73,6 +75,7 @@ __all__ = [
     "JobKey",
     "JobStatus",
     "KeyStatus",
+    "NamedTask",
     "NoSuchJob",
     "NoSuchTask",
     "NoWorkers",

@@ -12,11 +12,14 @@ module Pshub
     # One Ctrl-C can arrive twice: from the terminal, and passed on by whatever runs this.
     SAME_PRESS_S = 0.25
     NAME = "pshub-worker-rb"
+    # What is served where no file is named: the Rails application of this folder.
+    RAILS = "config/environment.rb"
     LEVELS = %w[debug info warn error silent].freeze
     BANNER = <<~TEXT
       Usage: pshub-worker-rb [options] file.rb ...
 
-      Serves every task that the files declare. Ctrl-C or SIGTERM stops it gracefully: it claims no more requests, running tasks
+      Serves every task that the files declare. Without a file it serves the Rails application in this folder: app/tasks and its
+      Active Job classes. Ctrl-C or SIGTERM stops it gracefully: it claims no more requests, running tasks
       finish within the grace period, and the rest returns to the queue. A second signal stops it at once. While Redis is
       unreachable, it keeps reconnecting. The log is JSON lines on stderr. kill -TTIN <pid> writes the stack of each thread there.
       A time is a number of seconds, or has a unit: 500ms, 2s, 1m, 1h, 1d.
@@ -33,7 +36,8 @@ module Pshub
     def main(arguments)
       files = files_of(arguments)
       log_to_stderr
-      worker = Worker.new(tasks: Loading.tasks(files), **@options)
+      tasks, settings = files.empty? ? rails_application : [Loading.tasks(files), {}]
+      worker = Worker.new(tasks: tasks, **settings, **@options)
       serve(worker)
     rescue ConfigError => e
       warn "#{NAME}: #{as_flag(e.message)}"
@@ -48,7 +52,7 @@ module Pshub
     def files_of(arguments)
       known = parser
       files = known.parse(apart(arguments))
-      raise ConfigError, "Name a file that declares tasks, as in: #{NAME} images.rb" if files.empty?
+      raise ConfigError, "Name a file that declares tasks, as in: #{NAME} images.rb" if files.empty? && !File.file?(RAILS)
 
       files
     rescue OptionParser::InvalidOption, OptionParser::AmbiguousOption => e
@@ -58,6 +62,19 @@ module Pshub
       raise ConfigError, "#{e.args.first} needs a value."
     rescue OptionParser::ParseError => e
       raise ConfigError, e.message
+    end
+
+    # Its tasks, and the settings of its config/pshub.yml.
+    def rails_application
+      require "rails"
+      require "pshub/rails/railtie"
+      logger = Pshub.logger
+      Loading.load_file(RAILS, File.expand_path(RAILS))
+      # The worker's own log stays what this command says it is.
+      Pshub.logger = logger
+      [Railtie.worker_tasks, SharedHub.settings(:worker)]
+    rescue LoadError => e
+      raise Loading::Broken, "#{RAILS} could not be loaded: #{Errors.message_of(e)}."
     end
 
     # --slots=4 as two words: optparse of Ruby 3.1 compares all of it with the names of flags.

@@ -31,4 +31,6 @@ const ownMeanings: Partial<Record<Failure['code'], string>> = {
   Internal: 'Something went wrong between this page and the registry, not in the task.',
 }
 
-export const meaningOf = (failure: Failure): string | undefined => failure.meaning ?? ownMeanings[failure.code]
+/** A code of the worker's own is all that its title says. */
+export const meaningOf = ({ code, title }: Failure): string | undefined =>
+  ownMeanings[code] ?? (title === code ? undefined : title)

@@ -16,7 +16,7 @@ export const FailureView = ({ failure, isIdempotent }: { failure: Failure; isIde
   const data = withoutProblems(failure.data)
   return (
     <div class="failure">
-      <p class="failure-message">{printableLines(failure.message)}</p>
+      <p class="failure-message">{printableLines(failure.detail)}</p>
       <dl>
         {rows.map(
           ([name, text]) =>

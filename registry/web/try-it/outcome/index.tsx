@@ -45,5 +45,5 @@ export const outcomeSentence = ({ outcome, tookMs }: FinishedRun): string => {
   const after = `after ${us(tookMs * 1000)}`
   return outcome.ok
     ? `The result came ${after}.`
-    : `Failed ${after}: ${outcome.failure.code}. ${outcome.failure.message}`
+    : `Failed ${after}: ${outcome.failure.code}. ${outcome.failure.detail}`
 }

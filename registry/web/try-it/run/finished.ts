@@ -2,7 +2,8 @@ import type { CallPhases } from 'pshub'
 import type { ApiError } from '../../../contract.ts'
 import type { JsonNode } from '../../json/text.ts'
 
-export type Failure = ApiError['error']
+/** What the registry answered, or this page itself says in its place. */
+export type Failure = Omit<ApiError, 'title' | 'status'> & Partial<Pick<ApiError, 'title'>>
 
 /** How a run ended. `node` is undefined when what came is not JSON; `chunks`: how many came before. */
 export type Outcome =

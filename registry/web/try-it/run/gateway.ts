@@ -54,13 +54,13 @@ export const runTask = async (
 
 const givenUp: Failure = {
   code: 'Aborted',
-  message: 'You cancelled it.',
+  detail: 'You cancelled it.',
   ran: 'maybe',
   retryable: false,
-  meaning: 'A waiting request is removed from the queue; if the handler is running, its abort signal fires.',
+  title: 'A waiting request is removed from the queue; if the handler is running, its abort signal fires.',
 }
 
-const unreachable: Failure = { code: 'Internal', message: 'The registry cannot be reached.', ran: 'maybe' }
+const unreachable: Failure = { code: 'Internal', detail: 'The registry cannot be reached.', ran: 'maybe' }
 
 /** Reads the parts of a streamed call to its end. */
 const readParts = async (
@@ -106,12 +106,12 @@ const nodeOf = (text: string): JsonNode | undefined => {
 /** A proxy in between may answer anything. */
 const failureOf = (text: string, status: number): Failure => {
   try {
-    const { error } = JSON.parse(text) as ApiError
-    if (typeof error.code === 'string' && typeof error.message === 'string') return error
+    const problem = JSON.parse(text) as ApiError
+    if (typeof problem.code === 'string' && typeof problem.detail === 'string') return problem
   } catch {
     // Told below.
   }
-  return { code: 'Internal', message: `Status ${status}, without a reason.`, ran: 'maybe' }
+  return { code: 'Internal', detail: `Status ${status}, without a reason.`, ran: 'maybe' }
 }
 
 const phaseNames = ['backlog', 'queue', 'exec', 'reply', 'total'] as const

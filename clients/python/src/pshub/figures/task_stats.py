@@ -86,19 +86,26 @@ class _Window:
 
 
 class _TaskRecord:
-    __slots__ = ("callers", "counts", "slices")
+    __slots__ = ("callers", "counts", "jobs", "slices")
 
     def __init__(self) -> None:
         self.counts = Counts()
+        #: Of these the runs of jobs.
+        self.jobs: Counts | None = None
         self.slices: list[_Window] = []
         self.callers = Callers()
 
-    def count(self, outcome: str, code: str | None, number: int, from_: str) -> _Window:
+    def count(self, outcome: str, code: str | None, number: int, from_: str, is_job: bool) -> _Window:
         if not self.slices or self.slices[-1].number != number:
             self.slices = [each for each in self.slices if each.number > number - _SLICES]
             self.slices.append(_Window(number))
         window = self.slices[-1]
-        window.counts.count(outcome, self.counts.count(outcome, code))
+        code = self.counts.count(outcome, code)
+        window.counts.count(outcome, code)
+        if is_job:
+            if self.jobs is None:
+                self.jobs = Counts()
+            self.jobs.count(outcome, code)
         self.callers.count(from_, number, [each.callers for each in self.slices])
         return window
 
@@ -111,9 +118,9 @@ class TaskStats:
         self._tasks: dict[str, _TaskRecord] = {}
         self._changed_at = -math.inf
 
-    def ran(self, task: str, code: str | None, status: int | None, us: Phases, from_: str | None = None) -> None:
+    def ran(self, task: str, code: str | None, status: int | None, us: Phases, from_: str | None = None, is_job: bool = False) -> None:
         """``status`` is what its handler chose, ``from_`` the calling service."""
-        window = self._count(task, code, status, from_)
+        window = self._count(task, code, status, from_, is_job)
         for histogram, value in zip(window.us, us):
             histogram.record(value)
 
@@ -121,12 +128,12 @@ class TaskStats:
         """A call was not started, because its time was up."""
         self._count(task, "Expired", None, from_)
 
-    def _count(self, task: str, code: str | None, status: int | None, from_: str | None) -> _Window:
+    def _count(self, task: str, code: str | None, status: int | None, from_: str | None, is_job: bool = False) -> _Window:
         now = self._changed_at = now_s()
         record = self._tasks.get(task)
         if record is None:
             record = self._tasks[task] = _TaskRecord()
-        return record.count(outcome_of(code, status), code, int(now // _SLICE_S), from_ or "")
+        return record.count(outcome_of(code, status), code, int(now // _SLICE_S), from_ or "", is_job)
 
     @property
     def is_changed(self) -> bool:
@@ -161,7 +168,8 @@ class TaskStats:
             chars += len(task) + 60 + 30 * (len(record.counts.failed) + len(record.counts.rejected)) + len(published(callers))
             # Names may be long and made up: they must not make all of it too long to be read.
             told_callers = {} if chars > _MAX_CHARS else {"callers": callers}
-            entry: dict[str, Any] = {**record.counts.to_json(), **told_callers}
+            told_jobs = {} if record.jobs is None else {"jobs": record.jobs.to_json()}
+            entry: dict[str, Any] = {**record.counts.to_json(), **told_jobs, **told_callers}
             if task in written:
                 entry["window"] = written[task]
             elif chars > _MAX_CHARS:

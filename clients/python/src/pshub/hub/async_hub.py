@@ -23,6 +23,7 @@ from .dispatch import Dispatch
 from .dispatches import Dispatches
 from .gather import Entry, Outcome, entries_of
 from .job_calls import AsyncJobCalls
+from .named_tasks import AsyncNamedTask, NamedTasks
 from .progress import listen
 from .stream_calls import StreamCalls
 from .stream_readers import AsyncHubStream
@@ -55,6 +56,11 @@ class AsyncHub(StreamCalls[AsyncHubStream[Any]], AsyncJobCalls):
         self._statsd = send_metrics(self.events, self._settings.statsd, self._settings.name)
         self._dispatches = Dispatches(self._settings, self.events, self._forked)
         self._is_closed = False
+
+    @property
+    def tasks(self) -> Any:
+        """As of Hub."""
+        return NamedTasks(self, AsyncNamedTask)
 
     @overload
     async def call(

@@ -22,6 +22,7 @@ from ..wire.streams import OnProgress
 from .dispatch import Dispatch
 from .job_calls import JobCalls
 from .loop import LoopThread, check_threads
+from .named_tasks import NamedTask, NamedTasks
 from .stream_calls import StreamCalls
 from .stream_readers import HubStream
 from .task_calls import TaskCalls
@@ -70,6 +71,11 @@ class Hub(TaskCalls, StreamCalls[HubStream[Any]], JobCalls):
         self._thread: LoopThread | None = None
         self._is_closed = False
         _hubs.add(self)
+
+    @property
+    def tasks(self) -> Any:
+        """Tasks by name, for the types that ``pshub types --python`` writes: ``hub.tasks["add:1.0"].call({"a": 1})``."""
+        return NamedTasks(self, NamedTask)
 
     def pause(self, queue: str) -> int:
         """

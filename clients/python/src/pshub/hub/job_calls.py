@@ -64,7 +64,7 @@ class JobCalls:
         :param durable: ``"replica"``: the job is acknowledged only when a replica of its Redis has it, so that a failover does not lose
           it. If no replica confirms it within a second, OutcomeUnknown is raised: the job is enqueued, but lost if the master fails
         :param timeout_ms: how long Redis may take to confirm it, milliseconds; default 5000
-        :returns: the job, once it is in Redis
+        :returns: the job, once it is in Redis. If it is not tracked, its ``status``, ``result`` and ``cancel`` raise NoSuchJob
         :raises HubError: InvalidArgs, PayloadTooLarge, NoSuchTask (pass the queue if no worker has declared the task yet), NotEnqueued
           when Redis was unreachable for ``timeout_ms``, OutcomeUnknown, HubClosed
         """

@@ -126,7 +126,7 @@ class PendingCall(concurrent.futures.Future[R]):
         """Waits for the end without raising its error."""
         error = self.exception()
         started_at = self.out.started_at if self.out else now_s()
-        ms = ((self._ended_at or now_s()) - started_at) * 1000
+        ms = round(((self._ended_at or now_s()) - started_at) * 1000, 3)
         if isinstance(error, HubError):
             return Outcome(False, None, error, ms)
         return Outcome(True, self.result(), None, ms)

@@ -158,7 +158,7 @@ def _is_multiple(value: Any, step: Any) -> bool:
 
 def _unique_items(validator: Any, given: Any, instance: Any, schema: Any) -> Errors:
     if given and validator.is_type(instance, "array") and len({_identity(item) for item in instance}) < len(instance):
-        yield _error("must NOT have the same item twice")
+        yield _error("has the same item twice")
 
 
 def _identity(value: Any) -> Hashable:

@@ -60,7 +60,7 @@ def _pointer(path: Sequence[Any]) -> str:
 
 def _describe(error: Any) -> str:
     value = error.validator_value
-    if error.validator is None or (error.validator == "not" and value == {}):
+    if error.validator is None or error.validator == "not":
         return "is not allowed"
     if error.validator in WORDED:
         return str(error.message)
@@ -79,12 +79,12 @@ def _describe(error: Any) -> str:
     if error.validator in bounds:
         return f"{bounds[error.validator]} {getattr(value, 'ecma', value)}"
     counts = {
-        "minLength": ("fewer", "characters"), "maxLength": ("more", "characters"),
-        "minItems": ("fewer", "items"), "maxItems": ("more", "items"),
-        "minProperties": ("fewer", "properties"), "maxProperties": ("more", "properties"),
+        "minLength": ("least", "character"), "maxLength": ("most", "character"),
+        "minItems": ("least", "item"), "maxItems": ("most", "item"),
+        "minProperties": ("least", "field"), "maxProperties": ("most", "field"),
     }  # fmt: skip
     if error.validator in counts:
-        less, things = counts[error.validator]
-        return f"must NOT have {less} than {value} {things}"
+        bound, thing = counts[error.validator]
+        return f"must have at {bound} {value} {thing}{'' if value == 1 else 's'}"
     # The library's own text holds the value, which may be large and is nobody else's business.
     return f"fails '{error.validator}'"

@@ -83,9 +83,17 @@ def _writer(cls: Any) -> Callable[[Any], Any]:
         except core.PydanticSerializationError:
             # A validator made another class of it, which only the serializer of the user's knows.
             text = own.to_json(value, by_alias=True)
-        return json.loads(text)
+        return json.loads(text, object_pairs_hook=_with_unlike_keys)
 
     return write
+
+
+def _with_unlike_keys(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    """pydantic writes 1 and "1" of one dict as the same key."""
+    read = dict(fields)
+    if len(read) < len(fields):
+        raise ValueError("two keys of a dict are the same string in JSON")
+    return read
 
 
 class _StandIn(type):

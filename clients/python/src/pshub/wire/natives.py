@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import json
 import sys
 import uuid
 from typing import Any
@@ -41,12 +42,8 @@ def plain(value: Any) -> Any:
         return _listed(value)
     msgspec = sys.modules.get("msgspec")
     if msgspec is not None and hasattr(type(value), "__struct_fields__"):
-        try:
-            # It would write even a Decimal that is no number.
-            return msgspec.to_builtins(value, str_keys=True, builtin_types=(decimal.Decimal,))
-        except TypeError:
-            # Some are keys.
-            return msgspec.to_builtins(value, str_keys=True)
+        # Its own texts for a Decimal that is no number, and for keys, would hide what is refused.
+        return msgspec.to_builtins(value, builtin_types=(decimal.Decimal,))
     raise TypeError(f"a {type(value).__name__} is not JSON")
 
 
@@ -59,9 +56,10 @@ def has_zone(value: datetime.datetime) -> bool:
 
 
 def plain_keys(value: Any) -> Any:
-    """All of a value, where a dict has keys that are no texts. Raises as ``plain`` does."""
+    """All of a value, with texts in place of the keys that are none. Raises as ``plain`` does, and where two keys are the same text."""
     if isinstance(value, dict):
-        return {_key(key): plain_keys(inner) for key, inner in value.items()}
+        refuse_twins(value)
+        return {key_text(key): plain_keys(inner) for key, inner in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain_keys(inner) for inner in value]
     if value is None or isinstance(value, (str, int, float)):
@@ -69,14 +67,33 @@ def plain_keys(value: Any) -> Any:
     return plain_keys(plain(value))
 
 
-def _key(key: Any) -> Any:
+def key_text(key: Any) -> str:
+    """A key as it travels."""
     while not (key is None or isinstance(key, (str, int, float))):
         if isinstance(key, (tuple, frozenset)):
             raise TypeError("keys must be strings, or values that convert to one")
         key = plain(key)
         if isinstance(key, dict):
             raise TypeError("keys must be strings, or values that convert to one")
-    return key
+    return key if isinstance(key, str) else json.dumps(key, allow_nan=False)
+
+
+class TwinKeys(ValueError):
+    """Two keys of a dict are the same string in JSON: a reader would keep the value of one of them."""
+
+    def __init__(self, key: str) -> None:
+        super().__init__(f"two keys of the dict are the same string in JSON: {key!r}")
+        self.key = key
+
+
+def refuse_twins(value: dict[Any, Any]) -> None:
+    """Raises TwinKeys for ``{1: ..., "1": ...}``."""
+    texts: set[str] = set()
+    for key in value:
+        text = key_text(key)
+        if text in texts:
+            raise TwinKeys(text)
+        texts.add(text)
 
 
 def _iso(value: Any) -> str:

@@ -6,13 +6,15 @@ import json
 import re
 from typing import Any
 
-from .natives import plain, plain_keys
+from .natives import TwinKeys, plain, plain_keys, refuse_twins
 
 #: Deepest nesting of arrays and objects in arguments and results.
 MAX_DEPTH = 64
 
 #: The texts in some JSON.
 STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"', re.DOTALL)
+#: A key that may have been no text: 1 and "1" in one dict are both written as "1".
+LIKE_NO_TEXT = re.compile(r'"(?:-?[0-9][^"]*|true|false|null)":')
 #: Halves of surrogate pairs.
 SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -37,11 +39,14 @@ _decode = json.JSONDecoder(parse_constant=_refuse_word).decode
 
 def _encoded(value: Any) -> str:
     try:
-        return _encode(value)
+        text = _encode(value)
     except TypeError as error:
         if not str(error).startswith("keys must be"):
             raise
         return _encode(plain_keys(value))
+    if LIKE_NO_TEXT.search(text):
+        plain_keys(value)
+    return text
 
 
 def encode_payload(value: Any) -> str:
@@ -71,6 +76,10 @@ def _pointer_of_refused(value: Any) -> str:
                 value = plain(value)
             fields = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, (list, tuple)) else ()
             refused = next(((key, inner) for key, inner in fields if not _is_encodable(inner)), None)
+            if refused is None and isinstance(value, dict):
+                refuse_twins(value)
+        except TwinKeys as twins:
+            return f"{pointer}/{escape_pointer(twins.key)}"
         except Exception:
             return pointer
         if refused is None:

@@ -9,6 +9,7 @@ from ..catalogue.registrar import Measured
 from ..figures.busy_share import BusyShare
 from ..figures.recent_failures import RecentFailures
 from ..figures.task_stats import TaskStats
+from ..jobs.held_job import is_held_job
 from ..wire.clock import now_s
 from ..wire.errors import ToldError, is_expected, outcome_of
 from ..wire.message import Request
@@ -31,7 +32,7 @@ class Measures:
         """A call ended that ran; ``error`` is what its caller is told, None when it ended well."""
         code, status = (error.code, error.status) if error else (None, None)
         self.counters[outcome_of(code, status)] += 1
-        self._task_stats.ran(request.task, code, status, us, request.from_)
+        self._task_stats.ran(request.task, code, status, us, request.from_, is_held_job(request.held_id))
         # What handlers reject is no fault, and would leave no room for what is.
         if error is not None and not is_expected(error.code, error.status):
             self._keep_failure(request, error, us.exec)

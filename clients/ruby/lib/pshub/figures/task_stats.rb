@@ -87,7 +87,8 @@ module Pshub
     MAX_WINDOW_CHARS = 65_536
     MAX_CHARS = 524_288
 
-    Record = Struct.new(:counts, :slices, :callers)
+    # +jobs+: of the counts, the runs of jobs; nil where there were none.
+    Record = Struct.new(:counts, :slices, :callers, :jobs)
 
     def initialize
       @started_at = Clock.now
@@ -96,8 +97,8 @@ module Pshub
     end
 
     # +code+ is nil for a call that ended well; +status+ is what its handler chose, +from+ the calling service.
-    def ran(task, code, status, phases, from = nil)
-      window = count(task, Errors.outcome_of(code, status), code, from)
+    def ran(task, code, status, phases, from = nil, job: false)
+      window = count(task, Errors.outcome_of(code, status), code, from, job: job)
       window.us.zip(phases.to_a) { |histogram, value| histogram.record(value) }
     end
 
@@ -119,7 +120,7 @@ module Pshub
 
     private
 
-    def count(task, outcome, code, from)
+    def count(task, outcome, code, from, job: false)
       now = @changed_at = Clock.now
       record = @records[task] ||= Record.new(Counts.new, [], Callers.new)
       number = (now / SLICE_S).floor
@@ -127,7 +128,9 @@ module Pshub
         record.slices = record.slices.select { |each| each.number > number - SLICES } << Window.new(number)
       end
       record.callers.count(from || "", number, record.slices.map(&:callers))
-      record.slices.last.tap { |window| window.counts.count(outcome, record.counts.count(outcome, code)) }
+      code = record.counts.count(outcome, code)
+      (record.jobs ||= Counts.new).count(outcome, code) if job
+      record.slices.last.tap { |window| window.counts.count(outcome, code) }
     end
 
     def windows(oldest)
@@ -159,7 +162,7 @@ module Pshub
 
         # Names may be long and made up: they must not make all of it too long to be read.
         told = callers if chars <= MAX_CHARS
-        entries[task] = { **record.counts.to_h, "callers" => told, "window" => written[task] }.compact
+        entries[task] = { **record.counts.to_h, "jobs" => record.jobs&.to_h, "callers" => told, "window" => written[task] }.compact
       end
     end
   end

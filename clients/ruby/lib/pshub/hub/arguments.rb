@@ -19,9 +19,11 @@ module Pshub
       raise InvalidArgs.new("#{name_of(task)}: its serialize raised: #{Errors.message_of(e)}.", task: name_of(task))
     end
 
-    # Why a call cannot be made at all; nil when it can.
-    def wrong(called, timeout, queue, on_progress = nil)
+    # Why a call cannot be made at all; nil when it can. +unknown+ are keywords that the method does not have.
+    def wrong(called, timeout, queue, on_progress = nil, unknown = {})
       return NoSuchTask.new("The task must be a name like my_task:1.0, or the return value of task.") unless called.is_a?(String)
+      return unknown_option(called, unknown.keys.first) unless unknown.empty?
+
       unless queue.nil? || Keys.queue_name?(queue)
         return InvalidArgs.new("queue must be the name of a queue, not #{Keys.shown(queue)}.", task: called)
       end
@@ -35,6 +37,12 @@ module Pshub
       end
 
       expired(called) if timeout <= 0
+    end
+
+    # Most often it is an argument of the task, whose braces were left out.
+    def unknown_option(called, name)
+      InvalidArgs.new("#{called}: '#{name}' is not an option of a call. Put the task's arguments in braces, before the options: " \
+                      "call(\"#{called}\", { #{name}: ... }, timeout: 2).", task: called)
     end
 
     # It certainly was not sent.

@@ -66,10 +66,10 @@ module Pshub
     def call(task, args = {}, **options) = submit(task, args, **options).result
 
     # The same without waiting: returns a PendingCall; ask it for its +result+, or +cancel+ it.
-    def submit(task, args = {}, timeout: nil, queue: nil, traceparent: nil, tracestate: nil, on_progress: nil)
+    def submit(task, args = {}, timeout: nil, queue: nil, traceparent: nil, tracestate: nil, on_progress: nil, **unknown)
       called = Arguments.name_of(task)
       timeout = Times.seconds(timeout)
-      wrong = rejection(called, Arguments.wrong(called, timeout, queue, on_progress))
+      wrong = rejection(called, Arguments.wrong(called, timeout, queue, on_progress, unknown))
       return PendingCall.failed(wrong) if wrong
 
       hub = dispatch
@@ -87,15 +87,15 @@ module Pshub
     # +idle+:: so many seconds it waits for the next chunk at the most, or for a word of progress; default: until +timeout+
     # +on_progress+:: is called with a Progress, how far the handler is
     # +queue+, +traceparent+, +tracestate+:: as of #call
-    def stream(task, args = {}, timeout: nil, idle: nil, queue: nil, traceparent: nil, tracestate: nil, on_progress: nil, &block)
+    def stream(task, args = {}, timeout: nil, idle: nil, queue: nil, traceparent: nil, tracestate: nil, on_progress: nil, **unknown, &block)
       unless block
-        given = { timeout: timeout, idle: idle, queue: queue, traceparent: traceparent, tracestate: tracestate, on_progress: on_progress }
+        given = { timeout: timeout, idle: idle, queue: queue, traceparent: traceparent, tracestate: tracestate, on_progress: on_progress, **unknown }
         return Enumerator.new { |chunks| stream(task, args, **given) { |chunk| chunks << chunk } }
       end
 
       called = Arguments.name_of(task)
       timeout, idle = Times.seconds(timeout), Times.seconds(idle)
-      wrong = rejection(called, Arguments.wrong(called, timeout, queue, on_progress) || Stream.wrong(called, idle))
+      wrong = rejection(called, Arguments.wrong(called, timeout, queue, on_progress, unknown) || Stream.wrong(called, idle))
       raise wrong if wrong
 
       dispatch.stream(called, args, timeout, [traceparent, tracestate], queue, idle, on_progress).each(&block)
@@ -103,17 +103,16 @@ module Pshub
 
     # Makes many calls at once and waits until each has ended; one that fails spoils none. Returns an Outcome per name.
     #
-    #   hub.gather("sum" => ["add:1.0", { x: 1 }], "slow" => ["report:1", {}, 30])
+    #   hub.gather(sum: ["add:1.0", { x: 1 }], slow: ["report:1", {}, 30], timeout: 2)
     #
-    # +calls+:: by names of your own: <tt>[task, args]</tt>, <tt>[task, args, timeout]</tt>, <tt>[task, args, timeout, queue]</tt> or
-    #           a task
+    # +calls+:: by names of your own, as keywords or in a Hash: <tt>[task, args]</tt>, <tt>[task, args, timeout]</tt>,
+    #           <tt>[task, args, timeout, queue]</tt> or a task. A call named +timeout+ or +queue+ needs the Hash.
     # +timeout+, +queue+:: for those that name none of their own
-    def gather(calls, timeout: nil, queue: nil)
-      pending = calls.to_h do |name, entry|
-        task, args, options = Gather.read(entry, timeout, queue)
-        [name, submit(task, args, **options)]
-      end
-      pending.transform_values(&:outcome)
+    #
+    # Raises InvalidArgs for what is not a call.
+    def gather(*calls, timeout: nil, queue: nil, **named)
+      entries = Gather.entries(calls, timeout, queue, named)
+      entries.transform_values { |task, args, options| submit(task, args, **options) }.transform_values(&:outcome)
     end
 
     # Enqueues a job: a worker runs the task in the background when it is due, and retries it when it fails. No worker has to be live.
@@ -139,7 +138,8 @@ module Pshub
     #   replica confirms it within a second, OutcomeUnknown is raised: the job is enqueued, but lost if the master fails
     # +timeout_ms+:: how long Redis may take to confirm it; default 5000
     #
-    # Returns a Job, once it is in Redis. Raises InvalidArgs, PayloadTooLarge, NoSuchTask (pass the queue if no worker has declared the
+    # Returns a Job, once it is in Redis. If it is not tracked, its #status, #result and #cancel raise NoSuchJob.
+    # Raises InvalidArgs, PayloadTooLarge, NoSuchTask (pass the queue if no worker has declared the
     # task yet), NotEnqueued when Redis was unreachable for +timeout_ms+, OutcomeUnknown, HubClosed.
     def enqueue(task, args = {}, **options) = @enqueuing.enqueue(task, args, options)
 

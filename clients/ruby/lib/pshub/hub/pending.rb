@@ -85,7 +85,7 @@ module Pshub
     # The same without raising.
     def outcome
       wait
-      Outcome.new(ok: @error.nil?, value: @value, error: @error, ms: (@ended_at - @started_at) * 1000)
+      Outcome.new(ok: @error.nil?, value: @value, error: @error, ms: ((@ended_at - @started_at) * 1000).round(3))
     end
 
     private

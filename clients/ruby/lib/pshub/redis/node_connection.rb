@@ -177,7 +177,7 @@ module Pshub
       link = Link.new(options, @stall_s)
       greet(link)
       greeted = link
-    rescue Link::COMMAND_ERROR, ReplyError, NotConnected, *Link::FAILURES => e
+    rescue ReplyError, NotConnected, ConnectionLost => e
       [nil, Refusals.with_blanks_noted(Errors.message_of(e), options || {})]
     ensure
       # Also when this thread was ended.
@@ -190,8 +190,8 @@ module Pshub
       *, own = link.run(@fence.commands)
       answers = link.run(@asks_id ? [*asked, %w[CLIENT ID]] : asked)
       @client_id = answers.last.is_a?(Integer) ? answers.last : nil
-      refused = answers.find { |answer| answer.is_a?(StandardError) && !answer.message.start_with?("NOPERM") }
-      raise ReplyError, refused.message if refused
+      refused = answers.find { |answer| answer.is_a?(ReplyError) && answer.code != "NOPERM" }
+      raise refused if refused
 
       persistence, server, replication = answers[1..3].map { |answer| answer.is_a?(String) ? answer : "" }
       raise ReplyError, "LOADING Redis is loading its data" if persistence.include?("\nloading:1")
@@ -205,11 +205,11 @@ module Pshub
 
     def exchange(commands)
       @used_at = Clock.now
-      answers = @link.run(commands).map { |answer| answer.is_a?(StandardError) ? ReplyError.new(answer.message) : answer }
+      answers = @link.run(commands)
       wrong = answers.find { |answer| answer.is_a?(ReplyError) && answer.wrong_server? }
       drop(wrong.message) if wrong
       answers
-    rescue *Link::FAILURES => e
+    rescue ConnectionLost => e
       reason = @closed ? "the connection was closed" : (@cut || Errors.message_of(e))
       drop(reason)
       raise ConnectionLost, reason

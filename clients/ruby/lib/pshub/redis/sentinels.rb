@@ -43,7 +43,7 @@ module Pshub
       # Another one first each time: one that is deaf must not take up each attempt's time.
       setbacks = @servers.addresses.rotate(turn).map do |sentinel|
         return asked(sentinel)
-      rescue Link::COMMAND_ERROR, NotConnected, *Link::FAILURES => e
+      rescue ReplyError, NotConnected, ConnectionLost => e
         "#{sentinel}: #{Errors.message_of(e)}"
       end
       raise NotConnected, "no sentinel knows the address of the master '#{@servers.name}' (#{setbacks.join('; ')})"
@@ -86,12 +86,12 @@ module Pshub
 
     def open(sentinel)
       options = Target.with_password(Target.at(@servers.sentinel_options, sentinel))
-      Link.new(options, ASK_S, connect_s: ASK_S, first: "PING")
+      Link.new(options, ASK_S, connect_s: ASK_S)
     end
 
     def ask(link)
       answer = link.run([["SENTINEL", "get-master-addr-by-name", @servers.name]]).first
-      raise answer if answer.is_a?(StandardError)
+      raise answer if answer.is_a?(ReplyError)
       raise NotConnected, "it knows no master '#{@servers.name}'" unless answer.is_a?(Array) && answer.size == 2
 
       Address.new(answer.first, answer.last.to_i)
@@ -109,7 +109,7 @@ module Pshub
         begin
           link ||= open(sentinel)
           hear(sentinel, ask(link), stop)
-        rescue Link::COMMAND_ERROR, NotConnected, *Link::FAILURES
+        rescue ReplyError, NotConnected, ConnectionLost
           # Others are there; and where none is, whoever connects says so.
           @lock.synchronize { @said.delete(sentinel) }
           link&.close

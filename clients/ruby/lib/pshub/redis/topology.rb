@@ -112,8 +112,8 @@ module Pshub
         return nil if stop.set?
 
         return learn(ask(address), address || Target.address_in(@options))
-      rescue Link::COMMAND_ERROR, NotConnected, *Link::FAILURES => e
-        setbacks << ["#{Errors.message_of(e)} (#{address || Target.describe(@options)})", e.is_a?(Link::COMMAND_ERROR)]
+      rescue ReplyError, NotConnected, ConnectionLost => e
+        setbacks << ["#{Errors.message_of(e)} (#{address || Target.describe(@options)})", e.is_a?(ReplyError)]
       end
       return if known?
 
@@ -127,7 +127,7 @@ module Pshub
       link = Link.new(options_at(address), ASK_S, connect_s: ASK_S)
       begin
         answer = link.run([%w[CLUSTER SLOTS]]).first
-        raise answer if answer.is_a?(StandardError)
+        raise answer if answer.is_a?(ReplyError)
         raise NotConnected, "it belongs to no Cluster with slots" if answer.empty?
 
         answer

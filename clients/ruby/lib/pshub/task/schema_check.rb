@@ -76,7 +76,7 @@ module Pshub
     end
 
     def check_text(value, schema, pointer, found)
-      check_size(value.length, schema, "Length", "characters", pointer, found)
+      check_size(value.length, schema, "Length", "character", pointer, found)
       pattern = schema["pattern"]
       tell(found, pointer, "must match pattern #{pattern}") if pattern && !@patterns[pattern].match?(value)
       tell(found, pointer, "must match format #{schema['format']}") unless Formats.fits?(schema["format"], value)
@@ -96,15 +96,17 @@ module Pshub
       value.finite? && (Rational(value.to_s) % Rational(step.to_s)).zero?
     end
 
-    def check_size(size, schema, suffix, things, pointer, found)
+    def several(count, thing) = "#{count} #{thing}#{'s' unless count == 1}"
+
+    def check_size(size, schema, suffix, thing, pointer, found)
       least, most = schema["min#{suffix}"], schema["max#{suffix}"]
-      tell(found, pointer, "must NOT have fewer than #{least} #{things}") if least && size < least
-      tell(found, pointer, "must NOT have more than #{most} #{things}") if most && size > most
+      tell(found, pointer, "must have at least #{several(least, thing)}") if least && size < least
+      tell(found, pointer, "must have at most #{several(most, thing)}") if most && size > most
     end
 
     def check_array(value, schema, pointer, found, depth)
-      check_size(value.size, schema, "Items", "items", pointer, found)
-      tell(found, pointer, "must NOT have the same item twice") if schema["uniqueItems"] && twice?(value)
+      check_size(value.size, schema, "Items", "item", pointer, found)
+      tell(found, pointer, "has the same item twice") if schema["uniqueItems"] && twice?(value)
       first = schema["prefixItems"] || []
       value.each_with_index do |item, index|
         inner = index < first.size ? first[index] : schema.fetch("items", true)
@@ -115,13 +117,13 @@ module Pshub
       count = value.count { |item| fits?(item, schema["contains"], depth) }
       least, most = schema.fetch("minContains", 1), schema["maxContains"]
       tell(found, pointer, "must contain a matching item") if count < least
-      tell(found, pointer, "must NOT contain more than #{most} matching items") if most && count > most
+      tell(found, pointer, "must contain at most #{several(most, 'matching item')}") if most && count > most
     end
 
     def twice?(items) = items.each_with_index.any? { |item, index| items.drop(index + 1).any? { |other| same?(item, other) } }
 
     def check_object(value, schema, pointer, found, depth)
-      check_size(value.size, schema, "Properties", "properties", pointer, found)
+      check_size(value.size, schema, "Properties", "field", pointer, found)
       missing = (schema["required"] || []).reject { |name| value.key?(name) }
       (schema["dependentRequired"] || {}).each { |name, names| missing += names.reject { |n| value.key?(n) } if value.key?(name) }
       # The pointer names the offending field itself and not its parent.
@@ -175,7 +177,7 @@ module Pshub
       any = schema["anyOf"]
       tell_choice(value, any, pointer, found, depth) if any&.none? { |inner| fits?(value, inner, depth) }
       check_one(value, schema["oneOf"], pointer, found, depth) if schema.key?("oneOf")
-      tell(found, pointer, "fails 'not'") if schema.key?("not") && fits?(value, schema["not"], depth)
+      tell(found, pointer, "is not allowed") if schema.key?("not") && fits?(value, schema["not"], depth)
       if schema.key?("if")
         check(value, schema.fetch(fits?(value, schema["if"], depth) ? "then" : "else", true), pointer, found, depth)
       end

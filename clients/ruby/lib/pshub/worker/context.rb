@@ -64,10 +64,10 @@ module Pshub
     end
 
     # Calls another task with the remaining time of this call, in the same trace. Raises a HubError.
-    def call(task, args = {}, timeout: nil, queue: nil)
+    def call(task, args = {}, timeout: nil, queue: nil, **unknown)
       called = Arguments.name_of(task)
       timeout = Times.seconds(timeout)
-      wrong = Arguments.wrong(called, timeout, queue)
+      wrong = Arguments.wrong(called, timeout, queue, nil, unknown)
       raise @nested.refused(called, wrong) if wrong
       raise Aborted.new("The call of #{self.task} had ended before #{called} was called.", task: called) if cancelled?
 

@@ -4,6 +4,7 @@ require_relative "../figures/recent_failures"
 require_relative "../figures/task_stats"
 require_relative "../wire/clock"
 require_relative "../wire/errors"
+require_relative "held"
 
 module Pshub
   # All that one worker measures of its tasks for others to read. Used by many threads.
@@ -23,7 +24,7 @@ module Pshub
     def ran(request, error, phases)
       @lock.synchronize do
         code, status = error&.values_at("code", "status")
-        @task_stats.ran(request.task, code, status, phases, request.from)
+        @task_stats.ran(request.task, code, status, phases, request.from, job: Held.job?(request.held_id))
         # What handlers reject is no fault, and would leave no room for what is.
         keep(request, code, error["message"], phases.exec) if error && !Errors.expected?(code, status)
       end

@@ -1,0 +1,13 @@
+# frozen_string_literal: true
+
+require "active_job"
+require "pshub"
+require "pshub/rails/active_jobs"
+
+ActiveSupport.on_load(:active_job) { class_attribute :pshub_options, default: {} }
+
+module ActiveJob
+  module QueueAdapters
+    PshubAdapter = Pshub::ActiveJobAdapter
+  end
+end
