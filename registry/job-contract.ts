@@ -20,12 +20,6 @@ export interface JobDetail extends Omit<JobDetails, 'argsText'> {
   hidden?: { args: boolean; result: boolean }
 }
 
-/** POST api/enqueue/<task>. Arguments that are not there are {}. */
-export interface EnqueueRequest {
-  args?: unknown
-  options?: EnqueueChoices
-}
-
 /** How the job is to be run; what is not said is as the task says. */
 export interface EnqueueChoices {
   queue?: string
@@ -53,14 +47,6 @@ export interface EnqueueAnswer {
   isTwin: boolean
 }
 
-/** POST api/jobs/<id>/retry, of a dead job: with other arguments, if there are any. */
-export interface RetryRequest {
-  queue: string
-  args?: unknown
-  /** The same as JSON. */
-  argsText?: string | undefined
-}
-
 /** POST api/jobs/<id>/delete, of a dead job, /cancel, /run (of one that waits for its time or its next try) and /cancel-chain. */
 export interface JobPlaceRequest {
   queue?: string
@@ -76,17 +62,7 @@ export interface JobChange {
   changed: boolean
 }
 
-/** GET api/jobs-matching counts, POST api/jobs-matching/<action> changes those that match: a bounded step, and where the next goes on. */
-export interface MatchingRequest {
-  state: JobState
-  queue?: string
-  task?: string
-  key?: string
-  text?: string
-  from?: string
-  /** Of dead ones given up, of those that are tried again failed until then, Redis milliseconds. */
-  untilMs?: number
-}
+/** The answer to GET api/jobs-matching, which counts, and to POST api/jobs-matching/<action>: one bounded step, and where the next starts. */
 export type MatchingStep = BulkStep
 export type MatchingAction = BulkAction
 
@@ -117,17 +93,7 @@ export interface DeadOfKey {
   count: number
 }
 
-/** POST api/keys/run, /skip, /delete and /retry (of what is dead): how many that was. */
-export interface KeyRequest {
-  task: string
-  key: string
-  queue?: string
-  /** Of /skip: the one that is meant, by its id or its score. */
-  id?: string
-  score?: number
-  /** Of /delete: `next` of the step before it. */
-  from?: string
-}
+/** The answer to POST api/keys/run, /skip, /delete and /retry. */
 export interface KeyChange {
   queue: string
   task: string

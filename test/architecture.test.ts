@@ -161,7 +161,7 @@ const importers: Record<string, string[]> = {
 const mostLines = 450
 const folders = ['src', 'registry', 'test', 'bench', 'tools', 'clients', 'examples']
 const isWritten = /\.(ts|tsx|mjs|cjs|js|py|rb|lua|css|sh|html)$/
-/** Packages that are installed, what was built, and the library of Redis Functions, which the build puts together for the clients. */
+/** Packages that are installed, what was built, and the Lua code that a build of the Ruby gem joins. */
 const isMade =
   /(^|\/)(artifacts|node_modules|dist|build|\.venv|\.next|vendor|\.[\w-]+_cache|__pycache__)\/|(^|\/)(redis\/library|memory\/redis)\.lua$/
 
@@ -272,7 +272,7 @@ describe('files', () => {
   })
 
   it('each function in Redis states the keys and arguments that it uses, and what it returns', () => {
-    for (const name of readdirSync(join(source, 'queue/lua')).filter(name => !name.startsWith('shared'))) {
+    for (const name of readdirSync(join(source, 'queue/lua')).filter(name => /^(?!shared).*\.lua$/.test(name))) {
       const text = readFileSync(join(source, 'queue/lua', name), 'utf8')
       const [header] = text.split(/\n(?!--)/)
       expect(header, name).toMatch(/^-- \w+: /)

@@ -1,10 +1,8 @@
-// Lint of what no other tool looks at: lock files, versions, engines, the copies of the Lua code, and the files in deploy/.
+// Lint of what no other tool looks at: lock files, versions, engines, and the files in deploy/.
 // `node test/repository.mjs` prints what is wrong and ends with 1.
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
-import { join, relative } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { build } from 'esbuild'
-import { libraryCopies, memoryCopies, root } from '../tools/prepare.mjs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from '../tools/prepare.mjs'
 import { ofProduction, oldestNode, tooNew } from './support/engines.mjs'
 
 const text = path => readFileSync(join(root, path), 'utf8')
@@ -63,32 +61,6 @@ const production = ofProduction(json('package-lock.json').packages)
 check(production['node_modules/ioredis'], 'package-lock.json: ioredis does not count as installed by users')
 offences.push(...tooNew(production))
 
-/** A module as the sources have it: `dist` may be older, and Node 20 does not load TypeScript. `reader` is the file of it that reads others. */
-const bundled = async (file, reader = file) => {
-  const outfile = join(root, `node_modules/.bundled-${process.pid}.mjs`)
-  await build({
-    entryPoints: [join(root, file)],
-    outfile,
-    bundle: true,
-    packages: 'external',
-    platform: 'node',
-    format: 'esm',
-    define: { 'import.meta.url': JSON.stringify(pathToFileURL(join(root, reader)).href) },
-  })
-  try {
-    return await import(`${pathToFileURL(outfile).href}?${file}`)
-  } finally {
-    rmSync(outfile)
-  }
-}
-// Python and Ruby packages are installed from a clone without Node, so their copies are in git.
-const library = (await bundled('src/redis/library.ts', 'src/redis/library-sources.ts')).libraryText()
-const memory = (await bundled('src/testing/redis/engine-source.ts')).engineText()
-const copies = [...libraryCopies.map(file => [file, library]), ...memoryCopies.map(file => [file, memory])]
-check(copies.length === 4, `found ${copies.length} copies of the Lua code instead of 4`)
-for (const [file, wanted] of copies)
-  check(readFileSync(file, 'utf8') === wanted, `${relative(root, file)} is outdated: npm run build, and commit it`)
-
 const snake = name => name.replace(/[A-Z]/g, letter => `_${letter}`).toUpperCase()
 const settings = [...text('src/settings/table.ts').matchAll(/^ {2}(\w+):/gm)].map(([, name]) => snake(name))
 const deployed = Object.fromEntries(
@@ -109,5 +81,5 @@ for (const [name, pattern] of Object.entries(patience))
   )
 
 for (const offence of offences) console.error(offence)
-console.log(offences.length === 0 ? 'Lock files, versions and copies are consistent' : `${offences.length} offences`)
+console.log(offences.length === 0 ? 'Lock files and versions are consistent' : `${offences.length} offences`)
 process.exit(offences.length === 0 ? 0 : 1)

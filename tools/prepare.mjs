@@ -34,16 +34,6 @@ export const install = () => {
   run(npm, ['ci', '--no-audit', '--no-fund', '--loglevel=error'])
 }
 
-/** The library of Redis Functions in the packages of other languages: written by the build, and in git for those who have no Node. */
-export const libraryCopies = ['clients/python/src/pshub/redis', 'clients/ruby/lib/pshub/redis']
-  .map(folder => join(root, folder))
-  .filter(existsSync)
-  .map(folder => join(folder, 'library.lua'))
-export const memoryCopies = ['clients/python/src/pshub/testing/memory', 'clients/ruby/lib/pshub/testing/memory']
-  .map(folder => join(root, folder))
-  .filter(existsSync)
-  .map(folder => join(folder, 'redis.lua'))
-
 /** Builds what is run, unless it is newer than every source, and all that belongs to it is there. */
 export const build = () => {
   const builtAt = changedAt(join(root, 'dist/.built'))
@@ -54,8 +44,7 @@ export const build = () => {
     newestIn('clients/memory'),
     ...files.map(name => changedAt(join(root, name))),
   )
-  const made = [...libraryCopies, ...memoryCopies, join(root, 'registry/dist/web/index.html')]
-  if (builtAt > sources && made.every(existsSync)) return
+  if (builtAt > sources && existsSync(join(root, 'registry/dist/web/index.html'))) return
   run(process.execPath, ['tools/build.mjs'])
 }
 

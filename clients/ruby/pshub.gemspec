@@ -1,6 +1,9 @@
 # frozen_string_literal: true
 
+require_relative "lib/pshub/redis/lua_sources"
 require_relative "lib/pshub/wire/version"
+
+Pshub::LuaSources.write
 
 Gem::Specification.new do |spec|
   spec.name = "pshub"

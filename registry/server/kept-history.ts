@@ -15,7 +15,7 @@ const roomyBytes = 15_000
 const kinds: readonly unknown[] = ['all', 'queue', 'task'] satisfies Kind[]
 
 /** Rows beyond 16384 bytes are left out, the last ones first. */
-export const chartText = (rows: ChartRow[], deploys: Deploy[] = [], builds: BuildsRow[] = []): string => {
+const chartText = (rows: ChartRow[], deploys: Deploy[] = [], builds: BuildsRow[] = []): string => {
   const parts: string[] = []
   let bytes = 1
   const charts = rows.map(({ kind, name, values }) => [kind, name, ...values])
@@ -55,7 +55,7 @@ export interface ChartRecord {
 }
 
 /** Parses it once: a restart reads two thousand of them. */
-export const readChartRecord = (text: string): ChartRecord => {
+const readChartRecord = (text: string): ChartRecord => {
   const rows = arraysIn(text)
   return {
     charts: rows.flatMap(row => readChartRow(row) ?? []),

@@ -57,7 +57,7 @@ const identityOf = (user: User, rules: Rules): Identity => {
   return { role, key, token: key, user, by: 'proxy' }
 }
 
-export const noRole = 'You are logged in, but have no role in this registry. Ask its administrator for one.'
+const noRole = 'You are logged in, but have no role in this registry. Ask its administrator for one.'
 
 /** As they came, one behind the other: joined, two values could pass for one. */
 const valuesOf = (rawHeaders: readonly string[], name: string | undefined): string[] =>

@@ -11,7 +11,7 @@ const longestMs = 1500
 const lyingStates = ['running', 'retrying', 'dead', 'waiting', 'scheduled'] as const
 
 /** The best of those that have all words in their text: the same, then those that begin so, then the rest, each in its order. */
-export const bestOf = <T>(all: readonly T[], words: readonly string[], textOf: (one: T) => string): T[] => {
+const bestOf = <T>(all: readonly T[], words: readonly string[], textOf: (one: T) => string): T[] => {
   const wanted = words.join(' ')
   const ranks: T[][] = [[], [], []]
   for (const one of all) {

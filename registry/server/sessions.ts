@@ -9,7 +9,7 @@ import { type Identity, keyOf, type TokenBook, type User } from './tokens.ts'
 
 export const sessionMs = 12 * 3600_000
 /** So long another registry's log-out may take to be noticed here, and no longer is Redis asked for each request. */
-export const recheckMs = 5000
+const recheckMs = 5000
 /** Bytes of what is kept of one. */
 const maxRecord = 1000
 /** Sessions that this process remembers; beyond, those that came first are asked for again. */

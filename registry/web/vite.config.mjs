@@ -12,14 +12,22 @@ const collected = {
     for (const { moduleIds = [] } of Object.values(bundle)) for (const id of moduleIds) inputs.add(id)
   },
 }
+/** Vite would warn, and give the pages an empty module. */
+const noNode = {
+  name: 'no modules of Node',
+  enforce: 'pre',
+  resolveId(id, importer) {
+    if (id.startsWith('node:')) throw new Error(`${importer} imports ${id}, which browsers do not have.`)
+  },
+}
 const notices = { name: 'notices', closeBundle: () => writeNotices(outDir, [...inputs]) }
 
 export default defineConfig({
   root: import.meta.dirname,
   // The service puts its base path in.
   base: './',
-  plugins: [collected, notices],
-  worker: { plugins: () => [collected] },
+  plugins: [noNode, collected, notices],
+  worker: { plugins: () => [noNode, collected] },
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     outDir,

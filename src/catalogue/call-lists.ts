@@ -35,7 +35,7 @@ const mostForTasks = 10_000
  * The first rows of very many, in an order, of which no more are ever held than some tens of thousands: the first 10,000, and the first 20 of each
  * task, so that a task with few is not lost behind others.
  */
-export class FirstRows<T extends { task: string }> {
+class FirstRows<T extends { task: string }> {
   readonly #order: (a: T, b: T) => number
   #rows: T[] = []
 

@@ -2,7 +2,7 @@ import { command } from '../redis/client.ts'
 import type { Connection } from '../redis/connection.ts'
 import { ConfigError } from '../wire/errors.ts'
 import type { Keys } from '../wire/keys.ts'
-import { nearNames } from '../wire/names.ts'
+import { nearNames } from '../wire/text/near-names.ts'
 import { furtherField } from './cards.ts'
 import { readOverview, type TaskOverview } from './overview.ts'
 

@@ -4,11 +4,11 @@ import { messageOf } from '../wire/errors.ts'
 import type { Keys } from '../wire/keys.ts'
 
 /** What is kept: the means of each minute for a day, and of each hour for 30 days. */
-export const chartSteps = { minute: { ms: 60_000, count: 1440 }, hour: { ms: 3600_000, count: 720 } } as const
+const chartSteps = { minute: { ms: 60_000, count: 1440 }, hour: { ms: 3600_000, count: 720 } } as const
 export type ChartStep = keyof typeof chartSteps
 
 /** So long a record may be, bytes: with one for each step, all records take up to 35 MB. */
-export const longestChart = 16_384
+const longestChart = 16_384
 
 type Ask = <T>(commands: (client: Redis) => Promise<T>, otherwise: string) => Promise<T>
 

@@ -23,7 +23,7 @@ export interface Template {
 export const mostTemplates = 20
 /** So long one may be, as JSON in bytes. */
 export const longestTemplate = 16_384
-export const longestTemplateName = 60
+const longestTemplateName = 60
 /** One that nobody saved again is forgotten. */
 const keptMs = 365 * 24 * 3600_000
 
@@ -121,7 +121,7 @@ const templateText = (task: string, template: Template): string => {
 }
 
 /** Undefined for what is none. */
-export const readTemplate = (text: string): Template | undefined => {
+const readTemplate = (text: string): Template | undefined => {
   if (text === '' || Buffer.byteLength(text) > longestTemplate) return undefined
   try {
     const { name, args, isWhole, by, atMs } = objectOf(text, longestTemplate, 'exact')

@@ -1,4 +1,4 @@
-import { nearNames } from '../wire/names.ts'
+import { nearNames } from '../wire/text/near-names.ts'
 import { UsageError } from './arguments.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { readSettings, type Settings, settingsTable } from '../settings/read.ts'
 import { ConfigError } from '../wire/errors.ts'
-import { nearNames } from '../wire/names.ts'
+import { nearNames } from '../wire/text/near-names.ts'
 import type { Command, Invocation, Option } from './command.ts'
 import { devDefaults } from './dev-file.ts'
 import { parseDuration } from './duration.ts'

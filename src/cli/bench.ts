@@ -1,6 +1,7 @@
 import type { TaskOverview } from '../catalogue/overview.ts'
 import { HubError } from '../wire/errors.ts'
-import { aliasesOf, nearNames } from '../wire/names.ts'
+import { aliasesOf } from '../wire/names.ts'
+import { nearNames } from '../wire/text/near-names.ts'
 import { settingsOf, UsageError } from './arguments.ts'
 import { type Load, type Measured, runLoad } from './bench-load.ts'
 import { percentilesOf, writeBench } from './bench-picture.ts'

@@ -10,7 +10,7 @@ import { askIfDangerous } from './danger.ts'
 import { exitCodes } from './exit-codes.ts'
 import { argumentsOf, queueOf, timeoutOf } from './flag-values.ts'
 import { withHub } from './hub-session.ts'
-import { callerOptions, jsonOption } from './options.ts'
+import { callerOptionsWith, jsonOption, nameOption } from './options.ts'
 import type { Output } from './output.ts'
 import { printableJson } from './printable.ts'
 import { ToldProgress } from './progress.ts'
@@ -114,14 +114,8 @@ export const callCommand: Command = {
     { flag: 'stream', about: 'print each chunk that the task yields as a line of JSON' },
     { flag: 'phases', about: 'print the time of each part on stderr' },
     jsonOption,
-    {
-      flag: 'name',
-      value: 'name',
-      about: 'name of the caller that the task sees',
-      setting: 'name',
-      fallback: 'the host',
-    },
-    ...callerOptions.map(option => (option.setting === 'logLevel' ? { ...option, fallback: 'silent' } : option)),
+    nameOption,
+    ...callerOptionsWith('silent'),
   ],
   examples: [
     { line: `pshub call add:1.0 '{"a":1,"b":2}'`, about: 'arguments on the command line' },

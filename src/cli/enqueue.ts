@@ -6,7 +6,7 @@ import { exitCodes } from './exit-codes.ts'
 import { argumentsOf, timeoutOf } from './flag-values.ts'
 import { withHub } from './hub-session.ts'
 import { waitOptions, writeEnd } from './job-end.ts'
-import { callerOptions, jsonOption } from './options.ts'
+import { callerOptionsWith, jsonOption, nameOption } from './options.ts'
 
 /** A person waits: nobody wants to look at nothing for longer. */
 const patienceMs = 2000
@@ -80,16 +80,8 @@ export const enqueueCommand: Command = {
     { flag: 'file', value: 'path', about: 'enqueue one job per line of this file; - is stdin' },
     { flag: 'dry-run', about: 'only check whether it can be enqueued' },
     jsonOption,
-    {
-      flag: 'name',
-      value: 'name',
-      about: 'name of the caller that the task sees',
-      setting: 'name',
-      fallback: 'the host',
-    },
-    ...callerOptions
-      .filter(({ setting }) => setting !== 'maxBacklog')
-      .map(option => (option.setting === 'logLevel' ? { ...option, fallback: 'silent' } : option)),
+    nameOption,
+    ...callerOptionsWith('silent').filter(({ setting }) => setting !== 'maxBacklog'),
   ],
   examples: [
     { line: `pshub enqueue report:1.0 '{"month":"2026-11"}'`, about: 'as soon as a slot is idle' },

@@ -27,7 +27,7 @@ export const formatMs = (us: number): string => {
 }
 
 /** Median and the two upper percentiles in one cell: 2.1 / 4 / 9. */
-export const formatWaits = (waits: Waits | undefined): string =>
+const formatWaits = (waits: Waits | undefined): string =>
   waits === undefined ? '-' : [waits.p50, waits.p95, waits.p99].map(formatMs).join(' / ')
 
 /** 12M, 1.4G. */

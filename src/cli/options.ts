@@ -43,6 +43,17 @@ export const callerOptions: Option[] = [
   { flag: 'log-format', value: 'format', about: 'json, pretty, or auto: pretty on a terminal', setting: 'logFormat' },
 ]
 
+export const callerOptionsWith = (logLevel: string): Option[] =>
+  callerOptions.map(option => (option.setting === 'logLevel' ? { ...option, fallback: logLevel } : option))
+
+export const nameOption: Option = {
+  flag: 'name',
+  value: 'name',
+  about: 'name of the caller that the task sees',
+  setting: 'name',
+  fallback: 'the host',
+}
+
 /** Of the commands that serve until they are told to stop, which their log alone tells of; `held`: what the grace is for. */
 export const servingOptions = (held: string): Option[] => [
   {
@@ -81,5 +92,5 @@ export const servingOptions = (held: string): Option[] => [
     about: 'integers beyond 2^53 for handlers: reject, number (rounded) or bigint',
     setting: 'bigint',
   },
-  ...callerOptions.map(option => (option.setting === 'logLevel' ? { ...option, fallback: 'info' } : option)),
+  ...callerOptionsWith('info'),
 ]

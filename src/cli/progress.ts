@@ -7,7 +7,7 @@ const redrawMs = 100
 const barWidth = 30
 
 /** One line: how much of something is done. */
-export const progressLine = (done: number, total: number): string => {
+const progressLine = (done: number, total: number): string => {
   const share = total === 0 ? 1 : Math.min(1, done / total)
   const full = Math.floor(share * barWidth)
   const count = String(done).padStart(String(total).length)
@@ -23,7 +23,7 @@ export const toldLine = ({ done, total, message }: Told): string => {
 const maxMessage = 60
 
 /** A line that is redrawn in place; on a terminal alone. */
-export class RedrawnLine {
+class RedrawnLine {
   readonly #write: ((text: string) => void) | undefined
   #drawnAt = Number.NEGATIVE_INFINITY
 

@@ -1,7 +1,7 @@
 import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { exitCodes, signalCodes } from './exit-codes.ts'
-import { callerOptions } from './options.ts'
+import { callerOptionsWith } from './options.ts'
 import { loadRegistryPackage } from './registry-package.ts'
 import { explained, tell } from './registry-service.ts'
 import { onStopSignals } from './stop-signals.ts'
@@ -140,7 +140,7 @@ export const registryCommand: Command = {
       about: 'runs that a session or token may have in flight',
       setting: 'maxRunsPerSecond',
     },
-    ...callerOptions.map(option => (option.setting === 'logLevel' ? { ...option, fallback: 'info' } : option)),
+    ...callerOptionsWith('info'),
   ],
   examples: [
     { line: 'pshub registry', about: 'for yourself; open the printed address' },

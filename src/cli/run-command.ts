@@ -1,4 +1,4 @@
-import { nearNames } from '../wire/names.ts'
+import { nearNames } from '../wire/text/near-names.ts'
 import { version } from '../wire/version.ts'
 import { parseCommandLine, UsageError } from './arguments.ts'
 import type { Command } from './command.ts'

@@ -1,7 +1,7 @@
 import type { Hub } from '../hub/hub.ts'
 import type { EnqueueOptions } from '../jobs/enqueue-options.ts'
 import type { Schedule, Schedules } from '../jobs/schedules.ts'
-import { nearNames } from '../wire/names.ts'
+import { nearNames } from '../wire/text/near-names.ts'
 import { actionOf } from './action.ts'
 import { settingsOf, UsageError } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'

@@ -1,7 +1,7 @@
 import type { Overview, TaskOverview } from '../catalogue/overview.ts'
 import { describeTarget } from '../redis/target.ts'
 import { asWritten } from '../task/card.ts'
-import { nearNames } from '../wire/names.ts'
+import { nearNames } from '../wire/text/near-names.ts'
 import { settingsOf } from './arguments.ts'
 import type { Command, Invocation } from './command.ts'
 import { formatDuration } from './duration.ts'

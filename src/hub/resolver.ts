@@ -14,7 +14,8 @@ import { monotonicMs } from '../wire/clock.ts'
 import { HubError } from '../wire/errors.ts'
 import type { Keyed } from '../wire/job-part.ts'
 import { isQueueName, type Keys, wholeQueue } from '../wire/keys.ts'
-import { type CalledName, nearNames, newestFirst, parseCalledName, tryParseTaskName } from '../wire/names.ts'
+import { type CalledName, newestFirst, parseCalledName, tryParseTaskName } from '../wire/names.ts'
+import { nearNames } from '../wire/text/near-names.ts'
 import type { Placement, Spread } from './placement.ts'
 
 /** Where a called name leads at the moment. */

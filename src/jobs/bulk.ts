@@ -16,7 +16,7 @@ import { checkJobsQuery, type JobsQuery, readJobCounts } from './lists/listing.t
 import { placesOf, placesText } from './lists/places.ts'
 
 /** Try dead jobs again, delete them, cancel those that have not ended, or run at once what waits for its time or its next try. */
-export const bulkActions = ['retry', 'delete', 'cancel', 'run'] as const
+const bulkActions = ['retry', 'delete', 'cancel', 'run'] as const
 /** One of `bulkActions`. */
 export type BulkAction = (typeof bulkActions)[number]
 

@@ -23,7 +23,7 @@ export interface Step {
 const maxTask = 128
 
 /** `then` of a message. */
-export const stepsText = (steps: readonly Step[]): string =>
+const stepsText = (steps: readonly Step[]): string =>
   JSON.stringify(
     steps.map(({ id, task, queue, args, job, ttlMs, pass }) => ({
       id,
@@ -37,7 +37,7 @@ export const stepsText = (steps: readonly Step[]): string =>
   )
 
 /** The steps behind a job; none where others wrote what cannot be read. */
-export const readThen = (value: unknown): Step[] => {
+const readThen = (value: unknown): Step[] => {
   if (!Array.isArray(value)) return []
   const steps: Step[] = []
   for (const step of value) {

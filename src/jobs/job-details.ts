@@ -75,7 +75,7 @@ export interface BatchDetails {
 }
 
 /** A job whose message is there; looked for where it was seen, then wherever else it may be by now. */
-export const findJob = async (
+const findJob = async (
   client: Redis,
   catalogue: Catalogue,
   keys: Keys,

@@ -3,16 +3,7 @@ import { type JobFailure, readFailure, readSteps } from '../wire/job-part.ts'
 import { isId, isQueueName, wholeQueue } from '../wire/keys.ts'
 import type { Progress } from '../wire/stream.ts'
 
-export const jobStates = [
-  'waiting',
-  'scheduled',
-  'running',
-  'retrying',
-  'done',
-  'dead',
-  'expired',
-  'cancelled',
-] as const
+const jobStates = ['waiting', 'scheduled', 'running', 'retrying', 'done', 'dead', 'expired', 'cancelled'] as const
 /** State of a job. The last four are final. */
 export type JobState = (typeof jobStates)[number]
 

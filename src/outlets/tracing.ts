@@ -197,7 +197,7 @@ export class CallSpan extends OwnSpan {
 }
 
 /** From enqueue() or one of its kind until the jobs are in Redis. */
-export class EnqueueSpan extends OwnSpan {
+class EnqueueSpan extends OwnSpan {
   /** `id`: of one that is alone; else there are `count`. */
   sent(queue: string | undefined, id: string | undefined, count = 1): void {
     harmless(() => {

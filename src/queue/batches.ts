@@ -1,7 +1,7 @@
 import { maxBatchBytes } from './queue.ts'
 
 /** So many entries go in one write at the most. */
-export const maxBatch = 256
+const maxBatch = 256
 
 /** Whether a batch of so many entries and characters takes no further one of this size. A single one may be larger. */
 export const isBatchFull = (count: number, chars: number, size: number): boolean =>

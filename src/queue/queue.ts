@@ -58,7 +58,7 @@ const adoptBatch = 64
 export const maxDead = 10_000
 export const deadMs = 180 * 24 * 3600 * 1000
 /** A worker that looks after what is due and does not beat for this long is replaced by another one. */
-export const turnMs = 1200
+const turnMs = 1200
 /** What one answer or one write may hold, but for a single message that is larger: on a slow link more of it comes too late. */
 export const maxBatchBytes = 1_000_000
 

@@ -183,9 +183,6 @@ export const near = (client: Redis, key: string): Redis => (isMany(client) ? cli
 /** Each server with data, for commands that are about servers. */
 export const serversOf = (client: Redis): Redis[] => (isMany(client) ? client.all() : [client])
 
-/** Whether commands go to several servers, of which one may be away while others are there. */
-export const isOfMany = (client: Redis): boolean => isMany(client)
-
 /** The node that serves this key; undefined where there is one server, or nobody is known to. */
 export const nodeOf = (client: Redis, key: string): string | undefined =>
   isMany(client) ? client.addressOf(key) : undefined

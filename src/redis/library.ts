@@ -130,30 +130,47 @@ const isMissing = (error: Error): boolean => /^ERR Function not found/.test(erro
 
 let text: string | undefined
 
-/** The whole library, as it is loaded; packages of other languages carry this text. */
+/** The whole library, as it is loaded. */
 export const libraryText = (): string => {
-  text ??= [
-    `#!lua name=${libraryName}`,
-    '-- pshub, the part of it that runs in Redis. Made of src/queue/lua; PROTOCOL.md says what each function does.',
-    `local revision = ${libraryRevision}`,
-    `local rights = ${luaOf(rightsTable())}`,
-    luaSource('shared'),
-    luaSource('shared-jobs'),
-    luaSource('shared-keyed'),
-    luaSource('shared-merged'),
-    luaSource('shared-runs'),
-    luaSource('shared-arrivals'),
-    luaSource('shared-beat'),
-    ...operations.map(registered),
-  ].join('\n')
+  text ??= libraryParts()
+    .map(part => (part.endsWith('.lua') ? luaSource(part.slice(0, -'.lua'.length)) : part))
+    .join('')
   return text
 }
 
-const registered = (operation: Operation): string => {
-  const source = luaSource(operation)
-  const flags = /^-- flags: +(.+)$/m.exec(source)?.[1]
+/**
+ * What the library is made of: pieces of text, and names of files in queue/lua. Clients in other languages read the same list from
+ * queue/lua/parts.json, because they are installed from a clone without Node.
+ */
+export const libraryParts = (): string[] => [
+  `#!lua name=${libraryName}\n`,
+  '-- pshub, the part of it that runs in Redis. Made of src/queue/lua; PROTOCOL.md says what each function does.\n',
+  `local revision = ${libraryRevision}\n`,
+  'local rights = {',
+  ...Object.entries(rightsTable()).map(([role, probes], at) => `${at === 0 ? '' : ','}${role}=${luaOf(probes)}`),
+  '}\n',
+  ...shared.flatMap(name => [`${name}.lua`, '\n']),
+  ...operations.flatMap(registered),
+]
+
+const shared = [
+  'shared',
+  'shared-jobs',
+  'shared-keyed',
+  'shared-merged',
+  'shared-runs',
+  'shared-arrivals',
+  'shared-beat',
+]
+
+const registered = (operation: Operation, at: number): string[] => {
+  const flags = /^-- flags: +(.+)$/m.exec(luaSource(operation))?.[1]
   const flagList = flags === undefined ? '' : `, flags = { '${flags.split(', ').join("', '")}' }`
-  return `redis.register_function{ function_name = '${functionOf(operation)}'${flagList}, callback = function(KEYS, ARGV)\n${source}end }\n`
+  return [
+    `redis.register_function{ function_name = '${functionOf(operation)}'${flagList}, callback = function(KEYS, ARGV)\n`,
+    `${operation}.lua`,
+    at < operations.length - 1 ? 'end }\n\n' : 'end }\n',
+  ]
 }
 
 /** By role, the words of harmless commands that are to be asked about. */
@@ -163,8 +180,5 @@ const rightsTable = (): Record<string, string[][]> => {
   return Object.fromEntries(roles.map(role => [role, wordsOf(role)]))
 }
 
-const luaOf = (value: unknown): string => {
-  if (typeof value === 'string') return JSON.stringify(value)
-  if (Array.isArray(value)) return `{${value.map(luaOf).join(',')}}`
-  return `{${Object.entries(value as object).map(([name, field]) => `${name}=${luaOf(field)}`)}}`
-}
+const luaOf = (value: string | string[] | string[][]): string =>
+  typeof value === 'string' ? JSON.stringify(value) : `{${value.map(luaOf).join(',')}}`

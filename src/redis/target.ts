@@ -2,7 +2,7 @@ import type { RedisOptions } from 'ioredis'
 import { ConfigError } from '../wire/errors.ts'
 import { type Address, readUrl, shownUrl, WrongUrl } from './url.ts'
 
-export type { Address, RedisOptions }
+export type { Address }
 
 /** A password that is asked for with each new connection, as tokens that expire are. */
 export type PasswordSource = () => string | Promise<string>
@@ -179,7 +179,7 @@ export const describeTarget = (target: RedisTarget): string => {
 }
 
 /** The options that a URL stands for. @throws WrongUrl */
-export const optionsOf = (url: string): RedisTargetOptions => {
+const optionsOf = (url: string): RedisTargetOptions => {
   const { kind, isTls, addresses, path, username, password, name, options } = readUrl(url)
   const [first] = addresses
   const family = options.get('family')

@@ -109,31 +109,17 @@ export interface AnyTasks {
 export type NameOf<Tasks> = keyof Tasks & string
 /** What a type parameter for what is called is where the types of arguments and result are said outright. */
 export type NoName<Tasks> = string extends keyof Tasks ? string : never
-/** Arguments under a name that a hub was told of; else `A`. */
-export type ArgsUnder<Tasks, T, A> = string extends keyof Tasks
-  ? A
+/** What a hub was told of a part of the task under a name; else `Own`. */
+type Under<Tasks, T, Part extends string, Own> = string extends keyof Tasks
+  ? Own
   : T extends keyof Tasks
-    ? Tasks[T] extends { args: infer Args }
-      ? Args
+    ? Tasks[T] extends Record<Part, infer Told>
+      ? Told
       : unknown
-    : A
-/** The same of the result. */
-export type ResultUnder<Tasks, T, R> = string extends keyof Tasks
-  ? R
-  : T extends keyof Tasks
-    ? Tasks[T] extends { result: infer Result }
-      ? Result
-      : unknown
-    : R
-
-/** The same of what it yields; unknown where nobody said it. */
-export type ChunkUnder<Tasks, T, C> = string extends keyof Tasks
-  ? C
-  : T extends keyof Tasks
-    ? Tasks[T] extends { chunk: infer Chunk }
-      ? Chunk
-      : unknown
-    : C
+    : Own
+export type ArgsUnder<Tasks, T, A> = Under<Tasks, T, 'args', A>
+export type ResultUnder<Tasks, T, R> = Under<Tasks, T, 'result', R>
+export type ChunkUnder<Tasks, T, C> = Under<Tasks, T, 'chunk', C>
 
 /** A task to call: its name, or the return value of defineTask. */
 export type Called<Tasks = AnyTasks> = NameOf<Tasks> | Declaration<never>

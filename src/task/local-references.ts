@@ -76,6 +76,7 @@ export const movedSchema = (schema: JsonSchema, base: string): JsonSchema | unde
 /** As it is written in the fragment of an address. */
 export const encoded = (pointer: string): string => pointer.split('/').map(encodeURIComponent).join('/')
 
+/** Not that of schema-diff: the build would put it into a file with modules of Node, and pshub/schema-diff runs in browsers. */
 const decoded = (fragment: string): string => {
   try {
     return decodeURIComponent(fragment)

@@ -6,7 +6,7 @@ import { wrongPattern } from './schema-patterns.ts'
 import { type JsonSchema, ofMany, ofNames, ofOne, type Place, placeOf, whole } from './schema-walk.ts'
 
 /** A schema is rejected: what is wrong with it, behind a pointer to that. */
-export class SchemaProblem extends Error {
+class SchemaProblem extends Error {
   constructor(pointer: string, words: string) {
     super(`${pointer === '' ? 'it' : pointer} ${words}`)
   }

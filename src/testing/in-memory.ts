@@ -14,7 +14,7 @@ import { TestRedis } from './test-redis.ts'
 import { TestWorker } from './worker.ts'
 
 /** What happens with jobs: see InMemoryOptions. */
-export const jobModes = ['run', 'inline', 'wait'] as const
+const jobModes = ['run', 'inline', 'wait'] as const
 
 export interface InMemoryOptions {
   /** Tasks of the worker. Without tasks there is no worker: only call and enqueue. Default none. */

@@ -139,7 +139,7 @@ const literal = (value: unknown): Shape =>
     : unknown
 
 /** One of these; where one is anything, all are. */
-export const anyOf = (shapes: Shape[]): Shape => {
+const anyOf = (shapes: Shape[]): Shape => {
   if (shapes.some(({ is }) => is === 'unknown')) return unknown
   const of = distinct(
     shapes.flatMap(each => (each.is === 'any of' ? each.of : [each])).filter(({ is }) => is !== 'never'),

@@ -49,34 +49,6 @@ export const aliasesOf = (tasks: readonly string[]): Map<string, string> => {
   return new Map([...aliases].sort(([a], [b]) => (a < b ? -1 : 1)))
 }
 
-/** Those of `known` that look most like `called`, best first, at most three. */
-export const nearNames = (called: string, known: Iterable<string>): string[] => {
-  const wanted = called.split(':')[0]!.toLowerCase()
-  const scored: { full: string; distance: number }[] = []
-  for (const full of known) {
-    const name = full.split(':')[0]!.toLowerCase()
-    const distance =
-      name === wanted ? 0 : name.includes(wanted) || wanted.includes(name) ? 1 : editDistance(name, wanted)
-    if (distance <= Math.max(2, wanted.length / 3)) scored.push({ full, distance })
-  }
-  scored.sort((a, b) => a.distance - b.distance || (a.full < b.full ? -1 : 1))
-  return scored.slice(0, 3).map(({ full }) => full)
-}
-
-/** Levenshtein distance by the usual two-row dynamic programme. */
-const editDistance = (a: string, b: string): number => {
-  let above = Array.from({ length: b.length + 1 }, (_, column) => column)
-  for (let row = 1; row <= a.length; row++) {
-    const here = [row]
-    for (let column = 1; column <= b.length; column++) {
-      const change = above[column - 1]! + (a[row - 1] === b[column - 1] ? 0 : 1)
-      here.push(Math.min(change, above[column]! + 1, here[column - 1]! + 1))
-    }
-    above = here
-  }
-  return above[b.length]!
-}
-
 /** Which build of its program a worker runs: a text that its people chose. */
 export const isBuild = (value: unknown): value is string =>
   typeof value === 'string' && /^[^\p{Cc}\p{Cs}]{1,64}$/u.test(value)

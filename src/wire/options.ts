@@ -1,5 +1,5 @@
 import { ConfigError, HubError, shown } from './errors.ts'
-import { nearNames } from './names.ts'
+import { nearNames } from './text/near-names.ts'
 
 /** The names of all options of one kind; the compiler sees to it that none is forgotten. */
 export const namesOf = <T>(names: Record<keyof T, true>): ReadonlySet<string> => new Set(Object.keys(names))
@@ -16,7 +16,7 @@ export const wrongOptions = (options: unknown, known: ReadonlySet<string>, what 
 }
 
 /** `what` says what kind of name it is. */
-export const unknownName = (name: string, known: ReadonlySet<string>, what: string): string => {
+const unknownName = (name: string, known: ReadonlySet<string>, what: string): string => {
   const near = nearNames(name, known).map(each => `'${each}'`)
   const hint = near.length > 0 ? `; did you mean ${near.join(' or ')}?` : `. Known: ${[...known].join(', ')}.`
   return `there is no ${what} '${name.slice(0, 80)}'${hint}`

@@ -66,7 +66,7 @@ export const readPart = (id: string, { chunk, value, progress }: Record<string, 
 }
 
 /** What anybody wrote as a progress; undefined for what is none. */
-export const readProgress = (value: unknown): Progress | undefined => {
+const readProgress = (value: unknown): Progress | undefined => {
   if (!isObject(value) || !isAmount(value.done)) return undefined
   const { done, total, message } = value
   return {

@@ -1,7 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { libraryText } from '../../src/redis/library.ts'
+import { engineText } from '../../src/testing/redis/engine-source.ts'
 import { pythonEnv } from '../../tools/python-env.mjs'
 import { rubyEnv } from '../../tools/ruby-env.mjs'
 import { root } from '../support/cli-fixture.ts'
@@ -23,7 +25,7 @@ describe('the npm packages', () => {
     expect([lacking.code, lacking.stderr]).toEqual([
       2,
       expect.stringMatching(
-        /^The pages are in the package pshub-registry, .*: Install it and start again: npm install pshub-registry@\S+\n$/,
+        /^The pages are in the package pshub-registry, .*\. Install it and start again: npm install pshub-registry@\S+\n$/,
       ),
     ])
     await run('npm', [...npmInstall, ...tarballs], { cwd })
@@ -77,7 +79,7 @@ with Hub() as hub:
       call: [python, 'call.py'],
     })
     expect(answer).toBe(join(site, 'pshub/__init__.py'))
-    expect(existsSync(join(site, 'pshub/redis/library.lua'))).toBe(true)
+    hasLua(join(site, 'pshub'))
   })
 
   it('the Ruby gem', { timeout: 120_000 }, async ({ skip }) => {
@@ -99,9 +101,15 @@ hub.close`,
     const worker = [ruby, join(gems, 'bin/pshub-worker-rb'), 'tasks.rb', '--queue', 'ruby']
     const answer = await packed.serveAndCall({ cwd: path, env, worker, call: [ruby, 'call.rb'] })
     expect(answer).toMatch(`${gems}/gems/pshub-`)
-    expect(existsSync(join(answer, 'lib/pshub/redis/library.lua'))).toBe(true)
+    hasLua(join(answer, 'lib/pshub'))
   })
 })
+
+/** Joined by each language's own code, byte for byte as the npm package has it. */
+const hasLua = (folder: string) => {
+  expect(readFileSync(join(folder, 'redis/library.lua'), 'utf8')).toBe(libraryText())
+  expect(readFileSync(join(folder, 'testing/memory/redis.lua'), 'utf8')).toBe(engineText())
+}
 
 /** As everywhere: a language that cannot be had is said to be missing, with the reason. */
 const environmentOf = (make: () => string, skip: (note?: string) => never): string => {

@@ -50,7 +50,7 @@ it('docs/tutorial.md makes what it says', { timeout: 600_000 }, async ({ skip })
   const made = [await packed.tarball('pshub'), await packed.tarball('pshub-registry')]
   const manifest = { name: 'clone', version: '1.0.0', scripts: { tarballs: `cp ${made.join(' ')} .` } }
   writeFileSync(join(beside, 'package.json'), JSON.stringify(manifest))
-  await run('cp', ['-r', join(parent, 'clone/clients'), beside])
+  await run('cp', ['-r', join(parent, 'clone/clients'), join(parent, 'clone/src'), beside])
 
   const shop = join(parent, 'shop')
   const { here, ports } = await makeReader()

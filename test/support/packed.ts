@@ -37,7 +37,7 @@ export interface Packed {
   project(name: string, files: Record<string, string>): string
   /** The tarball of an npm package of this repository. */
   tarball(name: 'pshub' | 'pshub-registry'): Promise<string>
-  /** What a clone has of a folder of this repository, and nothing that was built beside it; returns where. */
+  /** Copies what a clone has of a client: its folder and the Lua code. Returns the folder. */
   cloneOf(part: string): string
   /** Starts a worker, makes a call, and returns its answer. */
   serveAndCall(installed: Installed): Promise<string>
@@ -90,7 +90,8 @@ export const usePacked = (): Packed => {
       return tarballs.get(name)!
     },
     cloneOf(part) {
-      const files = execFileSync('git', ['ls-files', '-z', part], { cwd: root, encoding: 'utf8' })
+      const parts = [part, 'src/queue/lua', 'clients/memory']
+      const files = execFileSync('git', ['ls-files', '-z', ...parts], { cwd: root, encoding: 'utf8' })
       for (const file of files.split('\0').filter(Boolean)) cpSync(join(root, file), join(folder, 'clone', file))
       return join(folder, 'clone', part)
     },

@@ -12,8 +12,9 @@ import { Deadlines } from '../../src/wire/deadlines.ts'
 import { ConfigError, errorTable, fromWire, HubError, messageOf } from '../../src/wire/errors.ts'
 import { newId } from '../../src/wire/ids.ts'
 import { isId } from '../../src/wire/keys.ts'
-import { nearNames, newestFirst, parseTaskName } from '../../src/wire/names.ts'
+import { newestFirst, parseTaskName } from '../../src/wire/names.ts'
 import { callPhases } from '../../src/wire/phases.ts'
+import { nearNames } from '../../src/wire/text/near-names.ts'
 
 describe('ids', () => {
   it('are valid, 22 characters, and never repeat', () => {
@@ -34,6 +35,7 @@ describe('task names', () => {
     expect(nearNames('resise_image', known)).toEqual(['resize_image:1.0'])
     expect(nearNames('mail', known)).toEqual(['send_mail:1.0', 'send_mail:2.0'])
     expect(nearNames('zzzzzz', known)).toEqual([])
+    expect(nearNames('', known)).toEqual([])
   })
 })
 

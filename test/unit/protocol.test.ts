@@ -105,7 +105,7 @@ describe('PROTOCOL.md', () => {
   })
 
   it('has a header for each function that names what the function uses', () => {
-    const files = readdirSync(new URL('src/queue/lua/', root)).filter(file => !file.startsWith('shared'))
+    const files = readdirSync(new URL('src/queue/lua/', root)).filter(file => /^(?!shared).*\.lua$/.test(file))
     expect(files.sort()).toEqual(operations.map(operation => `${operation}.lua`).sort())
     for (const operation of operations) {
       const code = read(`src/queue/lua/${operation}.lua`).replaceAll(/^--.*$/gm, '')

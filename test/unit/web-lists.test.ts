@@ -6,7 +6,6 @@ import { headlineOf, healthOf } from '../../registry/web/rows/health.ts'
 import { queueList, queueView } from '../../registry/web/rows/queues.ts'
 import { plainSummary, taskPage, taskView } from '../../registry/web/rows/tasks.ts'
 import { workerGroups, workerView } from '../../registry/web/rows/workers.ts'
-import { nearNames } from '../../registry/web/text/near-names.ts'
 
 const idle = {
   callsPerSecond: 0,
@@ -282,15 +281,5 @@ describe('rows of the live stream', () => {
   it('go, come and start over', () => {
     expect([...applied(first, { full: false, rows: [{ key: 'c' }], gone: ['a'] }, keyOf).keys()]).toEqual(['b', 'c'])
     expect([...applied(first, { full: true, rows: [{ key: 'z' }], gone: [] }, keyOf).keys()]).toEqual(['z'])
-  })
-})
-
-describe('near names', () => {
-  it('are those that look most like it', () => {
-    const known = ['resize_image:1.0', 'resize:1.0', 'mail:1.0', 'resize:2.0']
-    expect(nearNames('resise:1.0', known)).toEqual(['resize:1.0', 'resize:2.0'])
-    expect(nearNames('resize:9.9', known)).toEqual(['resize:1.0', 'resize:2.0', 'resize_image:1.0'])
-    expect(nearNames('something_else', known)).toEqual([])
-    expect(nearNames('', known)).toEqual([])
   })
 })

@@ -5,20 +5,19 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-import pshub
 from called_tasks import add
 from conftest import Server, with_connection
 from pshub import ConfigError, Hub, Worker, task
 from pshub.redis import library
 from pshub.redis.connection import Connection
 from pshub.redis.library import LIBRARY_REVISION, Installed, install
+from pshub.redis.lua_sources import lua_text
 
-TEXT = (Path(pshub.__file__).parent / "redis/library.lua").read_text(encoding="utf-8")
+TEXT = lua_text("redis/library.lua").decode()
 ran: list[int] = []
 
 
@@ -37,12 +36,16 @@ def load(server: Server, revision: int) -> None:
     server.client.function_load(TEXT.replace(f"local revision = {LIBRARY_REVISION}", f"local revision = {revision}"))
 
 
+def without_files(name: str) -> bytes:
+    raise FileNotFoundError(2, "No such file", name)
+
+
 def installed(server: Server) -> Installed:
     return with_connection(server.url, install)
 
 
-def test_the_revision_is_that_of_the_built_library() -> None:
-    assert re.findall(r"^local revision = (.*)$", TEXT, re.MULTILINE) == [str(LIBRARY_REVISION)], "run 'npm run build'"
+def test_the_revision_is_that_of_the_library() -> None:
+    assert re.findall(r"^local revision = (.*)$", TEXT, re.MULTILINE) == [str(LIBRARY_REVISION)]
 
 
 def test_calls_go_on_when_the_library_is_gone(server: Server) -> None:
@@ -100,8 +103,8 @@ def test_what_keeps_it_from_being_loaded_is_told(server: Server, monkeypatch: py
             Worker(server.url, tasks=[add]).start()
     finally:
         server.client.config_set("maxmemory", 0)
-    monkeypatch.setattr(library, "_FILE", Path("gone.lua"))
-    with pytest.raises(ConfigError, match="library is missing, .*gone.lua cannot be read: .*: pshub install"):
+    monkeypatch.setattr(library, "lua_text", without_files)
+    with pytest.raises(ConfigError, match="library is missing, .*library.lua cannot be read: .*: pshub install"):
         Worker(server.url, tasks=[add]).start()
     load(server, LIBRARY_REVISION - 1)
     with pytest.raises(ConfigError, match=f"library has revision {LIBRARY_REVISION - 1}, .* it cannot be loaded: "):

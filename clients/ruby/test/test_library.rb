@@ -5,7 +5,7 @@ require "minitest/mock"
 
 # The library of functions in Redis: missing, of other revisions, and without the right to load it.
 class TestLibrary < PshubTest
-  TEXT = File.read(Pshub::Library::FILE, encoding: Encoding::UTF_8).freeze
+  TEXT = Pshub::LuaSources.text(Pshub::Library::FILE).freeze
 
   def setup
     super
@@ -26,10 +26,8 @@ class TestLibrary < PshubTest
     end
   end
 
-  def test_the_revision_is_that_of_the_file_that_is_packed
-    assert_equal [Pshub::LIBRARY_REVISION.to_s], TEXT.scan(/^local revision = (\d+)$/).flatten, "run 'npm run build'"
-    packed = Dir.chdir(File.expand_path("..", __dir__)) { Gem::Specification.load("pshub.gemspec").files }
-    assert_includes packed, "lib/pshub/redis/library.lua"
+  def test_the_revision_is_that_of_the_library
+    assert_equal [Pshub::LIBRARY_REVISION.to_s], TEXT.scan(/^local revision = (\d+)$/).flatten
   end
 
   def test_an_older_revision_is_replaced_and_a_newer_one_is_not
@@ -46,7 +44,7 @@ class TestLibrary < PshubTest
   end
 
   def test_a_client_whose_file_is_gone_uses_what_is_there
-    File.stub(:read, ->(*, **) { raise Errno::ENOENT }) do
+    Pshub::LuaSources.stub(:text, ->(*) { raise Errno::ENOENT }) do
       assert_equal [nil, "#{Pshub::Library::FILE} is not there"], install.to_a
       load(Pshub::LIBRARY_REVISION)
       assert_predicate install, :fit?

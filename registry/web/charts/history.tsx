@@ -14,7 +14,7 @@ interface ChartPlan {
   least?: number
 }
 
-export const chartPlans = {
+const chartPlans = {
   backlog: {
     title: 'Backlog',
     series: [{ of: 'backlog', label: 'waiting', colour: 'chart-a' }],

@@ -22,7 +22,7 @@ export const notice = signal<string | undefined>(undefined)
 /** When the last reading came, on the clock of performance.now(), which nobody sets; undefined before the first. */
 const receivedAt = signal<number | undefined>(undefined)
 /** Redis' clock at the last reading. */
-export const readAtMs = signal<number | undefined>(undefined)
+const readAtMs = signal<number | undefined>(undefined)
 /** A turn every second: what reads it is drawn anew then. Still while the page is hidden. */
 export const turn = signal(0)
 

@@ -2,16 +2,13 @@ import { useMemo } from 'preact/hooks'
 import { useQuery } from '../address/use-query.ts'
 import { queues } from '../live/shown.ts'
 import { useLive } from '../live/stream.ts'
-import { SavedFilters } from '../palette/saved-filters-menu.tsx'
 import { Empty, Loading } from '../parts/empty.tsx'
-import { Export } from '../parts/export.tsx'
 import { NoWorkersYet } from '../parts/no-workers.tsx'
-import { PageHead } from '../parts/page-head.tsx'
 import { ChoiceField, SearchField } from '../parts/search-field.tsx'
 import { exportedQueues } from '../rows/exported.ts'
 import { type QueueState, queueList, queueStates, queueView } from '../rows/queues.ts'
 import { QueueTable } from '../tables/queues.tsx'
-import { count, plural } from '../text/figures.ts'
+import { ListHead } from './list-head.tsx'
 
 const stateNames: Record<QueueState, string> = {
   all: 'All',
@@ -28,19 +25,7 @@ export const QueuesPage = () => {
   const listed = useMemo(() => (rows ? queueList(rows.values(), view) : undefined), [rows, view])
   return (
     <>
-      <PageHead title="Queues">
-        <SavedFilters />
-        {rows && listed && (
-          <>
-            <p class="quiet" role="status">
-              {listed.length === rows.size
-                ? plural(rows.size, 'queue')
-                : `${count(listed.length)} of ${plural(rows.size, 'queue')}`}
-            </p>
-            <Export one="queue" columns={exportedQueues} rows={listed} />
-          </>
-        )}
-      </PageHead>
+      <ListHead title="Queues" one="queue" columns={exportedQueues} all={rows?.size} found={listed} />
       {!listed && <Loading />}
       {rows?.size === 0 && <NoWorkersYet />}
       {rows && rows.size > 0 && listed && (

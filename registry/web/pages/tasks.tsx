@@ -2,17 +2,14 @@ import { useMemo } from 'preact/hooks'
 import { type QueryState, useQuery } from '../address/use-query.ts'
 import { tasks } from '../live/shown.ts'
 import { useLive } from '../live/stream.ts'
-import { SavedFilters } from '../palette/saved-filters-menu.tsx'
 import { Empty, Loading } from '../parts/empty.tsx'
-import { Export } from '../parts/export.tsx'
 import { NoWorkersYet } from '../parts/no-workers.tsx'
-import { PageHead } from '../parts/page-head.tsx'
 import { Pager } from '../parts/pager.tsx'
 import { ChoiceField, QueueField, SearchField } from '../parts/search-field.tsx'
 import { exportedTasks } from '../rows/exported.ts'
 import { type TaskState, taskPage, taskStates, taskView } from '../rows/tasks.ts'
 import { TaskTable } from '../tables/tasks.tsx'
-import { count, plural } from '../text/figures.ts'
+import { ListHead } from './list-head.tsx'
 
 const stateNames: Record<TaskState, string> = {
   all: 'All',
@@ -33,19 +30,7 @@ export const TasksPage = () => {
   const listed = useMemo(() => (rows ? taskPage(rows.values(), view) : undefined), [rows, view])
   return (
     <>
-      <PageHead title="Tasks">
-        <SavedFilters />
-        {rows && listed && (
-          <>
-            <p class="quiet" role="status">
-              {listed.found.length === rows.size
-                ? plural(rows.size, 'task')
-                : `${count(listed.found.length)} of ${plural(rows.size, 'task')}`}
-            </p>
-            <Export one="task" columns={exportedTasks} rows={listed.found} />
-          </>
-        )}
-      </PageHead>
+      <ListHead title="Tasks" one="task" columns={exportedTasks} all={rows?.size} found={listed?.found} />
       {!rows && <Loading />}
       {rows?.size === 0 && <NoWorkersYet />}
       {rows && listed && rows.size > 0 && (

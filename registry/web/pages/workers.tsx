@@ -2,12 +2,9 @@ import { useMemo } from 'preact/hooks'
 import { type QueryState, useQuery } from '../address/use-query.ts'
 import { workers } from '../live/shown.ts'
 import { useLive } from '../live/stream.ts'
-import { SavedFilters } from '../palette/saved-filters-menu.tsx'
 import { Bar } from '../parts/bar.tsx'
 import { Empty, Loading } from '../parts/empty.tsx'
-import { Export } from '../parts/export.tsx'
 import { NoWorkersYet } from '../parts/no-workers.tsx'
-import { PageHead } from '../parts/page-head.tsx'
 import { Pager } from '../parts/pager.tsx'
 import { ChoiceField, QueueField, SearchField } from '../parts/search-field.tsx'
 import { Text } from '../parts/text.tsx'
@@ -15,8 +12,9 @@ import { WorkerCommand } from '../parts/worker-command.tsx'
 import { exportedWorkers } from '../rows/exported.ts'
 import { type HostGroup, type WorkerState, workerGroups, workerStates, workerView } from '../rows/workers.ts'
 import { WorkerTable } from '../tables/workers.tsx'
-import { count, plural } from '../text/figures.ts'
+import { plural } from '../text/figures.ts'
 import { printable } from '../text/printable.ts'
+import { ListHead } from './list-head.tsx'
 
 const stateNames: Record<WorkerState, string> = { all: 'All', serving: 'Serving', draining: 'Draining', lost: 'Lost' }
 
@@ -29,19 +27,7 @@ export const WorkersPage = () => {
   const listed = useMemo(() => (rows ? workerGroups(rows.values(), view) : undefined), [rows, view])
   return (
     <>
-      <PageHead title="Workers">
-        <SavedFilters />
-        {rows && listed && (
-          <>
-            <p class="quiet" role="status">
-              {listed.found.length === rows.size
-                ? plural(rows.size, 'worker')
-                : `${count(listed.found.length)} of ${plural(rows.size, 'worker')}`}
-            </p>
-            <Export one="worker" columns={exportedWorkers} rows={listed.found} />
-          </>
-        )}
-      </PageHead>
+      <ListHead title="Workers" one="worker" columns={exportedWorkers} all={rows?.size} found={listed?.found} />
       {!listed && <Loading />}
       {rows?.size === 0 && <NoWorkersYet />}
       {rows && rows.size > 0 && listed && (

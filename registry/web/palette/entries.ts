@@ -46,7 +46,7 @@ const pages: readonly [place: string, name: string][] = [
 const mostFilters = 12
 
 /** Whether each word begins a word of the text, or is somewhere in it when it has three letters or more. */
-export const fits = (text: string, words: readonly string[]): boolean => {
+const fits = (text: string, words: readonly string[]): boolean => {
   const small = text.toLowerCase()
   const starts = small.split(/[^\p{L}\p{N}]+/u)
   return words.every(word => starts.some(start => start.startsWith(word)) || (word.length > 2 && small.includes(word)))

@@ -39,7 +39,7 @@ export interface FailureGroup {
   entries: FailureEntry[]
 }
 
-export const failureColumns = ['latest', 'task', 'code', 'times'] as const
+const failureColumns = ['latest', 'task', 'code', 'times'] as const
 export type FailureColumn = (typeof failureColumns)[number]
 
 /** What is shown of the failures, as an address says. */

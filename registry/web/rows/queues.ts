@@ -2,7 +2,7 @@ import type { QueueRow } from '../../contract.ts'
 import { choiceOf, compare, sortOf } from '../address/query.ts'
 import { isGrowing, pausedSinceMs } from './queue-state.ts'
 
-export const queueColumns = [
+const queueColumns = [
   'queue',
   'backlog',
   'oldest',

@@ -90,7 +90,7 @@ const decoded = (text: string): string => {
   }
 }
 
-export const routesPerPage = 50
+const routesPerPage = 50
 
 /** What is found of all routes, and those of the page that is shown. */
 export const routePage = (routes: readonly Route[], query: Readonly<Record<string, string>>) => {

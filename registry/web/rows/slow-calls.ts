@@ -9,7 +9,7 @@ export type Phase = CallPhase
 
 export const phaseNames: Record<Phase, string> = { backlog: 'backlog', queue: 'queue', exec: 'run' }
 
-export const slowColumns = ['ended', 'task', 'total', ...phases, 'loop'] as const
+const slowColumns = ['ended', 'task', 'total', ...phases, 'loop'] as const
 export type SlowColumn = (typeof slowColumns)[number]
 
 /** What is shown of the slow calls, as an address says. */

@@ -18,22 +18,11 @@ export const taskStates = [
 ] as const
 export type TaskState = (typeof taskStates)[number]
 
-export const taskColumns = [
-  'task',
-  'version',
-  'queue',
-  'workers',
-  'rate',
-  'p50',
-  'p95',
-  'p99',
-  'errors',
-  'rejected',
-] as const
+const taskColumns = ['task', 'version', 'queue', 'workers', 'rate', 'p50', 'p95', 'p99', 'errors', 'rejected'] as const
 export type TaskColumn = (typeof taskColumns)[number]
 
 /** Which times the percentiles are of: the handler's, or those in the backlog. */
-export const taskTimes = ['run', 'wait'] as const
+const taskTimes = ['run', 'wait'] as const
 export type TaskTimes = (typeof taskTimes)[number]
 
 /** What the page of tasks shows, as its address says. */
@@ -55,7 +44,7 @@ export const taskView = (query: Readonly<Record<string, string>>): TaskView => (
   page: query.page,
 })
 
-export const isInState: Record<TaskState, (row: TaskRow) => boolean> = {
+const isInState: Record<TaskState, (row: TaskRow) => boolean> = {
   all: () => true,
   serving: row => row.workers > 0,
   unserved: row => row.workers === 0 && !row.retired,

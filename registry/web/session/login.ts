@@ -47,7 +47,7 @@ export const logOut = async (): Promise<void> => {
 const tokenPattern = /^#token=(.+)$/
 
 /** A token behind # in the address, which no server ever sees: it is taken out of the address, and out of the history. */
-export const takeToken = (): string | undefined => {
+const takeToken = (): string | undefined => {
   const token = tokenPattern.exec(location.hash)?.[1]
   if (token === undefined) return undefined
   history.replaceState(null, '', location.pathname + location.search)

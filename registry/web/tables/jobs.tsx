@@ -20,19 +20,22 @@ const due: Column = { name: 'due', value: ({ dueMs }) => <Until atMs={dueMs} /> 
 const tries: Column = { name: 'tries', isNumber: true, value: job => count(job.tries) }
 const from: Column = { name: 'from', value: job => <Text class="short">{job.from ?? '–'}</Text> }
 const priority: Column = { name: 'priority', value: job => job.priority }
+/** Why the last try of a job failed. */
+export const LastFailure = ({ error }: Pick<QueuedJob, 'error'>) =>
+  error ? (
+    <span class="job-failure">
+      <span class="failing">
+        <Text class="short">{error.code}</Text>
+      </span>{' '}
+      <Text>{error.message}</Text>
+    </span>
+  ) : (
+    <>–</>
+  )
+
 const failure: Column = {
   name: 'last failure',
-  value: ({ error }) =>
-    error ? (
-      <span class="job-failure">
-        <span class="failing">
-          <Text class="short">{error.code}</Text>
-        </span>{' '}
-        <Text>{error.message}</Text>
-      </span>
-    ) : (
-      '–'
-    ),
+  value: ({ error }) => <LastFailure error={error} />,
 }
 const worker: Column = {
   name: 'worker',

@@ -2,7 +2,7 @@ import { inZone } from './zone.ts'
 
 /** Numbers as people read them. All take undefined for what is not known, and show it as a dash. */
 
-export const unknown = '–'
+const unknown = '–'
 
 const grouped = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 

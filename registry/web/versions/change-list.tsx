@@ -1,7 +1,7 @@
 import type { ChangeKind, SchemaChange } from '../../../src/schema-diff/index.ts'
 import { printable } from '../text/printable.ts'
 
-export const kindWords: Record<ChangeKind, string> = {
+const kindWords: Record<ChangeKind, string> = {
   breaks: 'breaks callers',
   unclear: 'needs review',
   fits: 'safe',

@@ -91,7 +91,7 @@ export class SearchBudget {
 
 /** Read at a time: each of them may be a megabyte. */
 const page = 20
-export const mostSearched = 10_000
+const mostSearched = 10_000
 const mostBytes = 32 * 1024 * 1024
 
 /** Text of a job, the score under which it lies, if any, and where that is; the worker that runs it; how many payloads are in its place. */

@@ -7,8 +7,5 @@ import { readFileSync } from 'node:fs'
 export const engineText = (): string => {
   const read = (name: string) => readFileSync(new URL(`../../../clients/memory/${name}`, import.meta.url), 'utf8')
   const parts: string[] = JSON.parse(read('parts.json'))
-  return [
-    '-- The Redis in memory of pshub.testing. Made of clients/memory.\n',
-    ...parts.map(part => read(`${part}.lua`)),
-  ].join('\n')
+  return parts.map(part => (part.endsWith('.lua') ? read(part) : part)).join('')
 }

@@ -4,9 +4,9 @@ import { render } from 'preact'
 import { useState } from 'preact/hooks'
 import type { JsonSchema, Problem } from 'pshub'
 import { SchemaForm } from '../../../registry/web/form/index.tsx'
-import { ProblemSummary } from '../../../registry/web/form/summary.tsx'
 import { readExact } from '../../../registry/web/json/exact.ts'
 import { parseJson, textOf } from '../../../registry/web/json/parse.ts'
+import { ProblemSummary } from './summary.tsx'
 
 interface Stage {
   schema: JsonSchema | boolean

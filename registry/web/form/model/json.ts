@@ -64,7 +64,7 @@ export const getIn = (value: unknown, path: Path): unknown => {
  * A copy with `key` set. Undefined takes the key away, or keeps it for a value still to come. Keeps the order of the keys;
  * `__proto__` is a key like another.
  */
-export const withKey = (object: unknown, key: string, value: unknown, keep = false): JsonObject => {
+const withKey = (object: unknown, key: string, value: unknown, keep = false): JsonObject => {
   const entries = isObject(object) ? Object.entries(object) : []
   const at = entries.findIndex(([name]) => name === key)
   if (value === undefined && !keep) return Object.fromEntries(entries.filter((_, i) => i !== at))

@@ -210,7 +210,7 @@ const shapeOf = (flat: Flat): string => {
 }
 
 /** Texts as they are, everything else as JSON; all as JSON where two would look the same. */
-export const labelled = (values: readonly unknown[], titles: readonly (string | undefined)[] = []): Option[] => {
+const labelled = (values: readonly unknown[], titles: readonly (string | undefined)[] = []): Option[] => {
   const json = values.map(value => jsonText(value) ?? '')
   const plain = values.map((value, i) => (typeof value === 'string' && value !== '' ? value : json[i]!))
   const labels = new Set(plain).size === plain.length ? plain : json

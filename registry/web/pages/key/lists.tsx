@@ -3,6 +3,7 @@ import type { DeadOfKey, KeyDetail, KeyText } from '../../../job-contract.ts'
 import { jobPath } from '../../address/paths.ts'
 import { Text, WrappedText } from '../../parts/text.tsx'
 import { Ago, EnqueuedOrDue } from '../../parts/time.tsx'
+import { LastFailure } from '../../tables/jobs.tsx'
 import { count } from '../../text/figures.ts'
 
 interface PartProps {
@@ -111,16 +112,7 @@ export const Dead = ({ of: { jobs, count: all }, queue }: { of: DeadOfKey; queue
           </td>
         )}
         <td data-name="last failure" class="whole">
-          {error ? (
-            <span class="job-failure">
-              <span class="failing">
-                <Text class="short">{error.code}</Text>
-              </span>{' '}
-              <Text>{error.message}</Text>
-            </span>
-          ) : (
-            '–'
-          )}
+          <LastFailure error={error} />
         </td>
         <Json name="arguments" of={args} />
       </tr>

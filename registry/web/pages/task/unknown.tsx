@@ -1,13 +1,13 @@
+import { nearNames } from '../../../../src/wire/text/near-names.ts'
 import { at, taskPath } from '../../address/paths.ts'
 import { tasks } from '../../live/shown.ts'
 import { Empty } from '../../parts/empty.tsx'
 import { Text } from '../../parts/text.tsx'
 import { WorkerCommand } from '../../parts/worker-command.tsx'
-import { nearNames } from '../../text/near-names.ts'
 
 /** A task that no worker ever declared: its name may be misspelt, or its worker has yet to start. */
 export const UnknownTask = ({ task }: { task: string }) => {
-  const near = nearNames(task, tasks.value?.keys() ?? [])
+  const near = nearNames(task, tasks.value?.keys() ?? [], 5)
   return (
     <Empty title="The registry knows no such task.">
       {near.length > 0 && (

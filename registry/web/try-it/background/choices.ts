@@ -20,9 +20,9 @@ export interface JobChoices {
   keep: keyof typeof keepMs
 }
 
-export const unitMs = { s: 1000, min: 60_000, h: 3_600_000, d: 86_400_000 } as const
+const unitMs = { s: 1000, min: 60_000, h: 3_600_000, d: 86_400_000 } as const
 /** How long the record of the job is kept. */
-export const keepMs = { no: 0, hour: 3_600_000, day: 86_400_000, week: 604_800_000 } as const
+const keepMs = { no: 0, hour: 3_600_000, day: 86_400_000, week: 604_800_000 } as const
 
 export const noChoices: JobChoices = {
   when: 'now',

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, InputHTMLAttributes } from 'preact'
 import { useId } from 'preact/hooks'
 import type { TaskRow } from '../../../contract.ts'
 import { zoneName } from '../../text/zone.ts'
@@ -36,18 +36,14 @@ interface PartProps {
 /** What is said of one job, and has no meaning where several become one. */
 const OfOneJob = ({ keyed, choices, change }: PartProps & { keyed: TaskRow['keyed'] }) => (
   <>
-    <Field label="Retries">
-      {id => (
-        <input
-          id={id}
-          inputMode="numeric"
-          size={6}
-          placeholder="the task's"
-          value={choices.retries}
-          onInput={event => change({ retries: event.currentTarget.value })}
-        />
-      )}
-    </Field>
+    <TextField
+      label="Retries"
+      inputMode="numeric"
+      size={6}
+      placeholder="the task's"
+      value={choices.retries}
+      onText={retries => change({ retries })}
+    />
     {!keyed && (
       <Choice
         label="Priority"
@@ -78,35 +74,18 @@ const OfOneJob = ({ keyed, choices, change }: PartProps & { keyed: TaskRow['keye
 const keyLabels = { ordered: 'Key: one job at a time', merged: 'Key: merged with waiting payloads' }
 
 const Score = ({ choices, change }: PartProps) => (
-  <Field label="Score: lower ones first">
-    {id => (
-      <input
-        id={id}
-        inputMode="decimal"
-        size={10}
-        autocomplete="off"
-        placeholder="the time"
-        value={choices.score}
-        onInput={event => change({ score: event.currentTarget.value })}
-      />
-    )}
-  </Field>
+  <TextField
+    label="Score: lower ones first"
+    inputMode="decimal"
+    size={10}
+    placeholder="the time"
+    value={choices.score}
+    onText={score => change({ score })}
+  />
 )
 
 const Key = ({ label, choices, change }: PartProps & { label: string }) => (
-  <Field label={label}>
-    {id => (
-      <input
-        id={id}
-        size={16}
-        autocomplete="off"
-        spellcheck={false}
-        placeholder="order-17"
-        value={choices.key}
-        onInput={event => change({ key: event.currentTarget.value })}
-      />
-    )}
-  </Field>
+  <TextField label={label} size={16} placeholder="order-17" value={choices.key} onText={key => change({ key })} />
 )
 
 const When = ({ choices, change }: PartProps) => (
@@ -175,17 +154,7 @@ const Unique = ({ choices, change }: PartProps) => (
       onChoose={unique => change({ unique })}
     />
     {choices.unique === 'id' && (
-      <Field label="Unique id">
-        {id => (
-          <input
-            id={id}
-            size={14}
-            autocomplete="off"
-            value={choices.uniqueId}
-            onInput={event => change({ uniqueId: event.currentTarget.value })}
-          />
-        )}
-      </Field>
+      <TextField label="Unique id" size={14} value={choices.uniqueId} onText={uniqueId => change({ uniqueId })} />
     )}
   </>
 )
@@ -200,6 +169,30 @@ export const Field = ({ label, children }: { label: string; children(id: string)
     </div>
   )
 }
+
+interface TextFieldProps
+  extends Pick<
+    InputHTMLAttributes<HTMLInputElement>,
+    'size' | 'placeholder' | 'inputMode' | 'class' | 'aria-describedby'
+  > {
+  label: string
+  value: string
+  onText(text: string): void
+}
+
+export const TextField = ({ label, onText, ...input }: TextFieldProps) => (
+  <Field label={label}>
+    {id => (
+      <input
+        id={id}
+        autocomplete="off"
+        spellcheck={false}
+        {...input}
+        onInput={event => onText(event.currentTarget.value)}
+      />
+    )}
+  </Field>
+)
 
 interface ChoiceProps<Value extends string> {
   label: string

@@ -1,7 +1,7 @@
 import { useId, useMemo } from 'preact/hooks'
 import { refusal } from '../../session/access.ts'
 import { ownZone, type ScheduleChoices, zones } from './choices.ts'
-import { Choice, Field } from './job-fields.tsx'
+import { Choice, Field, TextField } from './job-fields.tsx'
 
 interface ScheduleFoldProps {
   times: ScheduleChoices
@@ -20,34 +20,22 @@ export const ScheduleFold = ({ times, onChange, isBusy, onSchedule }: ScheduleFo
     <details class="fold">
       <summary>Schedule</summary>
       <div class="job-fields">
-        <Field label="Name of the schedule">
-          {id => (
-            <input
-              id={id}
-              size={16}
-              autocomplete="off"
-              spellcheck={false}
-              placeholder="nightly"
-              value={times.name}
-              onInput={event => change({ name: event.currentTarget.value })}
-            />
-          )}
-        </Field>
-        <Field label="Cron">
-          {id => (
-            <input
-              id={id}
-              class="mono"
-              size={16}
-              autocomplete="off"
-              spellcheck={false}
-              placeholder="0 3 * * *"
-              aria-describedby={`${own}-cron`}
-              value={times.cron}
-              onInput={event => change({ cron: event.currentTarget.value })}
-            />
-          )}
-        </Field>
+        <TextField
+          label="Name of the schedule"
+          size={16}
+          placeholder="nightly"
+          value={times.name}
+          onText={name => change({ name })}
+        />
+        <TextField
+          label="Cron"
+          class="mono"
+          size={16}
+          placeholder="0 3 * * *"
+          aria-describedby={`${own}-cron`}
+          value={times.cron}
+          onText={cron => change({ cron })}
+        />
         <Field label="Time zone">
           {id => (
             <>

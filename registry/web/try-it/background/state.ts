@@ -48,4 +48,3 @@ export const useBackground = (task: string, isMerged: boolean) => {
   }
   return { choices, setChoices, times, setTimes, done, isBusy, refuse, enqueue, schedule }
 }
-export type Background = ReturnType<typeof useBackground>

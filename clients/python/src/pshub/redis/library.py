@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from .client import Word
 from .connection import Connection
+from .lua_sources import lua_text
 from .redirect import key_of
 from .refusals import ReplyError, is_full, is_passing
 
@@ -19,7 +19,7 @@ from .refusals import ReplyError, is_full, is_passing
 LIBRARY_REVISION = 7
 #: The library may be gone once more before the function is called again.
 _TRIES = 5
-_FILE = Path(__file__).with_name("library.lua")
+_FILE = "redis/library.lua"
 
 
 class Installed(NamedTuple):
@@ -70,10 +70,10 @@ async def install(connection: Connection) -> Installed:
     if present.is_fit:
         return present
     try:
-        text = _FILE.read_bytes()
+        text = lua_text(_FILE)
         await connection.one("FUNCTION", "LOAD", *([] if present.revision is None else ["REPLACE"]), text)
     except OSError as error:
-        return Installed(present.revision, f"this package's {_FILE.name} cannot be read: {error.strerror}")
+        return Installed(present.revision, f"this package's {_FILE} cannot be read: {error.strerror}")
     except ReplyError as error:
         if is_passing(error):
             raise

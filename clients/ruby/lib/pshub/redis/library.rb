@@ -2,6 +2,7 @@
 
 require_relative "connection"
 require_relative "failures"
+require_relative "lua_sources"
 
 module Pshub
   # Of the library in Redis: grows with each change of it that is published. A higher one replaces a lower one, never the other
@@ -15,7 +16,7 @@ module Pshub
     NAME = "pshub_1"
     # The library may be gone once more before the function is called again.
     TRIES = 5
-    FILE = File.expand_path("library.lua", __dir__)
+    FILE = "redis/library.lua"
 
     # The +revision+ that is there now, nil for none, and the +refusal+, a text, where it could not be loaded.
     Installed = Struct.new(:revision, :refusal) do
@@ -56,7 +57,7 @@ module Pshub
       present = revision(connection)
       return Installed.new(present) if Installed.new(present).fit?
 
-      answer = connection.run(["FUNCTION", "LOAD", *("REPLACE" if present), File.read(FILE, encoding: Encoding::UTF_8)]).first
+      answer = connection.run(["FUNCTION", "LOAD", *("REPLACE" if present), LuaSources.text(FILE)]).first
       raise answer if answer.is_a?(ReplyError) && answer.passing?
 
       # Else somebody was quicker.

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from ...hub.loop import LoopThread
+from ...redis.lua_sources import lua_text
 from ...wire.clock import wall_ms
 from ...wire.errors import ConfigError
 from .replies import read_reply
-
-_FILE = Path(__file__).with_name("redis.lua")
 
 
 def closed() -> ConfigError:
@@ -28,7 +26,7 @@ def _open_machine() -> Callable[..., Any]:
     except ImportError:
         raise ConfigError("pshub.testing runs the functions of Redis in lupa: pip install 'pshub-client[testing]'.") from None
     runtime = lua51.LuaRuntime(encoding=None)
-    machine: Callable[..., Any] = runtime.execute(_FILE.read_bytes())
+    machine: Callable[..., Any] = runtime.execute(lua_text("testing/memory/redis.lua"))
     return machine
 
 

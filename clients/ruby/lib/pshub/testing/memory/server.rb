@@ -2,6 +2,7 @@
 
 require "monitor"
 require "socket"
+require_relative "../../redis/lua_sources"
 require_relative "../../wire/clock"
 require_relative "../../wire/errors"
 require_relative "line"
@@ -12,7 +13,6 @@ module Pshub
   # A Redis in this process, for tests: its commands and pshub's functions run in Lua; what is here moves bytes and tells the time. Connected to
   # over lines, each of which stands for the way of one process. Keeps its keys while it is away.
   class MemoryRedis
-    FILE = File.expand_path("redis.lua", __dir__)
     CHUNK = 65_536
     CLOSED = "This kit was closed; make a new one."
 
@@ -21,7 +21,7 @@ module Pshub
 
     # Raises ConfigError when the system has no Lua.
     def initialize
-      @lua = Lua.new(File.binread(FILE))
+      @lua = Lua.new(LuaSources.text("testing/memory/redis.lua"))
       @lock = Monitor.new
       @lines = []
       # By their sockets.

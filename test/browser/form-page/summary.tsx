@@ -1,5 +1,5 @@
 import type { Problem } from 'pshub'
-import { focusField } from './shared/focus.ts'
+import { focusField } from '../../../registry/web/form/shared/focus.ts'
 
 const maxShown = 20
 
