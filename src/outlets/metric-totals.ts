@@ -1,11 +1,17 @@
 import type { Overview, TaskOverview, WorkerOverview } from '../catalogue/overview.ts'
 import { type Counts, countOf, noCounts, phaseNames } from '../figures/task-stats.ts'
-import { type CallOutcome, outcomeOf } from '../wire/errors.ts'
+import { type CallOutcome, isErrorCode, outcomeOf } from '../wire/errors.ts'
 
 /** The values of a counter's labels. */
 export type Labels = readonly string[]
 type Counter = 'calls' | 'jobs' | 'jobRuns' | 'malformed' | 'unserved' | 'unanswered'
 type Told = Pick<Overview, 'tasks' | 'workers' | 'unanswered'>
+
+interface Counted {
+  labels: Labels
+  count: number
+}
+type Series = Map<string, Counted>
 
 export interface WaitTotals {
   /** How many waits were within each bound, at the end all of them. */
@@ -13,15 +19,29 @@ export interface WaitTotals {
   sumUs: number
 }
 
+/** What one worker or hub said at the last look. */
+interface Source {
+  /** Its queue and process; '' for a hub. */
+  place: string
+  /** All requests that it ever counted. */
+  all: number
+  /** By series. */
+  counts: Map<string, number>
+}
+
+/** As many codes of handlers as a worker tells apart; further ones of a task count together. */
+const maxOwnCodes = 50
+const otherCodes = 'Other'
+
 /**
  * Counters that never fall while this process lives, whoever comes and goes: workers count since their own start and take their counts with
  * them. What each one counted more than at the look before is added, so look often: what a worker counts after the last look before it leaves
  * is lost. Counters begin at 0 with the first look; Prometheus takes that for a restart, as it is one.
  */
 export class MetricTotals {
-  /** By worker or hub, and by series there, what it said at the last look. */
-  readonly #seen = new Map<string, Map<string, number>>()
-  readonly #counters = new Map<Counter, Map<string, { labels: Labels; count: number }>>()
+  /** By worker or hub. */
+  readonly #seen = new Map<string, Source>()
+  readonly #counters = new Map<Counter, Series>()
   readonly #waits = new Map<string, { labels: Labels; waits: WaitTotals }>()
   readonly #fromStart: boolean
   #isBegun: boolean
@@ -35,10 +55,12 @@ export class MetricTotals {
   /** Adds what happened since the look before this one. */
   add(told: Told): void {
     const hubs = told.unanswered.map(({ hub }) => `hub ${hub}`)
+    this.#renameSources(told.workers)
     const there = new Set([...hubs, ...told.workers.map(({ id }) => id)])
     for (const source of this.#seen.keys()) if (!there.has(source)) this.#seen.delete(source)
     const tasks = new Map(told.tasks.map(task => [task.task, task]))
-    for (const worker of told.workers) if (worker.live) this.#addWorker(worker, tasks)
+    // The card of a new id comes a moment before its statistics.
+    for (const worker of told.workers) if (worker.live && this.#seen.has(worker.id)) this.#addWorker(worker, tasks)
     // A hub that had none for an hour is told of again with all that it ever counted.
     for (const { queue = '', task, hub, code, count, lastMinute } of told.unanswered)
       this.#count(
@@ -49,6 +71,7 @@ export class MetricTotals {
         this.#fromStart ? count : lastMinute,
       )
     this.#isBegun = true
+    this.#dropGone(told)
   }
 
   /** The series of a counter: the values of its labels, and its count. */
@@ -59,6 +82,41 @@ export class MetricTotals {
   /** By queue, task and phase. */
   waits(): { labels: Labels; waits: WaitTotals }[] {
     return [...this.#waits.values()]
+  }
+
+  /** A worker that lost its lease goes on under a new id, with all that it counted; one that was started anew counts from 0. */
+  #renameSources(workers: readonly WorkerOverview[]): void {
+    const live = new Set(workers.flatMap(({ id, live }) => (live ? id : [])))
+    for (const worker of workers) {
+      if (!worker.live || !worker.stats || this.#seen.has(worker.id)) continue
+      const place = placeOf(worker)
+      const own: Source = { place, all: 0, counts: new Map() }
+      for (const [id, source] of this.#seen) {
+        if (source.place !== place || live.has(id) || allOf(worker) < source.all) continue
+        own.counts = source.counts
+        this.#seen.delete(id)
+        break
+      }
+      this.#seen.set(worker.id, own)
+    }
+    for (const worker of workers) {
+      const source = this.#seen.get(worker.id)
+      if (source && worker.live) source.all = Math.max(source.all, allOf(worker))
+    }
+  }
+
+  /** Hosts and tasks come and go without end; Prometheus takes a series that begins again for a restart. */
+  #dropGone({ tasks, workers, unanswered }: Told): void {
+    const hosts = new Set(workers.map(({ queue, host }) => JSON.stringify([queue, host])))
+    const names = new Set([...tasks, ...unanswered].map(({ task }) => task))
+    for (const worker of workers) for (const task of Object.keys(worker.tasks)) names.add(task)
+    for (const [counter, series] of this.#counters)
+      for (const [key, { labels }] of series) {
+        if (counter === 'jobRuns') continue
+        const isHosts = counter === 'malformed' || counter === 'unserved'
+        if (isHosts ? !hosts.has(key) : !names.has(labels[1]!)) series.delete(key)
+      }
+    for (const [key, { labels }] of this.#waits) if (!names.has(labels[1]!)) this.#waits.delete(key)
   }
 
   #addWorker(
@@ -106,20 +164,41 @@ export class MetricTotals {
    * @returns by how much it grew
    */
   #count(source: string, counter: Counter, labels: Labels, count: number, atFirst = count): number {
-    const key = JSON.stringify(labels)
-    const seen = this.#seen.get(source) ?? new Map<string, number>()
-    this.#seen.set(source, seen)
-    const place = `${counter} ${key}`
-    const before = seen.get(place) ?? count - atFirst
+    const { counts } = this.#seen.get(source) ?? { counts: new Map<string, number>() }
+    if (!this.#seen.has(source)) this.#seen.set(source, { place: '', all: 0, counts })
+    const place = `${counter} ${JSON.stringify(labels)}`
+    const before = counts.get(place) ?? count - atFirst
     const more = this.#isBegun ? Math.max(0, count - before) : 0
-    seen.set(place, count)
-    const series = this.#counters.get(counter) ?? new Map<string, { labels: Labels; count: number }>()
+    // Without room a worker leaves out tasks for a while: what is told again then was counted.
+    counts.set(place, Math.max(before, count))
+    const series = this.#counters.get(counter) ?? new Map<string, Counted>()
     this.#counters.set(counter, series)
-    const known = series.get(key)
-    if (known) known.count += more
-    else series.set(key, { labels, count: more })
+    seriesOf(series, labels).count += more
     return more
   }
+}
+
+const placeOf = ({ queue, host, pid }: WorkerOverview): string => JSON.stringify([queue, host, pid])
+
+const allOf = ({ stats }: WorkerOverview): number =>
+  Object.values(stats?.counters ?? {}).reduce((sum, count) => sum + count, 0)
+
+/** Many workers, each with other codes of its handlers, must not make series without end. */
+const seriesOf = (series: Series, labels: Labels): Counted => {
+  const key = JSON.stringify(labels)
+  const known = series.get(key)
+  if (known) return known
+  const [queue, task, outcome, code] = labels
+  const isOwn = code !== undefined && code !== 'ok' && code !== otherCodes && !isErrorCode(code)
+  const isFull =
+    isOwn &&
+    [...series.values()].filter(
+      ({ labels: [ofQueue, ofTask, , each] }) => ofQueue === queue && ofTask === task && !isErrorCode(each),
+    ).length > maxOwnCodes
+  if (isFull) return seriesOf(series, [queue!, task!, outcome!, otherCodes])
+  const counted = { labels, count: 0 }
+  series.set(key, counted)
+  return counted
 }
 
 /** From 0 on, because Prometheus does not count what a counter begins with: the first failure would not be seen. */

@@ -251,9 +251,11 @@ const looks = (...seen: ReturnType<typeof overviewOf>[]) => {
 }
 
 describe('counters over many looks', () => {
-  const worker = (id: string, ok: number) => ({
+  const worker = (id: string, ok: number, live = true) => ({
     ...overviewOf().workers[0]!,
     id,
+    live,
+    stats: { ...stats, counters: { ...stats.counters, ok } },
     totals: { 't:1.0': { ok, rejected: {}, failed: {} } },
     jobs: {},
   })
@@ -269,6 +271,37 @@ describe('counters over many looks', () => {
     )
     expect(seen.map(of => of('pshub_calls_total', { code: 'ok' }))).toEqual([0, 10, 15, 15, 16])
     expect(seen.map(of => of('pshub_wait_seconds_bucket', { phase: 'exec', le: '+Inf' }))).toEqual([0, 5, 7.5, 7.5, 8])
+  })
+
+  it('go on with a worker that lost its lease or left out a task for a while, and begin anew with one that was restarted', () => {
+    const seen = looks(
+      lookAt(worker('a', 100)),
+      lookAt(worker('a', 110)),
+      lookAt({ ...worker('a', 110), totals: {} as never }),
+      lookAt(worker('a', 112)),
+      lookAt(worker('a', 112, false), { ...worker('b', 0), stats: undefined as never }),
+      lookAt(worker('a', 112, false), worker('b', 115)),
+      lookAt(worker('a', 112, false), worker('b', 115, false), worker('c', 4)),
+    )
+    expect(seen.map(value => value('pshub_calls_total', { code: 'ok' }))).toEqual([0, 10, 10, 12, 12, 15, 19])
+  })
+
+  it('have no more series than there are hosts now, and than a worker tells codes apart', () => {
+    const seen = looks(
+      ...Array.from({ length: 200 }, (_, at) =>
+        lookAt({
+          ...worker(`w${at}`, 0),
+          host: `host-${at}`,
+          totals: { 't:1.0': { ok: 0, rejected: {}, failed: { [`Own${at}`]: 1 } } },
+        }),
+      ),
+    )
+    const last = seen.at(-1)!
+    expect(last('pshub_worker_malformed_total', { host: 'host-198' })).toBeUndefined()
+    expect(last('pshub_worker_malformed_total', { host: 'host-199' })).toBeDefined()
+    expect(last('pshub_calls_total', { code: 'Own1' })).toBe(1)
+    expect(last('pshub_calls_total', { code: 'Own199' })).toBeUndefined()
+    expect(last('pshub_calls_total', { code: 'Other' })).toBeGreaterThan(100)
   })
 
   it('count what a hub said in the last minute, where it is told of again after an hour', () => {
