@@ -59,6 +59,8 @@ export const joinModules = async dist => {
     entryFileNames: '[name].js',
     // As stack traces name them.
     chunkFileNames: '[name].js',
+    // A process that runs while its package is replaced may import a chunk of the other build: better an error than another function under the same letter.
+    minifyInternalExports: false,
     codeSplitting: {
       groups: [
         { name: 'first', test: id => isOfIndex(id) && isOfFirst(id), priority: 1 },

@@ -17,7 +17,10 @@ export class UsageError extends ConfigError {
   }
 }
 
-export const optionsOf = (command: Command): Option[] => [...command.options, ...commonOptions]
+export const optionsOf = ({ options }: Command): Option[] => [
+  ...options,
+  ...commonOptions.filter(common => !options.some(({ flag }) => flag === common.flag)),
+]
 
 /** Options and arguments of one command. Throws UsageError. */
 export const parseCommandLine = (command: Command, argv: string[]): Pick<Invocation, 'positionals' | 'flags'> => {

@@ -214,6 +214,20 @@ export const devCommand: Command = {
       setting: 'logFormat',
       fallback: "'pretty'",
     },
+    {
+      flag: 'redis',
+      value: 'url',
+      about: 'Redis to use, redis:// or rediss://',
+      setting: 'redis',
+      fallback: 'its own',
+    },
+    {
+      flag: 'namespace',
+      value: 'name',
+      about: 'prefix of all keys',
+      setting: 'namespace',
+      fallback: `${devNamespace}, with --redis ${settingsTable.namespace.fallback}`,
+    },
   ],
   examples: [
     { line: 'pshub dev tasks.mjs', about: 'open the printed address, and edit' },

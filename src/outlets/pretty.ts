@@ -26,6 +26,7 @@ export const prettyLine = (line: string, paint: Paint): string => {
   } catch {
     return line
   }
+  if (typeof record !== 'object' || record === null) return line
   const { level, time, msg } = record
   const [name, format] = levels[level as number] ?? [String(level), 'reset']
   const [fields, stacks] = [[] as string[], [] as string[]]

@@ -53,6 +53,21 @@ describe('the npm packages', () => {
   })
 })
 
+describe('the chunks of dist', () => {
+  it('import each other by whole names: letters mean other functions in the next build', () => {
+    const dist = join(root, 'dist')
+    const texts = readdirSync(dist).flatMap(name =>
+      name.endsWith('.js') ? readFileSync(join(dist, name), 'utf8') : [],
+    )
+    const imported = texts.flatMap(text =>
+      [...text.matchAll(/^import \{ (.*) \} from "\.\/.*";$/gm)].map(([, names]) => names!),
+    )
+    const names = imported.flatMap(names => names.split(', ')).map(name => name.split(' as ')[0]!)
+    expect(names.length).toBeGreaterThan(100)
+    expect(names.filter(name => name.length < 3)).toEqual([])
+  })
+})
+
 describe('a call from and to what is installed of', () => {
   it('the Python wheel', { timeout: 180_000 }, async ({ skip }) => {
     const python = environmentOf(pythonEnv, skip)

@@ -67,7 +67,7 @@ describe('a line of the log for people', () => {
   })
 
   it('gives back what is no record, and names a level of somebody else by its number', () => {
-    expect(prettyLine('words\n', plain)).toBe('words\n')
+    for (const line of ['words\n', 'null\n', '5\n']) expect(prettyLine(line, plain)).toBe(line)
     expect(lineOf({ level: 35 })).toBe('[03:04:05.067] 35:\n')
   })
 })

@@ -2,7 +2,7 @@ import type { QueueRow, Summary } from '../../contract.ts'
 import { inAddress } from '../address/in-address.ts'
 import { bytes, percent, plural, span } from '../text/figures.ts'
 import { remedyOf } from '../text/remedies.ts'
-import { callsOf, mostOf, notRunShare, pausedSinceMs, troublesOf } from './queue-state.ts'
+import { mostOf, notRunShare, pausedSinceMs, rejectedText, troublesOf } from './queue-state.ts'
 
 export interface Concern {
   name: string
@@ -130,7 +130,7 @@ const rejected = (summary: Summary): Concern => {
     name: 'Rejected calls',
     tone,
     state: stateOf(tone),
-    text: `${plural(callsOf(notRun), 'call')} of the last minute (${percent(share)}) rejected, most of them ${most.slice(0, 40)}. ${remedyOf(most)}`,
+    text: `${rejectedText(summary, most.slice(0, 40))} ${remedyOf(most)}`,
     place: 'tasks?sort=-rejected&state=rejected',
   }
 }

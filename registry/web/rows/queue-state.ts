@@ -67,9 +67,14 @@ const backlogTrouble = (row: QueueRow, isPaused: boolean): Trouble | undefined =
 const rejectedTrouble = (row: QueueRow): Trouble | undefined => {
   const most = mostOf(row.load.notRun)
   if (most === undefined) return undefined
-  const calls = `${plural(callsOf(row.load.notRun), 'call')} of the last minute (${percent(notRunShare(row))})`
-  const text = `${calls} rejected, most of them ${most}.`
-  return { kind: 'rejected', tone: 'bad', text, remedy: remedyOf(most) }
+  return { kind: 'rejected', tone: 'bad', text: rejectedText(row, most), remedy: remedyOf(most) }
+}
+
+/** How many calls were rejected, and why most of them were. */
+export const rejectedText = (of: Pick<QueueRow, 'load'>, most: string): string => {
+  const rejected = callsOf(of.load.notRun)
+  const why = rejected === 1 ? `was rejected: ${most}` : `were rejected, most of them as ${most}`
+  return `${plural(rejected, 'call')} of the last minute (${percent(notRunShare(of))}) ${why}.`
 }
 
 /** Of all these codes. */

@@ -103,7 +103,7 @@ const Details = ({ value, read, dead }: DetailsProps) => {
   )
 }
 
-const Facts = ({ of: { task, key, queue, state, dueMs, run, waiting, tries } }: { of: KeyDetail }) => (
+const Facts = ({ of: { task, key, queue, dueMs, run, waiting, tries } }: { of: KeyDetail }) => (
   <dl class="facts">
     <Fact name="Task">
       <a href={taskPath(task)}>
@@ -117,7 +117,7 @@ const Facts = ({ of: { task, key, queue, state, dueMs, run, waiting, tries } }: 
     </Fact>
     <Fact name="Waiting">{count(waiting)}</Fact>
     {dueMs !== undefined && (
-      <Fact name={state === 'running' ? 'Due' : 'Due'}>
+      <Fact name="Due">
         <span>
           <Moment atMs={dueMs} />
         </span>
