@@ -63,6 +63,12 @@ class TestActiveJob < PshubTest
     assert_equal [true, true], [queue.size == 1, queue.first.include?(job.provider_job_id)]
   end
 
+  def test_a_job_whose_time_is_long_past_is_due_at_once
+    serve
+    GreetJob.set(wait_until: Time.at(-1)).perform_later(Person.new(1))
+    assert_equal 1, RAN.pop.first
+  end
+
   def test_active_job_decides_about_retries
     serve
     GreetJob.perform_later(Person.new(1), fails: "ArgumentError")
