@@ -244,6 +244,16 @@ describe('what is published', () => {
         required: [],
       },
     ],
+    [
+      'zod, values',
+      z.record(z.enum(['a']), z.string().optional()),
+      {
+        type: 'object',
+        propertyNames: { type: 'string', enum: ['a'] },
+        additionalProperties: { type: 'string' },
+        required: [],
+      },
+    ],
     ['valibot, optional', toStandardJsonSchema(v.optional(v.string())), { type: ['string', 'null'] }],
     ['valibot, undefined', toStandardJsonSchema(v.undefined()), { type: 'null' }],
     [
