@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "helper"
+require "minitest/mock"
 begin
   require "active_job"
   require "active_job/queue_adapters/pshub_adapter"
@@ -55,6 +56,12 @@ class TestActiveJob < PshubTest
     job = GreetJob.perform_later(Person.new(7), how: "good morning")
     assert_equal [7, "good morning", 1, job.provider_job_id], RAN.pop
     assert_equal ["active_job/test_active_job/greet_job:1.0"], Pshub::ActiveJobs.tasks.map(&:full_name).grep(/greet/)
+  end
+
+  def test_the_log_names_the_adapter
+    lines = StringIO.new
+    ActiveJob::Base.stub(:logger, Logger.new(lines)) { GreetJob.perform_later(Person.new(1)) }
+    assert_match(/Enqueued .*GreetJob .* to Pshub\(mail\)/, lines.string)
   end
 
   def test_a_job_waits_for_its_time
