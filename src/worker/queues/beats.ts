@@ -77,7 +77,7 @@ export class Beats {
           }),
         (error: Error) => {
           // Redis rejects the whole command for one queue whose keys this user may not access. The others must keep their leases.
-          if (asked.length > 1 && error.name === 'ReplyError') for (const each of asked) this.#sendSome([each])
+          if (asked.length > 1 && error.message.startsWith('NOPERM')) for (const each of asked) this.#sendSome([each])
           else for (const { reject } of asked) reject(error)
         },
       )
