@@ -74,7 +74,7 @@ describe('whoever is known to a provider', () => {
     await page.goto(registry.at('queues?q=a'))
     await logInAs(page, 'ann')
     await page.getByText('ann@example.com').waitFor()
-    expect(page.url()).toBe(registry.at('queues?q=a'))
+    await expect.poll(() => page.url()).toBe(registry.at('queues?q=a'))
     await page.reload()
     await page.getByText('ann@example.com').waitFor()
     await page.getByRole('button', { name: 'Log out' }).click()

@@ -38,17 +38,13 @@ describe('the reference of the API', () => {
     await shown.getByText('"Pixels."').waitFor()
     for (const text of ['idempotent, waits 2500 ms', 'pshub-timeout-ms', 'InvalidArgs', 'NoWorkers', 'Unauthorized'])
       await shown.getByText(text).first().waitFor()
-    expect(await shown.getByRole('heading', { level: 3 }).allInnerTexts()).toEqual([
-      'Example',
-      'Arguments',
-      'Result',
-      'Headers',
-      'Errors',
-    ])
+    await expect
+      .poll(() => shown.getByRole('heading', { level: 3 }).allInnerTexts())
+      .toEqual(['Example', 'Arguments', 'Result', 'Headers', 'Errors'])
     await judge(page, 'api-reference', browser)
     await page.getByRole('searchbox').fill('walk')
     await page.getByText('1 of 4 routes').waitFor()
-    expect(new URL(page.url()).search).toBe('?q=walk')
+    await expect.poll(() => new URL(page.url()).search).toBe('?q=walk')
     await page.reload()
     // The only one is open at once, and what its schema refers to is found.
     await route('walk:1.0').getByText(`Ada'\\''s`).waitFor()
@@ -56,7 +52,7 @@ describe('the reference of the API', () => {
     expect(command).toContain('<secret>')
     expect(command).not.toContain('hunter2')
     await route('walk:1.0').getByText('"#/$defs/name"').waitFor()
-    expect(await textOf(route('walk:1.0').locator('summary').first())).toMatch(/Walks$/)
+    await expect.poll(() => textOf(route('walk:1.0').locator('summary').first())).toMatch(/Walks$/)
     await page.getByRole('searchbox').fill('zebra')
     await page.getByRole('link', { name: 'Show all routes' }).click()
     await page.getByText('4 routes', { exact: true }).waitFor()

@@ -49,7 +49,7 @@ it('failures of one cause share a row, which lists each, and the address keeps t
   await expect.poll(tasks).toEqual(['print:2.1', 'print:2.1', 'always_fails:1.0'])
   await page.getByRole('combobox', { name: /^Task/ }).selectOption('print:2.1')
   await expect.poll(tasks).toEqual(['print:2.1', 'print:2.1'])
-  expect(new URL(page.url()).search).toBe('?code=TaskFailed&task=print:2.1')
+  await expect.poll(() => new URL(page.url()).search).toBe('?code=TaskFailed&task=print:2.1')
 
   // The table is saved as it is filtered, and no spreadsheet runs what is in it.
   const coming = page.waitForEvent('download')
@@ -83,12 +83,12 @@ it('a reading takes away neither an open row, nor the focus, nor a selection', a
   const one = `[...document.querySelectorAll('td.message bdi')].find(${isOne})`
   await page.evaluate(`getSelection().selectAllChildren(${one})`)
   const marked = () => page.evaluate('getSelection().toString()')
-  expect(await marked()).toBe('the printer is on fire')
+  await expect.poll(() => marked()).toBe('the printer is on fire')
   await failure(hub.call('always_fails:1.0', {}))
   const asked: string[] = []
   page.on('request', request => asked.push(new URL(request.url()).pathname))
   await page.clock.fastForward(20_000)
-  expect(await marked()).toBe('the printer is on fire')
+  await expect.poll(() => marked()).toBe('the printer is on fire')
   expect(asked.filter(path => path.startsWith('/api/failures'))).toEqual([])
   await page.evaluate('getSelection().removeAllRanges()')
   await page.clock.fastForward(20_000)
@@ -97,5 +97,5 @@ it('a reading takes away neither an open row, nor the focus, nor a selection', a
   const each = page.getByRole('button', { name: '4 times TaskFailed: each of them' })
   await expect.poll(() => each.getAttribute('aria-expanded')).toBe('true')
   await expect.poll(() => page.evaluate('document.activeElement.ariaLabel')).toBe('4 times TaskFailed: each of them')
-  expect(await page.locator('tr.entry').count()).toBe(4)
+  await expect.poll(() => page.locator('tr.entry').count()).toBe(4)
 })

@@ -24,7 +24,7 @@ const harm = `(() => {
 })()`
 
 const look = async (page: Page, where: string): Promise<void> => {
-  expect(await page.evaluate(harm), where).toEqual([])
+  await expect.poll(() => page.evaluate(harm), { message: where }).toEqual([])
 }
 
 /** A pattern that does not compile would make the schema unusable. */

@@ -47,7 +47,7 @@ it('a bulk retry goes in steps, shows its progress and can be stopped', async ()
   await dialog(page).getByRole('button', { name: 'Stop' }).click()
   await dialog(page).getByText('200 jobs are retried.').waitFor()
   await dialog(page).getByRole('alert').getByText('You stopped it').waitFor()
-  expect(await fixture.redis.llen(keys().jobs)).toBe(200)
+  await expect.poll(() => fixture.redis.llen(keys().jobs)).toBe(200)
 })
 
 it('a job draws its batch, and what follows it', async () => {

@@ -47,7 +47,7 @@ describe('who comes without a token', () => {
     await expect.poll(() => textOf(page.locator('.who'))).toContain('view')
     await follow(tokens.admin)
     await expect.poll(() => textOf(page.locator('.who'))).toContain('admin')
-    expect(page.url()).not.toContain('#')
+    await expect.poll(() => page.url()).not.toContain('#')
   })
 
   it('is told that a registry is read-only', async () => {
@@ -81,13 +81,13 @@ describe('logging out', () => {
     await other.getByText('the printer is on fire').waitFor()
     await other.getByRole('button', { name: 'Log out' }).click()
     await page.getByLabel('Token').waitFor()
-    expect(await page.getByText('the printer is on fire').count()).toBe(0)
+    await expect.poll(() => page.getByText('the printer is on fire').count()).toBe(0)
     // Keys go to the page that is in front.
     await page.bringToFront()
     await page.getByLabel('Token').fill(tokens.view)
     await page.getByLabel('Token').press('Enter')
     await page.getByText('the printer is on fire').waitFor()
-    expect(new URL(page.url()).search).toBe('?code=TaskFailed')
+    await expect.poll(() => new URL(page.url()).search).toBe('?code=TaskFailed')
   })
 })
 
@@ -112,11 +112,11 @@ it('what is hidden of a job is shown on demand, and stays when the rest is edite
   await expect.poll(() => button.getAttribute('aria-disabled')).toBe('true')
   const page = await openPage(browser, registry, path)
   await page.getByText('Some of the arguments is hidden').waitFor()
-  expect(await page.content()).not.toContain(word)
+  await expect.poll(() => page.content()).not.toContain(word)
   await page.getByRole('button', { name: /^Show it/ }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Show it' }).click()
   await page.getByText(word).waitFor()
-  expect(await textOf(page.locator('main'))).not.toContain('Some of the arguments is hidden')
+  await expect.poll(() => textOf(page.locator('main'))).not.toContain('Some of the arguments is hidden')
   await page.reload()
   await page.getByRole('button', { name: 'Edit and retry' }).click()
   await page.getByText('Hidden values do not change').waitFor()

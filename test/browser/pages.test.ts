@@ -23,12 +23,12 @@ it('the overview tells of health at a glance, in the environment it names, and l
   await page.locator('header').getByText('production', { exact: true }).waitFor()
   await expect.poll(() => page.title()).toContain('production · Overview · pshub')
   const colour = 'getComputedStyle(document.querySelector(".environment")).backgroundColor'
-  expect(await page.evaluate(colour)).toBe('rgb(173, 34, 22)')
+  await expect.poll(() => page.evaluate(colour)).toBe('rgb(173, 34, 22)')
   await page
     .getByRole('link', { name: /Errors.*of the calls of the last minute failed, most of them TaskFailed/ })
     .click()
   await page.getByText('1 of 3 tasks').waitFor()
-  expect(new URL(page.url()).search).toBe('?sort=-errors&state=failing')
+  await expect.poll(() => new URL(page.url()).search).toBe('?sort=-errors&state=failing')
   await page.goBack()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
   await expect
@@ -39,7 +39,7 @@ it('the overview tells of health at a glance, in the environment it names, and l
   await expect.poll(() => page.locator('.chart-at').last().textContent()).toMatch(/^\d\d:\d\d:\d\d {2}/)
   await page.getByRole('link', { name: '30 days' }).click()
   await page.getByRole('heading', { name: 'Last 30 days' }).waitFor()
-  expect(page.url()).toContain('range=30d')
+  await expect.poll(() => page.url()).toContain('range=30d')
   // A time of day alone would say little about a month.
   await page.getByRole('img', { name: /^Slots busy\. share of time: now/ }).hover()
   await expect.poll(() => page.locator('.chart-at').last().textContent()).toMatch(/^\d\d-\d\d \d\d:\d\d {2}/)
@@ -50,11 +50,11 @@ it('a task shows its docs as harmless text, its facts, schemas, versions, charts
   const link = page.getByRole('link', { name: 'proportions' })
   await link.waitFor()
   await expect.poll(() => link.getAttribute('rel')).toBe('noopener noreferrer nofollow')
-  expect(await page.getByRole('link', { name: 'enlarges' }).count()).toBe(0)
+  await expect.poll(() => page.getByRole('link', { name: 'enlarges' }).count()).toBe(0)
   await expect
     .poll(() => page.getByRole('link', { name: 'drawing' }).getAttribute('href'))
     .toBe('https://example.org/x.png')
-  expect(await page.locator('.markdown img').count()).toBe(0)
+  await expect.poll(() => page.locator('.markdown img').count()).toBe(0)
   await page.getByText('<img src=x onerror=document.title=1>').waitFor()
   await expect
     .poll(() => textOf(page.locator('.facts')))
@@ -108,7 +108,7 @@ it('a queue shows its tasks, workers and backlog; the page asks before it pauses
   const forbidden = viewer.getByRole('button', { name: 'Pause images: This needs the role admin; yours is view.' })
   await forbidden.click({ force: true })
   await expect.poll(() => forbidden.getAttribute('aria-disabled')).toBe('true')
-  expect(await viewer.getByRole('dialog').count()).toBe(0)
+  await expect.poll(() => viewer.getByRole('dialog').count()).toBe(0)
   const page = await openPage(browser, registry, 'queues/images')
   await page.getByRole('heading', { name: '3 tasks' }).waitFor()
   await page.getByRole('heading', { name: '1 worker' }).waitFor()

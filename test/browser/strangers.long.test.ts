@@ -131,7 +131,9 @@ it('what strangers put into queues is shown as text, and widens no page', async 
     if (path.startsWith('jobs/')) await page.getByRole('heading', { name: 'Arguments' }).waitFor()
     if (path === 'jobs?state=dead') await expect.poll(() => page.getByRole('row').count()).toBe(harm.length + 2)
     expect([path, await overflows(page)]).toEqual([path, false])
-    expect(await page.locator('main').locator('script, img, iframe, object, svg:not(.sparkline)').count()).toBe(0)
+    await expect
+      .poll(() => page.locator('main').locator('script, img, iframe, object, svg:not(.sparkline)').count())
+      .toBe(0)
   }
   await page.goto(registry.at(`jobs?state=dead&q=${encodeURIComponent('<script>')}&queue=office`))
   await expect.poll(() => page.getByRole('row').count()).toBeGreaterThan(1)
@@ -170,13 +172,13 @@ it('keys that strangers made are shown as text, and widen no page', async () => 
   await page.addInitScript("globalThis.executed = () => { throw new Error('a payload was executed') }")
   await page.goto(registry.at('jobs?state=waiting'))
   await expect.poll(() => page.getByRole('row').count()).toBe(made.length + 1)
-  expect(await overflows(page)).toBe(false)
+  await expect.poll(() => overflows(page)).toBe(false)
   for (const key of made) {
     await page.goto(registry.at(`key?${new URLSearchParams({ task: 'sync:1.0', key, queue: 'shop' })}`))
     await page.getByRole('heading', { name: 'Payloads' }).waitFor()
     await page.getByRole('heading', { name: 'Tries that failed' }).waitFor()
     expect([key, await overflows(page)]).toEqual([key, false])
-    expect(await page.locator('main').locator('script, img, iframe, object, svg').count()).toBe(0)
+    await expect.poll(() => page.locator('main').locator('script, img, iframe, object, svg').count()).toBe(0)
     await expect.poll(() => textOf(page.locator('.facts'))).toContain('Waiting 2')
   }
   await browser.screenshot(page, 'job-keys-hostile')

@@ -53,7 +53,7 @@ describe('a description', () => {
     const more = markdown.getByRole('button', { name: 'Show more' })
     for (let left = 10; left > 0 && (await more.count()) > 0; left--) await more.click()
     await markdown.getByText('The end.').waitFor()
-    expect(await markdown.locator('p').count()).toBeGreaterThan(3)
+    await expect.poll(() => markdown.locator('p').count()).toBeGreaterThan(3)
   })
 })
 

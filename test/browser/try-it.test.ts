@@ -74,10 +74,10 @@ describe('the try-it form', () => {
     const tree = page.locator('.json-tree')
     await expect.poll(() => tree.textContent()).toMatch(/"width": 800[\s\S]*"height": 600[\s\S]*"name": "scale"/)
     for (const part of ['Backlog', 'Queue', 'Run', 'Reply', 'Total'])
-      expect(await page.getByRole('row', { name: new RegExp(`^${part} .*(µs|ms|s)`) }).count(), part).toBe(1)
-    expect(await page.getByRole('status').allInnerTexts()).toContainEqual(
-      expect.stringMatching(/^The result came after/),
-    )
+      await expect.poll(() => page.getByRole('row', { name: new RegExp(`^${part} .*(µs|ms|s)`) }).count(), { message: part }).toBe(1)
+    await expect
+      .poll(() => page.getByRole('status').allInnerTexts())
+      .toContainEqual(expect.stringMatching(/^The result came after/))
     await tab(page, 'Raw').click()
     await expect
       .poll(() => page.locator('.raw').textContent())
@@ -153,12 +153,12 @@ describe('the try-it form', () => {
     await field(page, 'width').fill('7')
     await tab(page, 'JSON').click()
     expect(JSON.parse(await jsonField(page).inputValue())).toMatchObject({ width: 7 })
-    expect(page.url()).toContain('#as=json')
+    await expect.poll(() => page.url()).toContain('#as=json')
     await jsonField(page).fill('{\n  "width": 0.12345678901234567890\n}')
     await page.getByText('Line 2, column 12').waitFor()
     await expect.poll(() => tab(page, 'Form').getAttribute('aria-disabled')).toBe('true')
     await tab(page, 'Form').click({ force: true })
-    expect(await jsonField(page).count()).toBe(1)
+    await expect.poll(() => jsonField(page).count()).toBe(1)
     await run(page).click()
     await page.getByText('The arguments cannot be sent: line 2, column 12.').waitFor()
     await jsonField(page).fill('{"width": 9, "height": 3}')
@@ -202,7 +202,7 @@ describe('the try-it form', () => {
     await expect.poll(() => run(page).getAttribute('aria-disabled')).toBe('true')
     await run(page).click({ force: true })
     await page.locator('.notice', { hasText: 'This needs the role run' }).waitFor()
-    expect(await page.getByText('Run the task to see its result').count()).toBe(1)
+    await expect.poll(() => page.getByText('Run the task to see its result').count()).toBe(1)
   })
 })
 

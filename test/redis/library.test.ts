@@ -20,7 +20,7 @@ describe('the library', () => {
   it('has another revision than the one that was published with other functions', () => {
     // Changed after it was published? Raise libraryRevision. Else write the new digest here.
     const digest = createHash('sha256').update(libraryText()).digest('hex').slice(0, 12)
-    expect([libraryRevision, digest]).toEqual([7, '55af82369e2b'])
+    expect([libraryRevision, digest]).toEqual([7, 'b571949ac672'])
   })
 
   it('is loaded where it is missing, and left alone where it is there', async () => {

@@ -105,6 +105,21 @@ describe('ordered jobs', () => {
     expect(await it_.redis.zscore(keys.later, `${task} a`)).not.toBeNull()
   })
 
+  it.each(['d1', 'r3600000'])('that came while a run of their key failed are next: %s', async word => {
+    const { jobs, keys, claim, end, enqueue } = stage()
+    await enqueue('a', ['1'])
+    const [run] = await claim('w')
+    const message = `"ttl":0,"id":"j","job":{"key":"a"},"task":"${task}","args":2}`
+    await jobs.enqueue(it_.redis, 'g', 1, [message])
+    await jobs.settle(it_.redis, 'w', [end(run!, [word])])
+    const [job, ...more] = await claim('w')
+    expect([job?.heldId, more]).toEqual(['job:j', []])
+    await jobs.settle(it_.redis, 'w', [end(job!)])
+    // A retry behind it keeps its own time.
+    expect(await claim('w')).toEqual([])
+    expect(await it_.redis.exists(keys.later)).toBe(word === 'd1' ? 0 : 1)
+  })
+
   it('are counted, and due, where they could not be held', async () => {
     const { jobs, keys, claim } = stage()
     const message = '"ttl":0,"id":"j","job":{"key":"a"},"task":"line:1.0","args":1}'

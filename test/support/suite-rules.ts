@@ -128,6 +128,16 @@ export const rules: Rule[] = [
     find: findBounds,
   },
   {
+    name: 'single look at a page',
+    remedy: 'a page is drawn a moment after what changes it: await expect.poll(() => ...)',
+    find: code =>
+      offsets(
+        code,
+        /\bexpect\(\s*(?:new URL\()?page\.url\(\)/g,
+        /\bexpect\(\s*\[?\s*await (?:\w+\(page\b|\w*[pP]age\.(?!text\b)|[^;\n]*\.(?:innerText|allInnerTexts|textContent|inputValue|isVisible)\(\))/g,
+      ),
+  },
+  {
     name: 'free port that is bound later',
     remedy: 'bind port 0, use a Unix socket, or let the server choose',
     find: code => offsets(code, /(?<!function )\bfreePort\(/g),

@@ -8,9 +8,10 @@ const answer = [['1', 1, [], [], []], [], 0]
 /** Those of a worker whose Redis answers at once, and how many queues each command was for. */
 const beating = (isCluster: boolean) => {
   const sent: number[] = []
-  const sendCommand = async ({ args }: { args: number[] }) => {
+  const sendCommand = async ({ args }: { args: (number | string)[] }) => {
     const count = Number(args[1]) / 7
     sent.push(count)
+    if (args.includes('forbidden')) throw Object.assign(new Error('NOPERM'), { name: 'ReplyError' })
     return Array(count).fill(answer)
   }
   const send = (act: (client: unknown) => unknown) => act({ sendCommand })
@@ -22,6 +23,19 @@ describe('the beats of a worker', () => {
     const { sent, beats } = beating(false)
     await Promise.all(Array.from({ length: 100 }, () => beats.ask(words)))
     expect(sent).toEqual([64, 36])
+  })
+
+  it('are sent again one by one where Redis rejects all of them for one queue', async () => {
+    const { sent, beats } = beating(false)
+    const forbidden = { ...words, keys: Array(7).fill('forbidden') }
+    const asked = [words, forbidden, words].map(each =>
+      beats.ask(each).then(
+        () => 'kept',
+        error => error.message,
+      ),
+    )
+    expect(await Promise.all(asked)).toEqual(['kept', 'NOPERM', 'kept'])
+    expect(sent).toEqual([3, 1, 1, 1])
   })
 
   it('take one for each queue of a Cluster', async () => {

@@ -244,8 +244,23 @@ describe('what is published', () => {
         required: [],
       },
     ],
+    [
+      'zod, values',
+      z.record(z.enum(['a']), z.string().optional()),
+      {
+        type: 'object',
+        propertyNames: { type: 'string', enum: ['a'] },
+        additionalProperties: { type: 'string' },
+        required: [],
+      },
+    ],
     ['valibot, optional', toStandardJsonSchema(v.optional(v.string())), { type: ['string', 'null'] }],
     ['valibot, undefined', toStandardJsonSchema(v.undefined()), { type: 'null' }],
+    [
+      'valibot, fields',
+      toStandardJsonSchema(v.object({ a: v.undefinedable(v.string()), b: v.undefined() })),
+      { type: 'object', properties: { a: { type: 'string' }, b: { not: {} } }, required: [] },
+    ],
     ['arktype, optional', type('string | undefined'), { anyOf: [{ type: 'string' }, {}] }],
   ])('has null where undefined comes out of a result: %s', (_, schema, published) => {
     const { $schema, ...result } = defineTask('x:1.0', { result: schema as StandardSchema }).result!

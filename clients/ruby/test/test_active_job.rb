@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "helper"
+require "minitest/mock"
 begin
   require "active_job"
   require "active_job/queue_adapters/pshub_adapter"
@@ -57,10 +58,22 @@ class TestActiveJob < PshubTest
     assert_equal ["active_job/test_active_job/greet_job:1.0"], Pshub::ActiveJobs.tasks.map(&:full_name).grep(/greet/)
   end
 
+  def test_the_log_names_the_adapter
+    lines = StringIO.new
+    ActiveJob::Base.stub(:logger, Logger.new(lines)) { GreetJob.perform_later(Person.new(1)) }
+    assert_match(/Enqueued .*GreetJob .* to Pshub\(mail\)/, lines.string)
+  end
+
   def test_a_job_waits_for_its_time
     job = GreetJob.set(wait_until: Time.now + 3600, queue: "later", priority: -1).perform_later(Person.new(1))
     queue = server.client.zrange("pshub:{later}:scheduled", 0, -1)
     assert_equal [true, true], [queue.size == 1, queue.first.include?(job.provider_job_id)]
+  end
+
+  def test_a_job_whose_time_is_long_past_is_due_at_once
+    serve
+    GreetJob.set(wait_until: Time.at(-1)).perform_later(Person.new(1))
+    assert_equal 1, RAN.pop.first
   end
 
   def test_active_job_decides_about_retries

@@ -164,7 +164,13 @@ local function wait_again(jobs, id, task, key, scored, since, due)
   if is_another(redis.pcall('HGET', beside(jobs, 'running:' .. task), key), id) then return end
   redis.pcall('HDEL', beside(jobs, 'next:' .. task), key)
   redis.pcall('HDEL', beside(jobs, 'running:' .. task), key)
-  if has_merged(jobs, task, key) then stand(jobs, task, key, since, due) end
+  if redis.call('EXISTS', line_of(jobs, task, key)) == 1 then
+    -- A hub that does not know yet that this task merges its jobs enqueued some meanwhile. They go first, as everywhere.
+    if due then redis.pcall('HSET', beside(jobs, 'next:' .. task), key, string.format('%.0f', due)) end
+    free_keys(jobs, task, { key })
+  else
+    if has_merged(jobs, task, key) then stand(jobs, task, key, since, due) end
+  end
 end
 
 -- Puts back what a run took, due as it was. False for what is no run.

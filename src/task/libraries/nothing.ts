@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { isThenable } from '../../wire/returned.ts'
 import type { JsonSchema } from '../schema.ts'
 
-interface Judge {
+export interface Judge {
   readonly validate?: (value: unknown) => unknown
 }
 
@@ -10,7 +10,7 @@ interface Judge {
 export const nothing = { not: {} }
 
 /** Whether undefined may come out of a schema. Its validator is asked, because libraries leave undefined out of their JSON Schemas. */
-const mayBeNothing = (judge: Judge): boolean => {
+export const mayBeNothing = (judge: Judge): boolean => {
   try {
     const verdict = judge.validate?.(undefined)
     if (isThenable(verdict)) {

@@ -1,5 +1,5 @@
 import { hinting, type Library, type Patterns, type Side } from './library.ts'
-import { nothing } from './nothing.ts'
+import { type Judge, mayBeNothing, nothing } from './nothing.ts'
 import { note } from './patterns.ts'
 
 interface ValibotPart {
@@ -9,6 +9,7 @@ interface ValibotPart {
   readonly fallback?: unknown
   readonly entries?: Record<string, ValibotPart>
   readonly items?: readonly ValibotPart[]
+  readonly '~standard'?: Judge
 }
 
 /** Actions of valibot that make another value of the same type. */
@@ -57,9 +58,13 @@ const valibotOptions = (side: Side, patterns: Patterns) => ({
     const { required } = jsonSchema
     if (items) return { ...jsonSchema, minItems: items.findLastIndex(needsValue) + 1 }
     if (!entries || !Array.isArray(required)) return undefined
-    return { ...jsonSchema, required: required.filter(name => entries[name]?.fallback === undefined) }
+    return { ...jsonSchema, required: required.filter(name => !mayLack(entries[name], side)) }
   },
 })
+
+/** Whether an object may lack that field: JSON has none for undefined. */
+const mayLack = (entry: ValibotPart | undefined, side: Side): boolean =>
+  entry?.fallback !== undefined || (side === 'output' && mayBeNothing(entry?.['~standard'] ?? {}))
 
 const valuesNeeded = new Set([
   'array',

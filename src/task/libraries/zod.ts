@@ -54,7 +54,7 @@ const takesAny = ({ type, coerce, in: first }: ZodDef): boolean =>
 const mayBeNothing = ({ _zod: { def } }: ZodSchema, side: Side): boolean => {
   const { type, in: first, out, innerType, options, left, right } = def
   if (side === 'input' && takesAny(def)) return true
-  if (type === 'any' || type === 'unknown' || isNothing(def)) return true
+  if (type === 'any' || type === 'unknown' || type === 'optional' || isNothing(def)) return true
   if (options) return options.some(option => mayBeNothing(option, side))
   if (left && right) return mayBeNothing(left, side) && mayBeNothing(right, side)
   const inner = (side === 'input' ? first : out) ?? (type === 'nonoptional' ? undefined : innerType)

@@ -76,7 +76,9 @@ export class Beats {
             else resolve(answer)
           }),
         (error: Error) => {
-          for (const { reject } of asked) reject(error)
+          // Redis rejects the whole command for one queue whose keys this user may not access. The others must keep their leases.
+          if (asked.length > 1 && error.message.startsWith('NOPERM')) for (const each of asked) this.#sendSome([each])
+          else for (const { reject } of asked) reject(error)
         },
       )
   }

@@ -88,12 +88,29 @@ class TwinKeys(ValueError):
 
 def refuse_twins(value: dict[Any, Any]) -> None:
     """Raises TwinKeys for ``{1: ..., "1": ...}``."""
+    types = set(map(type, value))
+    if types <= {str} or types == {int}:
+        return
     texts: set[str] = set()
     for key in value:
         text = key_text(key)
         if text in texts:
             raise TwinKeys(text)
         texts.add(text)
+
+
+def refuse_all_twins(value: Any) -> None:
+    """The same of all dicts in a value, and of nothing else: large payloads with numbers as keys are common."""
+    left = [value]
+    while left:
+        part = left.pop()
+        if isinstance(part, dict):
+            refuse_twins(part)
+            left.extend(part.values())
+        elif isinstance(part, (list, tuple)):
+            left.extend(part)
+        elif not (part is None or isinstance(part, (str, int, float))):
+            left.append(plain(part))
 
 
 def _iso(value: Any) -> str:

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from .natives import TwinKeys, plain, plain_keys, refuse_twins
+from .natives import TwinKeys, plain, plain_keys, refuse_all_twins, refuse_twins
 
 #: Deepest nesting of arrays and objects in arguments and results.
 MAX_DEPTH = 64
@@ -45,7 +45,7 @@ def _encoded(value: Any) -> str:
             raise
         return _encode(plain_keys(value))
     if LIKE_NO_TEXT.search(text):
-        plain_keys(value)
+        refuse_all_twins(value)
     return text
 
 

@@ -8,6 +8,7 @@ ActiveSupport.on_load(:active_job) { class_attribute :pshub_options, default: {}
 
 module ActiveJob
   module QueueAdapters
-    PshubAdapter = Pshub::ActiveJobAdapter
+    # A class of its own: Active Job logs its name.
+    class PshubAdapter < Pshub::ActiveJobAdapter; end
   end
 end

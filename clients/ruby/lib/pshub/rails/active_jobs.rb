@@ -1,6 +1,7 @@
 # frozen_string_literal: true
 
 require_relative "../task/task"
+require_relative "../wire/times"
 require_relative "shared_hub"
 
 module Pshub
@@ -39,7 +40,8 @@ module Pshub
     # What Hub#enqueue_many takes of a job. +timestamp+: seconds since 1970, or nil.
     def entry(job, timestamp)
       own = job.class.pshub_options.reject { |name, _| OF_TASK.include?(name) }
-      at = timestamp && { at: (timestamp.to_f * 1000).ceil }
+      # Whatever is long past is due at once. The hub takes so early a number for seconds.
+      at = timestamp && { at: [(timestamp.to_f * 1000).ceil, Times::EARLIEST_MS].max }
       [task_name(job.class.name), job.serialize, { **DEFAULTS, queue: job.queue_name, **priority_of(job), **at.to_h, **own }]
     end
 
