@@ -16,17 +16,15 @@ export const metricsCommand: Command = {
   usage: 'metrics',
   summary: 'print metrics for Prometheus once',
   about: [
-    'Prints the current figures of the registry and the queues in the text format of Prometheus. Run it in one place: that ' +
-      'is enough for any number of workers and callers.',
+    'Prints the current figures of the registry and the queues in the text format of Prometheus, for you to look at. ' +
+      'Do not feed them to Prometheus: counters are the sum of what live workers counted, so they fall when a worker ' +
+      'leaves. Let Prometheus scrape /metrics of pshub registry instead.',
   ],
   arity: { min: 0, max: 0 },
   options: [],
   examples: [
     { line: 'pshub metrics', about: 'all of them' },
-    {
-      line: 'pshub metrics > pshub.prom.tmp && mv pshub.prom.tmp pshub.prom',
-      about: "for node_exporter's textfile collector, from cron or a timer",
-    },
+    { line: 'pshub metrics | grep ^pshub_queue_backlog', about: 'one metric, of each queue' },
   ],
   run,
 }

@@ -66,7 +66,7 @@ export const problemOf = (error: unknown, { detailed = false }: ProblemOptions =
       code,
       ran,
       retryable,
-      ...(isTold && (detailed ? data !== undefined : isJson(data)) ? { data } : {}),
+      ...(isTold && isJson(data) ? { data } : {}),
       ...(detailed && task !== undefined ? { task } : {}),
       ...(detailed && id !== undefined ? { id } : {}),
     },

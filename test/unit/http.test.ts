@@ -69,10 +69,12 @@ describe('the answer to a visitor', () => {
     ['a function', () => () => 1],
     ['something that throws', () => ({ toJSON: () => JSON.parse('') })],
   ])('goes without data that is no JSON: %s', async (_, data) => {
-    const response = problemResponse(new HubError('InvalidArgs', 'x', { data: data() }))
-    const body = (await response.json()) as object
-    expect(body).toMatchObject({ code: 'InvalidArgs', detail: 'x' })
-    expect(body).not.toHaveProperty('data')
+    const error = new HubError('InvalidArgs', 'x', { data: data() })
+    const response = problemResponse(error)
+    for (const body of [(await response.json()) as object, problemOf(error, { detailed: true })!.body]) {
+      expect(body).toMatchObject({ code: 'InvalidArgs', detail: 'x' })
+      expect(body).not.toHaveProperty('data')
+    }
   })
 
   it.each([9999, 200, 404.5])('has no status that there is not: %d', async status => {
