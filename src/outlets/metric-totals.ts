@@ -1,4 +1,5 @@
 import type { Overview, TaskOverview, WorkerOverview } from '../catalogue/overview.ts'
+import type { UnansweredOverview } from '../catalogue/unanswered.ts'
 import { type Counts, countOf, noCounts, phaseNames } from '../figures/task-stats.ts'
 import { type CallOutcome, isErrorCode, outcomeOf } from '../wire/errors.ts'
 
@@ -61,17 +62,16 @@ export class MetricTotals {
     const tasks = new Map(told.tasks.map(task => [task.task, task]))
     // The card of a new id comes a moment before its statistics.
     for (const worker of told.workers) if (worker.live && this.#seen.has(worker.id)) this.#addWorker(worker, tasks)
-    // A hub that had none for an hour is told of again with all that it ever counted.
-    for (const { queue = '', task, hub, code, count, lastMinute } of told.unanswered)
-      this.#count(
-        `hub ${hub}`,
-        'unanswered',
-        [queue, task, outcomeOf({ code }), code],
-        count,
-        this.#fromStart ? count : lastMinute,
-      )
+    for (const calls of told.unanswered) this.#addUnanswered(calls)
     this.#isBegun = true
     this.#dropGone(told)
+  }
+
+  /** A hub that had none for an hour is told of again with all that it ever counted. */
+  #addUnanswered(calls: UnansweredOverview): void {
+    const { hub, count, lastMinute } = calls
+    const atFirst = this.#fromStart ? count : lastMinute
+    this.#count(`hub ${hub}`, 'unanswered', unansweredLabels(calls), count, atFirst)
   }
 
   /** The series of a counter: the values of its labels, and its count. */
@@ -116,6 +116,12 @@ export class MetricTotals {
         const isHosts = counter === 'malformed' || counter === 'unserved'
         if (isHosts ? !hosts.has(key) : !names.has(labels[1]!)) series.delete(key)
       }
+    // Callers can make up names of tasks; a hub lets go of the oldest ones, and counts them from 0 when they are back.
+    const places = new Set(unanswered.map(calls => `${calls.hub} ${placeIn('unanswered', unansweredLabels(calls))}`))
+    for (const { hub } of unanswered) {
+      const counts = this.#seen.get(`hub ${hub}`)?.counts ?? new Map<string, number>()
+      for (const place of counts.keys()) if (!places.has(`${hub} ${place}`)) counts.delete(place)
+    }
     for (const [key, { labels }] of this.#waits) if (!names.has(labels[1]!)) this.#waits.delete(key)
   }
 
@@ -166,7 +172,7 @@ export class MetricTotals {
   #count(source: string, counter: Counter, labels: Labels, count: number, atFirst = count): number {
     const { counts } = this.#seen.get(source) ?? { counts: new Map<string, number>() }
     if (!this.#seen.has(source)) this.#seen.set(source, { place: '', all: 0, counts })
-    const place = `${counter} ${JSON.stringify(labels)}`
+    const place = placeIn(counter, labels)
     const before = counts.get(place) ?? count - atFirst
     const more = this.#isBegun ? Math.max(0, count - before) : 0
     // Without room a worker leaves out tasks for a while: what is told again then was counted.
@@ -177,6 +183,15 @@ export class MetricTotals {
     return more
   }
 }
+
+const placeIn = (counter: Counter, labels: Labels): string => `${counter} ${JSON.stringify(labels)}`
+
+const unansweredLabels = ({ queue = '', task, code }: UnansweredOverview): Labels => [
+  queue,
+  task,
+  outcomeOf({ code }),
+  code,
+]
 
 const placeOf = ({ queue, host, pid }: WorkerOverview): string => JSON.stringify([queue, host, pid])
 

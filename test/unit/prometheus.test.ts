@@ -311,6 +311,10 @@ describe('counters over many looks', () => {
     }
     const seen = looks(of(9, 3), of(11, 2), { ...overviewOf(), unanswered: [] }, of(14, 1))
     expect(seen.map(value => value('pshub_unanswered_total', { code: 'Overloaded' }))).toEqual([0, 2, 2, 3])
+    // The hub had no room for it meanwhile.
+    const others = { ...overviewOf(), unanswered: overviewOf('q', 'u:1.0').unanswered }
+    const again = looks(of(9, 3), others, of(2, 2))
+    expect(again.map(value => value('pshub_unanswered_total', { task: 't:1.0' }))).toEqual([0, 0, 2])
   })
 })
 
