@@ -76,11 +76,26 @@ export class ScriptedRedis {
     words[0] = words[0].toUpperCase()
     if (words[0] === 'FUNCTION' || words[0] === 'CLIENT') words[1] = words[1].toUpperCase()
     if (words[0] === 'HELLO') session.isNew = words[1] === '3'
-    this.sent.push(words)
-    this.#onSent(words)
-    const answer = await this.#answerTo(words, socket)
+    // A worker beats for its one queue with either function. Transcripts have the simple one, which needs a look at what is held beside it.
+    const isOneOfBeats = words[1] === 'pshub_1_beats'
+    if (isOneOfBeats) words[1] = 'pshub_1_beat'
+    this.#note(words)
+    const beat = await this.#answerTo(words, socket)
+    const answer = isOneOfBeats && Array.isArray(beat) ? [[beat, await this.#heldBeside(words, socket), 0]] : beat
     if (answer?.cut) socket.destroy()
     else if (!socket.destroyed) socket.write(encodeAnswer(answer, session.isNew))
+  }
+
+  #note(words) {
+    this.sent.push(words)
+    this.#onSent(words)
+  }
+
+  /** @param beat the words of a beat: a worker's held hash is its sixth key */
+  #heldBeside(beat, socket) {
+    const look = ['HKEYS', beat[8]]
+    this.#note(look)
+    return this.#answerTo(look, socket)
   }
 
   async #answerTo(words, socket) {
