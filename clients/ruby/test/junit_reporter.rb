@@ -19,7 +19,8 @@ class JUnitReporter < Minitest::StatisticsReporter
   def record(result)
     super
     failure = result.failure
-    inner = failure ? %(<failure message="#{CGI.escapeHTML(failure.message.scrub)}"/>) : ""
+    kind = failure.is_a?(Minitest::Skip) ? "skipped" : "failure"
+    inner = failure ? %(<#{kind} message="#{CGI.escapeHTML(failure.message.scrub)}"/>) : ""
     @lines << format('<testcase classname="%s" name="%s" time="%.3f">%s</testcase>', result.klass, result.name, result.time, inner)
   end
 
