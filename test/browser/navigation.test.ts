@@ -62,6 +62,21 @@ describe('by keyboard alone', () => {
     await expect.poll(() => help.count()).toBe(0)
   })
 
+  it('a filter that follows another one before the page is drawn keeps both', async () => {
+    const page = await openPage(browser, await shop(), 'tasks?q=always')
+    await page.getByText('1 of 3 tasks').waitFor()
+    await page.evaluate(() => {
+      const change = (field: string, value: string, event: string) => {
+        const element = document.querySelector<HTMLInputElement>(field)!
+        element.value = value
+        element.dispatchEvent(new Event(event, { bubbles: true }))
+      }
+      change('[type=search]', '', 'input')
+      change('select:has(option[value=failing])', 'failing', 'change')
+    })
+    await expect.poll(() => new URL(page.url()).search).toBe('?state=failing')
+  })
+
   it('the way through a page goes by what can be used, each of which shows that it is there', async () => {
     const page = await openPage(browser, await shop(), 'tasks')
     await page.getByText('3 tasks').waitFor()

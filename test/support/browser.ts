@@ -54,7 +54,8 @@ export const useBrowser = ({ keepPages = false } = {}): BrowserFixture => {
   }, 120_000)
   const closePages = () => Promise.all(contexts.splice(0).map(context => context.close()))
   afterAll(closePages)
-  afterEach(async () => {
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') await Promise.all(contexts.flatMap(context => context.pages()).map(tellOf))
     const unexpected = complaints.filter(text => !allowed.some(pattern => pattern.test(text)))
     if (!keepPages) await closePages()
     complaints = []
@@ -88,6 +89,12 @@ export const useBrowser = ({ keepPages = false } = {}): BrowserFixture => {
       await page.screenshot({ path: join(artifacts, `${name}.png`), fullPage: true })
     },
   }
+}
+
+/** Says what a page shows, for whoever reads why its test failed. */
+const tellOf = async (page: Page): Promise<void> => {
+  const shown = await page.locator('body').ariaSnapshot({ timeout: 5000 }).catch(String)
+  console.error(`${page.url()} shows:\n${shown.slice(0, 4000)}`)
 }
 
 /** A broken content policy becomes an error in the console, with the directive and what was refused. */

@@ -12,6 +12,11 @@ export interface QueryState {
 /** What this page shows, as its address says. */
 export const useQuery = (): QueryState => {
   const { path, query, route } = useLocation()
-  const link = (changes: Record<string, string | undefined>) => path + withQuery(query, changes)
-  return { query, link, change: (changes, quietly = false) => route(link(changes), quietly) }
+  return {
+    query,
+    link: changes => path + withQuery(query, changes),
+    // One change may follow another before the page is drawn again: it begins at the address as it is by then.
+    change: (changes, quietly = false) =>
+      route(path + withQuery(Object.fromEntries(new URLSearchParams(location.search)), changes), quietly),
+  }
 }
