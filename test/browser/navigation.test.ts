@@ -65,15 +65,14 @@ describe('by keyboard alone', () => {
   it('a filter that follows another one before the page is drawn keeps both', async () => {
     const page = await openPage(browser, await shop(), 'tasks?q=always')
     await page.getByText('1 of 3 tasks').waitFor()
-    await page.evaluate(() => {
-      const change = (field: string, value: string, event: string) => {
-        const element = document.querySelector<HTMLInputElement>(field)!
-        element.value = value
-        element.dispatchEvent(new Event(event, { bubbles: true }))
-      }
-      change('[type=search]', '', 'input')
-      change('select:has(option[value=failing])', 'failing', 'change')
-    })
+    await page.evaluate(`for (const [field, value, event] of [
+      ['[type=search]', '', 'input'],
+      ['select:has(option[value=failing])', 'failing', 'change'],
+    ]) {
+      const element = document.querySelector(field)
+      element.value = value
+      element.dispatchEvent(new Event(event, { bubbles: true }))
+    }`)
     await expect.poll(() => new URL(page.url()).search).toBe('?state=failing')
   })
 
