@@ -14,8 +14,14 @@ export const Dialog = ({
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
     const before = document.activeElement
-    dialog.current?.showModal()
-    return () => (before instanceof HTMLElement ? before.focus() : undefined)
+    const shown = dialog.current
+    shown?.showModal()
+    return () => {
+      // Once it is closed, somebody may type elsewhere before it is gone: they keep the focus.
+      const { activeElement } = document
+      const isElsewhere = activeElement !== document.body && !shown?.contains(activeElement)
+      if (before instanceof HTMLElement && !isElsewhere) before.focus()
+    }
   }, [])
   const closeOutside = (event: MouseEvent) => {
     if (event.target === dialog.current) onClose()
