@@ -120,12 +120,8 @@ class Forward:
             await target.forward(self._connection, text)
 
     async def _forget(self, target: JobQueue, id: str) -> None:
-        """It is released, so this is no part of what is tried again: what remembers it there goes by itself where this fails."""
-        try:
-            await target.forget(self._connection, id)
-        except Exception as error:
-            if not may_pass(error):
-                self._on_problem(error)
+        """It is released, so it is not done again: this alone is retried. Where it is never done, what remembers it there expires."""
+        await self._patience.until_done(lambda: target.forget(self._connection, id), may_pass)
 
     def _queue_of(self, name: str) -> JobQueue:
         queue: JobQueue | None = self._queues.get(name)

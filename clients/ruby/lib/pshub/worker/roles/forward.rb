@@ -17,7 +17,7 @@ module Pshub
 
       # What is held under +id+ by +worker_id+ until +act+ has done it, whoever repeats that; then +forget+ has the other queue forget
       # that it was done. Tried so often, and not again before +not_before+.
-      Errand = Struct.new(:id, :worker_id, :act, :forget, :tries, :not_before)
+      Errand = Struct.new(:id, :worker_id, :act, :forget, :tries, :not_before, :is_done)
 
       # +crew+ is asked for #worker_id, and told of each #problem.
       def initialize(crew, keys, queue, job_queue, connection, slots)
@@ -119,15 +119,17 @@ module Pshub
         errand
       end
 
-      # True when it is done there, and held no more.
+      # True when it is done there, held no more, and no longer remembered there. Each part is retried by itself: behind its release it must
+      # not be done again.
       def do_there(errand)
-        return false unless @patience.done? { errand.act.call }
+        unless errand.is_done
+          return false unless @patience.done? { errand.act.call }
 
-        # Not remembered as released: should Redis forget this, it is done again, and known to have come where it did.
-        @slots.forget([errand.id])
-        # It is held no more, so this is no part of what is tried again: what remembers it there goes by itself where this fails.
+          errand.is_done = true
+          # Not remembered as released: should Redis forget this, it is done again, and known to have come where it did.
+          @slots.forget([errand.id])
+        end
         @patience.done? { errand.forget.call }
-        true
       end
 
       def errand(held_id, text, worker_id)
