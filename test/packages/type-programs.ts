@@ -151,6 +151,7 @@ export const plainUses = (): Record<string, string> => ({
 })
 export const usesOfLibraries = (): Record<string, string> => ({
   'libraries.mts': usesIn('typed-libraries'),
+  'given.mts': usesIn('given-to-snippets'),
   ...shownWithZod(),
 })
 

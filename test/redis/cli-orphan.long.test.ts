@@ -36,7 +36,7 @@ describe('a worker whose shell is gone', () => {
     for (const env of [{ npm_command: 'exec' }, { npm_execpath: '/anywhere' }]) {
       const { parent } = await orphan(env)
       // Once nobody holds its stderr any more.
-      expect((await parent.ended).err).toMatch(/"msg":"stopping; the npm script that started it has ended/)
+      expect((await parent.ended).err).toMatch(/"msg":"stopping, because the npm script that started it has ended/)
     }
   })
 

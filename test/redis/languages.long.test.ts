@@ -56,7 +56,7 @@ const throughGateway =
       headers: { 'pshub-timeout-ms': '60000' },
     })
     const said = await jsonOf(answer)
-    return saidOf(answer.ok ? undefined : said.error.code)
+    return saidOf(answer.ok ? undefined : said.code)
   }
 
 const nowhere = () => new Writable({ write: (_chunk, _encoding, done) => done() })
