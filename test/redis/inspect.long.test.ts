@@ -60,9 +60,9 @@ describe('pshub inspect', () => {
     // It lost its lease while it was stopped, and lives again under another id.
     const missed = await eventually(async () => {
       const told = await run(['inspect', 'nobody'])
-      return told.err.includes('There are ') && told
+      return told.err.includes('Live workers: ') && told
     })
-    expect(missed).toMatchObject({ code: 3, err: expect.stringContaining("There is no worker 'nobody'. There are ") })
+    expect(missed).toMatchObject({ code: 3, err: expect.stringContaining("There is no worker 'nobody'. Live workers: ") })
     expect((await run(['inspect'])).code).toBe(2)
   }, 120_000)
 })
