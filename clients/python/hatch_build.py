@@ -13,7 +13,7 @@ class LuaBuildHook(BuildHookInterface):
         sources = runpy.run_path(str(Path(self.root, "src/pshub/redis/lua_sources.py")))
         # Of a folder that has neither the sources nor the files no package is built: it could not run.
         texts = {name: sources["lua_text"](name) for name in sources["FOLDERS"]}
-        # What is installed as editable reads the clone.
+        # An editable install reads the clone.
         if version == "editable" or not sources["is_clone"]():
             return
         self.folder = TemporaryDirectory()

@@ -16,8 +16,8 @@ export interface Counts {
 export const noCounts = (): Counts => ({ ok: 0, rejected: {}, failed: {} })
 
 /** A handler can make up codes without end: further ones count together. */
-const maxOwnCodes = 50
-const otherCodes = 'Other'
+export const maxOwnCodes = 50
+export const otherCodes = 'Other'
 
 export const phaseNames = ['backlog', 'queue', 'exec'] as const satisfies (keyof Phases)[]
 

@@ -22,7 +22,7 @@ const leastFactor = 0.9
 const overheadMs = 0.1
 /** What was late is taken to have needed its time so often: nobody knows, and where nothing is answered a small step is lost time. */
 const missFactor = 2
-/** What would wait longer than this part of its time is rejected: an estimate is none of the surest. */
+/** A call is rejected if its estimated wait exceeds this share of its time: the estimate is uncertain. */
 const patience = 0.8
 /**
  * The shortest interval; in runs, so that tasks of seconds have bursts of seconds; in places, so that chance fills no lone slot's list;

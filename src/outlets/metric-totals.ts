@@ -1,6 +1,6 @@
 import type { Overview, TaskOverview, WorkerOverview } from '../catalogue/overview.ts'
 import type { UnansweredOverview } from '../catalogue/unanswered.ts'
-import { type Counts, countOf, noCounts, phaseNames } from '../figures/task-stats.ts'
+import { type Counts, countOf, maxOwnCodes, noCounts, otherCodes, phaseNames } from '../figures/task-stats.ts'
 import { type CallOutcome, isErrorCode, outcomeOf } from '../wire/errors.ts'
 
 /** The values of a counter's labels. */
@@ -30,9 +30,9 @@ interface Source {
   counts: Map<string, number>
 }
 
-/** As many codes of handlers as a worker tells apart; further ones of a task count together. */
-const maxOwnCodes = 50
-const otherCodes = 'Other'
+/** The names of all tasks in a reading. */
+export const tasksIn = ({ tasks, workers, unanswered }: Told): ReadonlySet<string> =>
+  new Set([...[...tasks, ...unanswered].map(({ task }) => task), ...workers.flatMap(({ tasks }) => Object.keys(tasks))])
 
 /**
  * Counters that never fall while this process lives, whoever comes and goes: workers count since their own start and take their counts with
@@ -106,10 +106,10 @@ export class MetricTotals {
   }
 
   /** Hosts and tasks come and go without end; Prometheus takes a series that begins again for a restart. */
-  #dropGone({ tasks, workers, unanswered }: Told): void {
+  #dropGone(told: Told): void {
+    const { workers, unanswered } = told
     const hosts = new Set(workers.map(({ queue, host }) => JSON.stringify([queue, host])))
-    const names = new Set([...tasks, ...unanswered].map(({ task }) => task))
-    for (const worker of workers) for (const task of Object.keys(worker.tasks)) names.add(task)
+    const names = tasksIn(told)
     for (const [counter, series] of this.#counters)
       for (const [key, { labels }] of series) {
         if (counter === 'jobRuns') continue

@@ -1,7 +1,7 @@
 import type { WorkerStats } from '../catalogue/cards.ts'
 import type { Overview, QueueOverview, TaskOverview, WorkerOverview } from '../catalogue/overview.ts'
 import { boundsUs } from '../figures/load.ts'
-import { MetricTotals } from './metric-totals.ts'
+import { MetricTotals, tasksIn } from './metric-totals.ts'
 
 /** What is known under these values of the labels; undefined where nothing is. `part` is behind the name, of a histogram. */
 type Sample = readonly [values: readonly string[], value: number | boolean | undefined, part?: string]
@@ -22,13 +22,10 @@ const metric = (type: Metric['type'], help: string, labels: string[], samples: M
   samples,
 })
 
-/** The tasks of this reading: it may be without some, which who asks may not see, and says nothing of those that are gone. */
-const seenIn = ({ tasks, workers, unanswered }: Told): ReadonlySet<string> =>
-  new Set([...[...tasks, ...unanswered].map(({ task }) => task), ...workers.flatMap(({ tasks }) => Object.keys(tasks))])
-
+/** Samples of the tasks in this reading alone: the reader may not be allowed to see the others. */
 const taskCounter = (help: string, labels: string[], counter: 'calls' | 'jobs' | 'unanswered') =>
   metric('counter', help, labels, (told, totals) => {
-    const seen = seenIn(told)
+    const seen = tasksIn(told)
     return totals
       .counted(counter)
       .flatMap(({ labels, count }): Sample[] => (seen.has(labels[1]!) ? [[labels, count]] : []))
@@ -73,7 +70,7 @@ const largest = (values: number[]): number => Math.max(...values)
 const bounds = [...boundsUs.map(us => String(us / 1e6)), '+Inf']
 
 const waitsOf = (told: Told, totals: MetricTotals): Sample[] => {
-  const seen = seenIn(told)
+  const seen = tasksIn(told)
   return totals.waits().flatMap(({ labels, waits: { counts, sumUs } }): Sample[] => {
     if (!seen.has(labels[1]!)) return []
     const buckets = counts.map((count, at): Sample => [[...labels, bounds[at]!], count, '_bucket'])

@@ -74,7 +74,9 @@ describe('the try-it form', () => {
     const tree = page.locator('.json-tree')
     await expect.poll(() => tree.textContent()).toMatch(/"width": 800[\s\S]*"height": 600[\s\S]*"name": "scale"/)
     for (const part of ['Backlog', 'Queue', 'Run', 'Reply', 'Total'])
-      await expect.poll(() => page.getByRole('row', { name: new RegExp(`^${part} .*(µs|ms|s)`) }).count(), { message: part }).toBe(1)
+      await expect
+        .poll(() => page.getByRole('row', { name: new RegExp(`^${part} .*(µs|ms|s)`) }).count(), { message: part })
+        .toBe(1)
     await expect
       .poll(() => page.getByRole('status').allInnerTexts())
       .toContainEqual(expect.stringMatching(/^The result came after/))

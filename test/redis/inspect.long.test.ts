@@ -62,7 +62,10 @@ describe('pshub inspect', () => {
       const told = await run(['inspect', 'nobody'])
       return told.err.includes('Live workers: ') && told
     })
-    expect(missed).toMatchObject({ code: 3, err: expect.stringContaining("There is no worker 'nobody'. Live workers: ") })
+    expect(missed).toMatchObject({
+      code: 3,
+      err: expect.stringContaining("There is no worker 'nobody'. Live workers: "),
+    })
     expect((await run(['inspect'])).code).toBe(2)
   }, 120_000)
 })

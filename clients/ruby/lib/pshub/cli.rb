@@ -12,7 +12,7 @@ module Pshub
     # One Ctrl-C can arrive twice: from the terminal, and passed on by whatever runs this.
     SAME_PRESS_S = 0.25
     NAME = "pshub-worker-rb"
-    # What is served where no file is named: the Rails application of this folder.
+    # Without a file, the worker serves the Rails application of this folder.
     RAILS = "config/environment.rb"
     LEVELS = %w[debug info warn error silent].freeze
     BANNER = <<~TEXT

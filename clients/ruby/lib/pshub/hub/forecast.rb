@@ -29,7 +29,7 @@ module Pshub
     OVERHEAD_S = 0.0001
     # What was late is taken to have needed its time so often: nobody knows, and where nothing is answered a small step is lost time.
     MISS = 2
-    # What would wait longer than this part of its time is rejected: an estimate is none of the surest.
+    # A call is rejected if its estimated wait exceeds this share of its time: the estimate is uncertain.
     PATIENCE = 0.8
     # The shortest interval; in runs, so that tasks of seconds have bursts of seconds; in places, so that chance fills no lone
     # slot's list; and as a part of what callers can wait, so that a pause is no overload to those who have time.
